@@ -1,0 +1,58 @@
+# Everything a fresh Debian with Python 3.11, pip and make needs; nothing is installed outside this folder.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := .tools/bin/uv
+UV_VERSION := 0.13.8
+
+.PHONY: demo test test-full test-long install install-dev check bench lock clean
+
+demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
+	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
+
+test: check ## install and run all tests
+	$(BIN)/pytest -n auto --dist loadfile
+
+test-full: ## install the Debian packages that some tests need, and fail on any skip
+	bash .ci/packages
+	FEEDMILL_NO_SKIPS=1 $(MAKE) test
+
+test-long: install-dev ## the long forms of tests: a hundred kills, the largest feeds; some twenty minutes
+	$(BIN)/pytest -m slow
+
+check: install-dev ## ruff, mypy --strict, the ladder of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: install-dev ## all benchmarks; each prints a ratio against a reference measured in the same run
+	$(BIN)/python -m bench
+
+install: $(VENV)/.runtime ## into .venv, nothing run
+install-dev: $(VENV)/.dev
+
+$(UV):
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .tools uv==$(UV_VERSION)
+
+$(BIN)/python: | $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+
+$(VENV)/.runtime: locks/runtime.txt pyproject.toml | $(BIN)/python
+	test -e $(VENV)/.dev || $(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes locks/runtime.txt
+	test -e $(VENV)/.dev || $(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src
+	touch $@
+
+$(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
+	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes locks/dev.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src
+	touch $@ $(VENV)/.runtime
+
+lock: | $(UV) ## write the lock files anew from pyproject.toml
+	$(UV) pip compile pyproject.toml --extra office --extra postgres --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt
+	$(UV) pip compile pyproject.toml --extra office --extra postgres --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
+
+clean:
+	rm -rf $(VENV) .tools

@@ -1,0 +1,31 @@
+"""Runs all benchmarks, or those named: ``python -m bench [gate] [groups] [ingest] [latency] [upload]``."""
+
+import sys
+from collections.abc import Callable
+
+from bench import gate, groups, ingest, latency, upload
+
+BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
+    "ingest": ("documents a second, push to searchable", ingest.main),
+    "latency": ("a one-record feed until it is found", latency.main),
+    "gate": ("a 1 GB feed against a bare receiver", lambda: gate.main(1_000)),
+    "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
+    "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
+}
+
+
+def main(names: list[str]) -> int:
+    """Runs the benchmarks of the names, all without any."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.stderr.write(f"there is no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}\n")
+        return 2
+    for name in names or BENCHMARKS:
+        title, run = BENCHMARKS[name]
+        print(f"{name}: {title}", flush=True)
+        run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,183 @@
+"""How many documents a second come from push to searchable, beside what the stages alone would allow.
+
+Each stage runs alone in this process over the same documents, and its CPU time is what counts: two processors could not do better than
+two divided by the sum. The ratio printed is the whole's rate over that.
+"""
+
+import io
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from typing import BinaryIO, cast
+
+from tests.appliance import running
+from tests.corpus import Corpus
+
+from feedmill.adapters.blobs.packed import PackedBlobs
+from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.extract.language import detect_language
+from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.bootstrap import utc_now
+from feedmill.core.lifecycle import Counted, Feeding
+from feedmill.core.policy import build_rules
+from feedmill.model.change import PutDocument
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+from feedmill.model.feed import FeedKind, NewFeed
+from feedmill.model.search import IndexDocument
+from feedmill.ports import Lane
+from feedmill.services.feeding import Policy, SliceLimits, Workbench, take_slice
+from feedmill.services.reading import FeedReader
+
+DOCUMENTS = 20_000
+SAMPLE = 4_000
+PROCESSORS = 2
+
+
+def main(documents: int = DOCUMENTS, sample: int = SAMPLE) -> None:
+    """Prints the rates and the ratio."""
+    with TemporaryDirectory() as folder:
+        stages = measure_stages(Path(folder), sample)
+    total = sum(stages.values())
+    for name, seconds in stages.items():
+        print(f"  stage {name:<10} {seconds * 1000:7.3f} ms CPU a document, alone")
+    allowed = PROCESSORS / total
+    print(f"  sum              {total * 1000:7.3f} ms: {allowed:,.0f} documents a second on {PROCESSORS} processors")
+    with TemporaryDirectory() as folder:
+        rate = measure_whole(Path(folder), documents)
+    print(f"  push to searchable: {rate:,.0f} documents a second; ratio to what the stages allow: {rate / allowed:.2f}")
+
+
+def measure_whole(folder: Path, documents: int) -> float:
+    """Pushes one full feed to a server and gives the documents a second until all of it is searchable."""
+    body = b"".join(Corpus().feed(documents))
+    with running(folder / "data") as appliance:
+        before = children_seconds(appliance.role_pids())
+        began = time.monotonic()
+        receipt = appliance.wait(appliance.push(body, "bench", "full"), seconds=600, pause_seconds=0.2)
+        seconds = time.monotonic() - began
+        after = children_seconds(appliance.role_pids())
+    assert receipt["included"] == documents, receipt
+    for role in sorted(after):
+        print(f"  role {role:<14} {1000 * (after[role] - before.get(role, 0.0)) / documents:7.3f} ms CPU a document, within the whole")
+    return documents / seconds
+
+
+def children_seconds(pids: dict[str, list[int]]) -> dict[str, float]:
+    """Gives the CPU seconds that each role has used."""
+    ticks = 100.0
+    used: dict[str, float] = {}
+    for role, processes in pids.items():
+        for pid in processes:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            used[role] = used.get(role, 0.0) + sum(map(int, fields[11:15])) / ticks
+    return used
+
+
+def measure_stages(folder: Path, count: int) -> dict[str, float]:
+    """Gives the CPU seconds a document of each stage alone."""
+    corpus = Corpus()
+    body = b"".join(corpus.feed(count))
+    pages = [corpus.page(number).encode() for number in range(count)]
+    tasks = [
+        Task(key=n, url=f"http://bench.example.com/doc/{n}.html", mimetype="text/html", data=p, charset="utf-8")
+        for n, p in enumerate(pages)
+    ]
+    limits = ExtractionLimits()
+    extract(tasks[0], limits)
+    seconds: dict[str, float] = {}
+    with measured(seconds, "parse", count):
+        for change in reader_of(body).changes():
+            if isinstance(change, PutDocument) and change.content is not None:
+                change.content.stream.close()
+    with measured(seconds, "store", count):
+        store_all(folder, body, count)
+    seconds["store"] -= seconds["parse"]
+    found: list[Extraction] = []
+    with measured(seconds, "extract", count):
+        found.extend(extract(task, limits) for task in tasks)
+    with measured(seconds, "language", count):
+        for extraction in found:
+            detect_language(extraction.text)
+    seconds["extract"] -= seconds["language"]
+    with measured(seconds, "engine", count):
+        index_all(folder / "index", tasks, found)
+    return seconds
+
+
+def reader_of(body: bytes) -> FeedReader:
+    """Gives a reader on a feed in memory."""
+    return FeedReader(
+        opener=lambda: io.BytesIO(body), kind=FeedKind.FULL, spool=lambda: cast(BinaryIO, SpooledTemporaryFile(max_size=1_000_000))
+    )
+
+
+def store_all(folder: Path, body: bytes, count: int) -> None:
+    """Applies a feed to a store, as the feeder does."""
+    store = open_sqlite(folder / "store.sqlite")
+    migrate(store)
+    blobs = PackedBlobs(folder / "blobs", role="bench")
+    policy = Policy(rules=build_rules(("/",), (), (), ()))
+    with store.writing() as unit:
+        new = NewFeed(datasource="bench", kind=FeedKind.FULL, file="", size_bytes=len(body), received_at=utc_now())
+        feed = unit.feeds.get(unit.feeds.add(new))
+    changes = reader_of(body).changes()
+    included = 0
+    while taken := take_slice(changes, blobs, SliceLimits()):
+        blobs.sync()
+        with store.writing() as unit:
+            feeding = Feeding(feed_id=feed.id, datasource=feed.datasource, now=utc_now(), rules=policy.rules)
+            bench = Workbench(unit, feeding, Lane.BULK)
+            bench.load(change.url for change, _ in taken if change.url is not None)
+            for change, content in taken:
+                bench.apply(change, content)
+            included += bench.finish().counts[Counted.INCLUDED]
+    assert included == count
+    store.close()
+    blobs.close()
+
+
+def index_all(folder: Path, tasks: list[Task], found: list[Extraction]) -> None:
+    """Writes an index with one commit."""
+    writer = TantivyWriter(folder)
+    writer.put_many(
+        IndexDocument(
+            key=task.key + 1,
+            url=task.url,
+            display_url=None,
+            access_class=0,
+            title=extraction.title or "",
+            body=extraction.text,
+            metadata=(("kind", "page"), *extraction.metadata),
+            datasource="bench",
+            mimetype=extraction.mimetype,
+            language=extraction.language,
+            last_modified=None,
+            pagerank=96,
+        )
+        for task, extraction in zip(tasks, found, strict=True)
+    )
+    writer.commit()
+    writer.close()
+
+
+@contextmanager
+def measured(seconds: dict[str, float], stage: str, count: int) -> Iterator[None]:
+    """Measures the CPU time of a block, all threads, a document."""
+    before = _cpu()
+    yield
+    seconds[stage] = (_cpu() - before) / count
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main(*(int(word) for word in sys.argv[1:]))

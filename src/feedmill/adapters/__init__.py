@@ -1,0 +1,1 @@
+"""One technology a file; each fills a port and knows the model and the core only."""

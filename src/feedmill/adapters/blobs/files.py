@@ -1,0 +1,134 @@
+"""Files that blobs are written to and read from: appending with a way back, open files shared by threads, what errors mean."""
+
+import errno
+import fcntl
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+
+
+def translate(error: OSError, what: str) -> FeedmillError:
+    """Gives the error that an operating system's error means."""
+    if error.errno in _FULL:
+        return DiskFull(f"no room {what}: {error.strerror}")
+    if error.errno in _SCARCE:
+        return Busy(f"out of resources {what}: {error.strerror}")
+    return Corrupt(f"failed {what}: {error.strerror or error}")
+
+
+class AppendFile:
+    """A new file that this process alone appends to, marked as in use by a lock that ends with the process."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self.end = 0
+        self.durable_end = 0
+        self.fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self.fd, fcntl.LOCK_EX)
+
+    def append(self, data: bytes) -> int:
+        """Writes bytes and gives their offset; where that fails the file is as it was. Errors: OSError."""
+        start, written = self.end, 0
+        view = memoryview(data)
+        try:
+            while written < len(view):
+                written += os.pwrite(self.fd, view[written:], start + written)
+        except OSError:
+            os.ftruncate(self.fd, start)
+            raise
+        self.end = start + written
+        return start
+
+    def close(self) -> None:
+        """Closes the file."""
+        os.close(self.fd)
+
+
+def is_in_use(path: Path) -> bool:
+    """Whether a living process appends to a file. Errors: OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def sync_folder(path: Path) -> None:
+    """Makes a folder's entries durable. Errors: OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+class ReadFile:
+    """A file open for reading; it closes when the last thread lets go of it."""
+
+    def __init__(self, path: Path) -> None:
+        self._fd = -1
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def read(self, offset: int, length: int) -> bytes | None:
+        """Gives bytes, None where the file does not hold all of them. Errors: OSError."""
+        if os.fstat(self._fd).st_size < offset + length:
+            return None
+        data = os.pread(self._fd, length, offset)
+        if len(data) == length:
+            return data
+        parts, got = [data], len(data)
+        while got < length:
+            data = os.pread(self._fd, length - got, offset + got)
+            if not data:
+                return None
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+
+class ReadFiles:
+    """The files that were read last, kept open."""
+
+    def __init__(self, locate: Callable[[str], Path], limit: int = 32) -> None:
+        self._locate = locate
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._open: OrderedDict[str, ReadFile] = OrderedDict()
+
+    def get(self, name: str) -> ReadFile:
+        """Gives an open file by name. Errors: OSError."""
+        with self._lock:
+            found = self._open.get(name)
+            if found is not None:
+                self._open.move_to_end(name)
+                return found
+        opened = ReadFile(self._locate(name))
+        with self._lock:
+            self._open[name] = opened
+            if len(self._open) > self._limit:
+                self._open.popitem(last=False)
+        return opened
+
+    def forget(self, name: str) -> None:
+        """Lets go of a file."""
+        with self._lock:
+            self._open.pop(name, None)
+
+    def clear(self) -> None:
+        """Lets go of all files."""
+        with self._lock:
+            self._open.clear()

@@ -1,0 +1,42 @@
+"""Makes text fit to be kept: no control characters, no surrogates, white space collapsed, paragraphs on lines of their own.
+
+This runs on every character of every document, so it works on whole strings: bytes below 0x20 and 0x7F are single bytes in UTF-8
+and fall out in one translation; only text that is not ASCII is searched for the rest.
+"""
+
+import re
+
+_TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t\xff", b"\n\n\n \xff")
+_CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
+_UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u2060\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
+_SEPARATORS = re.compile("[\u0085\u2028\u2029]")
+
+
+def strip_controls(text: str) -> str:
+    """Returns the text without control characters, lone surrogates, soft hyphens and zero-width blanks."""
+    if not text.isascii():
+        text = _UNWANTED.sub("", _SEPARATORS.sub("\n", text))
+    return text.encode("utf-8", "ignore").translate(_TO_NEWLINE, _CONTROLS).decode("utf-8", "ignore")
+
+
+def clean_text(text: str, limit: int) -> str:
+    """Returns the text with every line collapsed and empty lines gone. Units: at most ``limit`` characters."""
+    lines = map(_squeeze, strip_controls(text).split("\n"))
+    return "\n".join(filter(None, lines))[:limit]
+
+
+def clean_line(text: str | None, limit: int = 1_000) -> str:
+    """Returns the text on one line, for titles, names and values. Units: at most ``limit`` characters."""
+    if not text:
+        return ""
+    if text.isprintable():
+        text = text.strip()
+        return text if len(text) <= limit and "  " not in text else " ".join(text[: limit * 4].split())[:limit]
+    return " ".join(strip_controls(text[: limit * 4]).split())[:limit]
+
+
+def _squeeze(line: str) -> str:
+    line = line.strip()
+    if "  " not in line and line.isascii():
+        return line
+    return " ".join(line.split())

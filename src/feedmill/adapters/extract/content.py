@@ -1,0 +1,23 @@
+"""What a reader of one format gives back, before it becomes an answer."""
+
+from dataclasses import dataclass
+
+from feedmill.model.document import Metadata
+from feedmill.model.extraction import Link
+
+
+class Unreadable(Exception):
+    """A document gives no text; the message is the reason in plain words, lower case, without a full stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What one reader found. Shape: ``text`` as found, white space not yet collapsed; ``reason`` when something of it is missing."""
+
+    text: str = ""
+    title: str | None = None
+    metadata: Metadata = ()
+    links: tuple[Link, ...] = ()
+    robots: frozenset[str] = frozenset()
+    reason: str | None = None
+    language: str | None = None

@@ -1,0 +1,130 @@
+"""Takes one task to its answer: finds out what the bytes are, calls the reader of the format, cleans what it found.
+
+Nothing raised by a reader leaves this module but what ends a process; a reason in plain words is the answer instead.
+"""
+
+from collections.abc import Callable
+
+from feedmill.adapters.extract import sniff
+from feedmill.adapters.extract.charset import decode
+from feedmill.adapters.extract.clean import clean_line, clean_text
+from feedmill.adapters.extract.content import Content, Unreadable
+from feedmill.adapters.extract.html import read_html
+from feedmill.adapters.extract.image import name_of, read_image
+from feedmill.adapters.extract.language import detect_language
+from feedmill.adapters.extract.legacy import read_legacy
+from feedmill.adapters.extract.mail import read_mail
+from feedmill.adapters.extract.ooxml import read_docx, read_pptx
+from feedmill.adapters.extract.opendocument import read_opendocument
+from feedmill.adapters.extract.pdf import read_pdf
+from feedmill.adapters.extract.plaintext import read_markdown, read_plain, read_xml
+from feedmill.adapters.extract.xlsx import read_xlsx
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+
+_METADATA_CHARACTERS = 400_000
+
+_BINARY_READERS: dict[str, Callable[[bytes, ExtractionLimits], Content]] = {
+    sniff.PDF: read_pdf,
+    sniff.DOCX: read_docx,
+    sniff.XLSX: read_xlsx,
+    sniff.PPTX: read_pptx,
+    sniff.ODT: read_opendocument,
+    sniff.ODS: read_opendocument,
+    sniff.ODP: read_opendocument,
+    sniff.MAIL: read_mail,
+}
+_LEGACY = frozenset({sniff.DOC, sniff.XLS, sniff.PPT, sniff.RTF, sniff.EPUB, sniff.MSG})
+
+
+def extract(task: Task, limits: ExtractionLimits) -> Extraction:
+    """Extracts one document. Errors: none but those that end the process."""
+    mimetype = sniff.normalize(task.mimetype) or sniff.BINARY
+    try:
+        data, cut = _load(task, limits)
+        mimetype = sniff.sniff(data, task.mimetype, task.url)
+        return _answer(task, mimetype, _read(task, data, mimetype, cut, limits), cut, limits)
+    except Unreadable as exc:
+        reason = str(exc)
+    except MemoryError:
+        reason = f"extraction needed more than {limits.memory_bytes // 1_000_000} MB of memory"
+    except RecursionError:
+        reason = "the document is nested too deeply"
+    except Exception as exc:  # noqa: BLE001 - one document, and the reason is kept with it
+        reason = clean_line(f"the document cannot be read: {type(exc).__name__}: {exc}", 300)
+    return Extraction(key=task.key, mimetype=mimetype, reason=reason)
+
+
+def _load(task: Task, limits: ExtractionLimits) -> tuple[bytes, bool]:
+    limit = limits.max_document_bytes
+    if task.data is not None:
+        return (task.data[:limit], True) if len(task.data) > limit else (task.data, False)
+    if task.path is None:
+        return b"", False
+    try:
+        with open(task.path, "rb") as stream:
+            data = stream.read(limit + 1)
+    except OSError as exc:
+        raise Unreadable(f"the content cannot be opened: {exc.strerror or exc}") from exc
+    return data[:limit], len(data) > limit
+
+
+def _read(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits) -> Content:
+    if mimetype in sniff.ARCHIVES:
+        raise Unreadable("compressed archives are not indexed")
+    if mimetype == sniff.HTML:
+        return read_html(decode(data, task.charset, is_markup=True), task.url, limits)
+    if mimetype.startswith("image/") and mimetype != "image/svg+xml":
+        return read_image(data, mimetype, task.url)
+    if cut and (mimetype in _BINARY_READERS or mimetype in _LEGACY) and mimetype != sniff.MAIL:
+        raise Unreadable(
+            f"the document is larger than {limits.max_document_bytes} bytes (setting limits.max_document_bytes), its format cannot be cut"
+        )
+    if mimetype in _LEGACY:
+        return read_legacy(data, mimetype, limits)
+    if reader := _BINARY_READERS.get(mimetype):
+        return reader(data, limits)
+    return _read_text(task, data, mimetype)
+
+
+def _read_text(task: Task, data: bytes, mimetype: str) -> Content:
+    if mimetype == sniff.MARKDOWN:
+        return read_markdown(data, task.charset)
+    if mimetype in (sniff.XML, "image/svg+xml") or mimetype.endswith("+xml"):
+        return read_xml(data, task.charset)
+    if sniff.is_textual(mimetype):
+        return read_plain(data, task.charset)
+    if mimetype == "application/encrypted":
+        raise Unreadable("the document is encrypted")
+    return Content(text=name_of(task.url), reason=f"documents of type {mimetype} have no text that can be read, only the name is known")
+
+
+def _answer(task: Task, mimetype: str, content: Content, cut: bool, limits: ExtractionLimits) -> Extraction:
+    text = clean_text(content.text, limits.text_characters + 1)
+    reasons = [content.reason] if content.reason else []
+    if cut:
+        reasons.append(f"the document was cut after {limits.max_document_bytes} bytes (setting limits.max_document_bytes)")
+    if len(text) > limits.text_characters:
+        text = text[: limits.text_characters]
+        reasons.append(f"the text was cut after {limits.text_characters} characters")
+    return Extraction(
+        key=task.key,
+        mimetype=mimetype,
+        title=clean_line(content.title) or None,
+        text=text,
+        language=detect_language(text) or content.language,
+        metadata=_bound_metadata(content, limits),
+        links=content.links[: limits.links],
+        robots=content.robots,
+        reason="; ".join(reasons) or None,
+    )
+
+
+def _bound_metadata(content: Content, limits: ExtractionLimits) -> tuple[tuple[str, str], ...]:
+    kept: list[tuple[str, str]] = []
+    budget = _METADATA_CHARACTERS
+    for name, value in content.metadata[: limits.metadata]:
+        budget -= len(name) + len(value)
+        if budget < 0:
+            break
+        kept.append((name, value))
+    return tuple(kept)

@@ -1,0 +1,140 @@
+"""The pool's side of the fork server: starts it, asks it for workers, notices when it is gone and starts another."""
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+
+from feedmill.model.extraction import ExtractionLimits
+
+TITLE = "feedmill: extractor"
+_PIPE_BYTES = 1 << 20
+_KEPT = frozenset({"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"})
+_MESSAGE_BYTES = 4_096
+_PAUSE_SECONDS = 0.2
+_GOODBYE_SECONDS = 0.5
+_MAX_PAUSE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What the fork server told: worker ``number`` has started or ended."""
+
+    kind: str
+    number: int
+    value: int
+
+
+class ForkClient:
+    """A running fork server. It is started lazily and again when it has died, more slowly each time it dies young."""
+
+    def __init__(self, limits: ExtractionLimits) -> None:
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._not_before = 0.0
+        self.failures = 0
+
+    @property
+    def control(self) -> socket.socket | None:
+        """The socket to wait on, None while no fork server runs."""
+        return self._control
+
+    def is_running(self) -> bool:
+        """Starts the fork server when none runs and it is time to; returns whether one runs now."""
+        if self._process is not None:
+            return True
+        if time.monotonic() < self._not_before:
+            return False
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        limits = json.dumps(asdict(self._limits))
+        command = [sys.executable, "-m", "feedmill.adapters.extract.forkserver", TITLE, str(theirs.fileno()), limits]
+        try:
+            self._process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()
+            )
+        except OSError:
+            ours.close()
+            self._note_failure()
+            return False
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        self._control = ours
+        return True
+
+    def spawn(self, number: int, niceness: int) -> tuple[int, int]:
+        """Asks for a worker and returns our ends of its pipes: tasks to write, answers to read. Errors: OSError."""
+        if self._control is None:
+            raise OSError("no fork server runs")
+        tasks_out, tasks_in = os.pipe2(os.O_CLOEXEC)
+        answers_out, answers_in = os.pipe2(os.O_CLOEXEC)
+        for descriptor in (tasks_in, answers_out):
+            os.set_blocking(descriptor, False)
+            # a system may allow less; the default works too, with more waiting
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        try:
+            socket.send_fds(self._control, [f"spawn {number} {niceness}".encode("ascii")], [tasks_out, answers_in])
+        except OSError:
+            os.close(tasks_in)
+            os.close(answers_out)
+            raise
+        finally:
+            os.close(tasks_out)
+            os.close(answers_in)
+        return tasks_in, answers_out
+
+    def kill(self, number: int) -> None:
+        """Kills a worker at once, whatever it does."""
+        if self._control is not None:
+            # a fork server that is gone has taken its workers along
+            with contextlib.suppress(OSError):
+                self._control.send(f"kill {number}".encode("ascii"))
+
+    def list_notices(self) -> list[Notice] | None:
+        """Takes what the fork server has told; None when it is gone."""
+        notices: list[Notice] = []
+        while self._control is not None:
+            try:
+                message = self._control.recv(_MESSAGE_BYTES)
+            except BlockingIOError:
+                return notices
+            except OSError:
+                message = b""
+            words = message.decode("ascii").split()
+            if not words:
+                break
+            self.failures = 0
+            notices.append(Notice(words[0], int(words[1]), int(words[2])))
+        return None
+
+    def discard(self) -> None:
+        """Ends a fork server that is gone or no longer wanted, and all its workers."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            # left alone it ends its workers and sees them off
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GOODBYE_SECONDS)
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+            self._note_failure()
+
+    def _note_failure(self) -> None:
+        self.failures += 1
+        pause = min(_MAX_PAUSE_SECONDS, _PAUSE_SECONDS * 2 ** min(self.failures - 1, 10))
+        self._not_before = time.monotonic() + (pause if self.failures > 1 else 0.0)
+
+
+def _environment() -> dict[str, str]:
+    """Keeps what a program needs to start, and no passwords; numeric libraries get one thread, so that forking is safe."""
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(("LC_", "PYTHON"))}
+    return kept | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

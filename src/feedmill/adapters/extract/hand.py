@@ -1,0 +1,108 @@
+"""One worker as the pool sees it: two pipes, the tasks that it holds in order, and since when it works on the first."""
+
+import os
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from feedmill.adapters.extract.frames import AnswerReader, pack_task
+from feedmill.model.extraction import Answer, Task
+
+_READ_BYTES = 1 << 20
+MAX_HELD = 128
+_MAX_UNWRITTEN_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Job:
+    """A task on its way. ``attempts`` counts workers that died over it."""
+
+    task: Task
+    attempts: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes that it keeps in memory."""
+        return len(self.task.data) if self.task.data is not None else 0
+
+
+@dataclass(slots=True)
+class Hand:
+    """A worker. ``ready`` once it was forked; ``closing`` takes no more tasks and is ended after the answer it is busy with."""
+
+    number: int
+    tasks_fd: int
+    answers_fd: int
+    reader: AnswerReader
+    held: deque[Job] = field(default_factory=deque)
+    ready: bool = False
+    closing: bool = False
+    retiring: bool = False
+    answered: int = 0
+    busy_since: float = 0.0
+    _unwritten: deque[memoryview] = field(default_factory=deque)
+    _unwritten_bytes: int = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another task may be given to it."""
+        return not self.closing and not self.retiring and len(self.held) < MAX_HELD and self._unwritten_bytes < _MAX_UNWRITTEN_BYTES
+
+    @property
+    def wants_to_write(self) -> bool:
+        """Whether its pipe was full."""
+        return bool(self._unwritten)
+
+    def give(self, job: Job) -> None:
+        """Hands a job over."""
+        if not self.held:
+            self.busy_since = time.monotonic()
+        self.held.append(job)
+        message = pack_task(job.task)
+        self._unwritten.append(memoryview(message))
+        self._unwritten_bytes += len(message)
+
+    def write(self) -> None:
+        """Writes as much as the pipe takes. Errors: OSError when the worker is gone."""
+        while self._unwritten:
+            view = self._unwritten[0]
+            try:
+                written = os.write(self.tasks_fd, view)
+            except BlockingIOError:
+                return
+            self._unwritten_bytes -= written
+            if written < len(view):
+                self._unwritten[0] = view[written:]
+                return
+            self._unwritten.popleft()
+
+    def read(self) -> tuple[list[Answer], bool]:
+        """Takes the answers that have come and whether the worker is gone. Errors: BadFrame."""
+        answers: list[Answer] = []
+        while True:
+            try:
+                data = os.read(self.answers_fd, _READ_BYTES)
+            except BlockingIOError:
+                return answers, False
+            except OSError:
+                data = b""
+            if not data:
+                return answers, True
+            for answer in self.reader.feed(data):
+                if answer is None:
+                    self.retiring = True
+                else:
+                    answers.append(answer)
+
+    def take_answered(self, key: int) -> Job | None:
+        """Takes the first job off when it is the one that was answered."""
+        if not self.held or self.held[0].task.key != key:
+            return None
+        self.busy_since = time.monotonic()
+        self.answered += 1
+        return self.held.popleft()
+
+    def close(self) -> None:
+        """Closes both pipes."""
+        os.close(self.tasks_fd)
+        os.close(self.answers_fd)

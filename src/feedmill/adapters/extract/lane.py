@@ -1,0 +1,150 @@
+"""A lane of the pool: a queue of jobs and the workers that serve it, all with the same time limit.
+
+Who is blamed when a worker dies or hangs: workers answer in order, so it is the first job that has no answer yet; all behind it go
+back to the head of the queue. A worker may also be killed by somebody else (an operator, the kernel short of memory), so a job is
+given up only after a number of workers have died over it; one that takes too long is given up at once. A worker that had not begun is
+nobody's to blame.
+
+A job that is slow, though within its time, holds up those behind it in the same pipe: they are taken back, and the worker is
+replaced after its answer, because it would work on them all the same.
+"""
+
+import contextlib
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from feedmill.adapters.extract import sniff
+from feedmill.adapters.extract.forkclient import ForkClient
+from feedmill.adapters.extract.frames import AnswerReader, BadFrame, max_answer_bytes
+from feedmill.adapters.extract.hand import MAX_HELD, Hand, Job
+from feedmill.model.extraction import Answer, ExtractionLimits
+
+MAX_ATTEMPTS = 3
+_SLOW_SECONDS = 0.5
+_START_SECONDS = 60.0
+_MAX_QUEUED_BYTES = 64 << 20
+
+
+@dataclass(slots=True)
+class Lane:
+    """Shape: ``quick`` answers a job that used up its time with ``too_slow``. Units: seconds of wall time a document."""
+
+    quick: bool
+    workers: int
+    seconds: float
+    niceness: int
+    limits: ExtractionLimits
+    client: ForkClient
+    numbers: Iterator[int]
+    queue: deque[Job] = field(default_factory=deque)
+    hands: dict[int, Hand] = field(default_factory=dict)
+    done: list[Answer] = field(default_factory=list)
+
+    @property
+    def outstanding(self) -> int:
+        """How many jobs have no answer yet."""
+        return len(self.queue) + sum(len(hand.held) for hand in self.hands.values())
+
+    def capacity(self) -> int:
+        """Returns how many more jobs may come: as many as the workers may hold, fewer bytes than would weigh on memory."""
+        if sum(job.size_bytes for job in self.queue) > _MAX_QUEUED_BYTES:
+            return 0
+        return max(0, self.workers * MAX_HELD - self.outstanding)
+
+    def distribute(self) -> None:
+        """Asks for missing workers and hands out the queue, to the least busy worker first."""
+        while len(self.hands) < self.workers and self._spawn():
+            pass
+        while self.queue:
+            roomy = [hand for hand in self.hands.values() if hand.has_room]
+            if not roomy:
+                break
+            hand = min(roomy, key=_load)
+            hand.give(self.queue.popleft())
+        for hand in self.hands.values():
+            if hand.wants_to_write:
+                # a worker that is gone shows at its answers
+                with contextlib.suppress(OSError):
+                    hand.write()
+
+    def receive(self, hand: Hand) -> None:
+        """Takes what a worker has answered, and sees to its end when it is gone."""
+        try:
+            answers, gone = hand.read()
+        except BadFrame as exc:
+            self._lose(hand, f"the extractor was ended: {exc}", may_retry=False)
+            return
+        for answer in answers:
+            if hand.take_answered(answer.key) is None:
+                self._lose(hand, "the extractor was ended: it answered what was not asked", may_retry=False)
+                return
+            self.done.append(answer)
+        if gone:
+            self._lose(hand, "the extractor crashed over this document")
+        elif answers and hand.closing:
+            self._lose(hand, "")
+
+    def check_time(self, now: float) -> None:
+        """Ends workers whose document has used up its time and takes back what waits behind slow ones."""
+        for hand in list(self.hands.values()):
+            if not hand.held or not hand.ready:
+                continue
+            spent = now - hand.busy_since
+            if spent > self.seconds:
+                self._lose(hand, f"extraction took longer than {self.seconds:g} s", may_retry=False, too_slow=self.quick)
+            elif spent > _SLOW_SECONDS and len(hand.held) > 1:
+                self._take_back(hand)
+
+    def is_stuck(self, now: float) -> bool:
+        """Whether a worker that was asked for long ago has not begun."""
+        return any(hand.held and not hand.ready and now - hand.busy_since > _START_SECONDS for hand in self.hands.values())
+
+    def next_deadline(self) -> float | None:
+        """Returns when ``check_time`` has something to do next. Units: monotonic seconds."""
+        times = [hand.busy_since + (_SLOW_SECONDS if len(hand.held) > 1 else self.seconds) for hand in self.hands.values() if hand.held]
+        return min(times, default=None)
+
+    def lose_all(self) -> None:
+        """Takes everything back from workers that are all gone, as after the death of the fork server."""
+        for hand in list(self.hands.values()):
+            self.receive(hand)
+            if hand.number in self.hands:
+                self._lose(hand, "the extractor crashed over this document")
+
+    def _spawn(self) -> bool:
+        number = next(self.numbers)
+        try:
+            tasks_fd, answers_fd = self.client.spawn(number, self.niceness)
+        except OSError:
+            return False
+        self.hands[number] = Hand(number, tasks_fd, answers_fd, AnswerReader(max_answer_bytes(self.limits)))
+        return True
+
+    def _take_back(self, hand: Hand) -> None:
+        while len(hand.held) > 1:
+            self.queue.appendleft(hand.held.pop())
+        hand.closing = True
+
+    def _lose(self, hand: Hand, reason: str, *, may_retry: bool = True, too_slow: bool = False) -> None:
+        """Ends a worker and settles what it held: the first job is to blame, unless the worker retired or nobody is."""
+        del self.hands[hand.number]
+        self.client.kill(hand.number)
+        hand.close()
+        is_to_blame = hand.ready and reason and not (hand.retiring and hand.answered)
+        blamed = hand.held[0] if hand.held and is_to_blame else None
+        if blamed is not None:
+            blamed.attempts += 1
+            if not may_retry or blamed.attempts >= MAX_ATTEMPTS:
+                hand.held.popleft()
+                self.done.append(_fail(blamed, reason, too_slow=too_slow))
+        self.queue.extendleft(reversed(hand.held))
+
+
+def _load(hand: Hand) -> int:
+    return len(hand.held)
+
+
+def _fail(job: Job, reason: str, *, too_slow: bool = False) -> Answer:
+    mimetype = sniff.normalize(job.task.mimetype) or sniff.BINARY
+    return Answer(key=job.task.key, mimetype=mimetype, reason=reason, too_slow=too_slow)

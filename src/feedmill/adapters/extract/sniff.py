@@ -1,0 +1,185 @@
+"""Tells what a document is by its bytes; what the sender said is a hint.
+
+Magic bytes win over any label. Zip containers are told apart by their entries, OLE containers by their directory. Among texts, which
+have no magic bytes, the label decides, but for a document labelled plain text that starts as an HTML page: many clients label
+everything ``text/plain``.
+"""
+
+import re
+
+from feedmill.adapters.extract.zips import list_names, read_small
+
+HTML, PLAIN, XML, MARKDOWN, MAIL = "text/html", "text/plain", "text/xml", "text/markdown", "message/rfc822"
+PDF, RTF, OLE, ZIP, BINARY = (
+    "application/pdf",
+    "application/rtf",
+    "application/x-ole-storage",
+    "application/zip",
+    "application/octet-stream",
+)
+DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"
+MSG, EPUB = "application/vnd.ms-outlook", "application/epub+zip"
+_OOXML = "application/vnd.openxmlformats-officedocument."
+DOCX, XLSX, PPTX = f"{_OOXML}wordprocessingml.document", f"{_OOXML}spreadsheetml.sheet", f"{_OOXML}presentationml.presentation"
+_ODF = "application/vnd.oasis.opendocument."
+ODT, ODS, ODP = f"{_ODF}text", f"{_ODF}spreadsheet", f"{_ODF}presentation"
+
+ARCHIVES = frozenset(
+    {
+        ZIP, "application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd", "application/x-7z-compressed",
+        "application/vnd.rar", "application/x-tar", "application/x-compress", "application/x-lzip", "application/vnd.ms-cab-compressed",
+        "application/x-cpio", "application/x-archive", "application/x-lz4", "application/java-archive",
+    }
+)  # fmt: skip
+
+_MAGIC = (
+    (b"PK\x03\x04", ZIP), (b"PK\x05\x06", ZIP), (b"\x1f\x8b", "application/gzip"), (b"BZh", "application/x-bzip2"),
+    (b"\xfd7zXZ\0", "application/x-xz"), (b"\x28\xb5\x2f\xfd", "application/zstd"), (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"), (b"\x1f\x9d", "application/x-compress"), (b"LZIP", "application/x-lzip"),
+    (b"MSCF\0\0\0\0", "application/vnd.ms-cab-compressed"), (b"!<arch>\n", "application/x-archive"),
+    (b"\x04\x22\x4d\x18", "application/x-lz4"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE), (b"{\\rtf", RTF), (b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"), (b"II*\0", "image/tiff"), (b"MM\0*", "image/tiff"), (b"\0\0\x01\0", "image/x-icon"),
+    (b"8BPS", "image/vnd.adobe.photoshop"), (b"\x7fELF", "application/x-executable"), (b"\xca\xfe\xba\xbe", "application/java-vm"),
+    (b"SQLite format 3\0", "application/vnd.sqlite3"), (b"ID3", "audio/mpeg"), (b"OggS", "audio/ogg"), (b"fLaC", "audio/flac"),
+    (b"\x1aE\xdf\xa3", "video/webm"), (b"%!PS", "application/postscript"), (b"wOFF", "font/woff"), (b"wOF2", "font/woff2"),
+)  # fmt: skip
+_HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,300}>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S
+)
+_HTML_LOOSE = re.compile(rb"\s*<(?:!doctype\s+html|html|head|title|body|table|div|p|h1|script|meta|a|br|b|!--)\b", re.I)
+_XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s", re.I)
+_MAIL_START = re.compile(rb"(?:[A-Za-z][A-Za-z0-9\-]{0,60}:[ \t][^\r\n]{0,2000}\r?\n(?:[ \t][^\r\n]{0,2000}\r?\n)*){3}")
+_MAIL_HEADERS = re.compile(rb"^(?:received|message-id|mime-version|return-path|delivered-to):", re.I | re.M)
+_MAIL_FROM = re.compile(rb"^(?:from|date|subject):", re.I | re.M)
+_SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})(?:[?#].*)?$")
+_OF_SUFFIX = {
+    "html": HTML, "htm": HTML, "xhtml": HTML, "txt": PLAIN, "md": MARKDOWN, "markdown": MARKDOWN, "eml": MAIL, "csv": "text/csv",
+    "json": "application/json", "xml": XML, "svg": "image/svg+xml", "doc": DOC, "xls": XLS, "ppt": PPT, "msg": MSG,
+}  # fmt: skip
+_ALIASES = {
+    "application/xhtml+xml": HTML, "application/html": HTML, "text/xhtml": HTML, "application/xml": XML, "text/x-markdown": MARKDOWN,
+    "application/mbox": MAIL, "text/rtf": RTF, "application/x-rtf": RTF, "application/x-pdf": PDF, "text": PLAIN, "html": HTML,
+}  # fmt: skip
+_TEXTUAL = re.compile(r"text/|application/(?:json|xml|javascript|ecmascript|sql|yaml|x-yaml|x-sh|x-php|csv|toml|[\w.\-]+\+(?:xml|json))$")
+_OLE_STREAMS = (
+    ("WordDocument", DOC), ("Workbook", XLS), ("PowerPoint Document", PPT), ("__substg1.0_", MSG), ("__properties_version1.0", MSG),
+    ("EncryptedPackage", "application/encrypted"), ("Book", XLS),
+)  # fmt: skip
+
+
+def sniff(data: bytes, declared: str | None, url: str = "") -> str:
+    """Returns the media type of a document. Shape: an archive, Office or other binary type, or a text type. Errors: none."""
+    head = data[:4_096]
+    if found := _by_magic(data, head):
+        return found
+    hint = normalize(declared)
+    if _is_binary(head):
+        return hint if hint is not None and not is_textual(hint) and hint not in _CLAIMS else BINARY
+    return _tell_text(head, hint, url)
+
+
+def normalize(declared: str | None) -> str | None:
+    """Returns a declared media type without parameters, in lower case, well-known aliases replaced; None for nonsense."""
+    if not declared:
+        return None
+    plain = declared.split(";", 1)[0].strip().lower()
+    plain = _ALIASES.get(plain, plain)
+    return plain if re.fullmatch(r"[a-z0-9.+\-]{1,60}/[a-z0-9.+\-]{1,100}", plain) else None
+
+
+_CLAIMS = ARCHIVES | {PDF, RTF, OLE, DOC, XLS, PPT, MSG, EPUB, DOCX, XLSX, PPTX, ODT, ODS, ODP}
+
+
+def is_textual(mimetype: str) -> bool:
+    """Returns whether a media type is one of texts."""
+    return mimetype == MAIL or _TEXTUAL.match(mimetype) is not None
+
+
+def _by_magic(data: bytes, head: bytes) -> str | None:
+    if b"%PDF-" in head[:1_024] and not _HTML_START.match(head):
+        return PDF
+    for magic, mimetype in _MAGIC:
+        if head.startswith(magic):
+            return _open_container(data, mimetype)
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}.get(head[8:12], BINARY)
+    if head[4:8] == b"ftyp":
+        return "image/avif" if head[8:12] == b"avif" else "image/heic" if head[8:12] in (b"heic", b"heix", b"mif1") else "video/mp4"
+    if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
+        return "image/bmp"
+    if head[:2] == b"MZ" and b"\0" in head[:64]:
+        return "application/x-msdownload"
+    if head[257:262] == b"ustar":
+        return "application/x-tar"
+    return None
+
+
+def _open_container(data: bytes, mimetype: str) -> str:
+    if mimetype == ZIP:
+        return _tell_zip(data)
+    if mimetype == OLE:
+        return _tell_ole(data)
+    return mimetype
+
+
+def _tell_zip(data: bytes) -> str:
+    names = list_names(data)
+    if "mimetype" in names:
+        inner = read_small(data, "mimetype", 200).decode("ascii", "replace").strip()
+        for known in (ODT, ODS, ODP):
+            if inner in (known, known + "-template"):
+                return known
+        if inner == EPUB:
+            return EPUB
+    for part, mimetype in (("word/", DOCX), ("xl/", XLSX), ("ppt/", PPTX)):
+        if "[Content_Types].xml" in names and any(name.startswith(part) for name in names):
+            return mimetype
+    return ZIP
+
+
+def _tell_ole(data: bytes) -> str:
+    """Tells by the names in the directory, which stand in UTF-16 at the start of 128-byte entries anywhere in the file."""
+    for name, mimetype in _OLE_STREAMS:
+        wide = name.encode("utf-16-le")
+        position = data.find(wide, 512)
+        while position >= 0:
+            if position % 128 == 0:
+                return mimetype
+            position = data.find(wide, position + 2)
+    return OLE
+
+
+def _is_binary(head: bytes) -> bool:
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return False
+    zeros = head.count(0)
+    if zeros:
+        pairs = len(head) // 2
+        odd, even = head[1::2].count(0), head[0::2].count(0)
+        return not (max(odd, even) > pairs * 0.4 and min(odd, even) < pairs * 0.1)
+    controls = len(head) - len(head.translate(None, bytes(set(range(32)) - {9, 10, 12, 13, 27})))
+    return controls > max(8, len(head) // 10)
+
+
+def _tell_text(head: bytes, hint: str | None, url: str) -> str:
+    suffix = _SUFFIX.search(url.rsplit("/", 1)[-1])
+    of_suffix = _OF_SUFFIX.get(suffix[1].lower()) if suffix else None
+    plain = head.replace(b"\0", b"").lstrip(b"\xff\xfe") if b"\0" in head[:4] or head[:1] in b"\xff\xfe" else head
+    if hint is None or hint in (PLAIN, BINARY) or not is_textual(hint):
+        return _tell_unlabelled(plain, hint, of_suffix)
+    return hint
+
+
+def _tell_unlabelled(head: bytes, hint: str | None, of_suffix: str | None) -> str:
+    if _HTML_START.match(head):
+        return HTML
+    if hint != PLAIN and (of_suffix == HTML or _HTML_LOOSE.match(head)):
+        return HTML
+    if of_suffix in (MARKDOWN, MAIL, "text/csv", "application/json", XML, "image/svg+xml"):
+        return of_suffix
+    if hint != PLAIN and _XML_START.match(head):
+        return XML
+    if _MAIL_START.match(head) and _MAIL_HEADERS.search(head) and _MAIL_FROM.search(head):
+        return MAIL
+    return PLAIN

@@ -1,0 +1,164 @@
+"""The feeds as they were received, a file each in one folder.
+
+A feed is written as ``NAME.part`` and gets its name when it is whole: file synced, renamed, folder synced, in that order. Large feeds
+are pushed to the disk while they still arrive, so that the sync at the end has little left to do; one thread does that for all, at most
+one push a file at a time, so that no write waits for it. The kernel call for it (``sync_file_range``) is not in Python's library; where
+the C library lacks it nothing is lost but the head start.
+"""
+
+import ctypes
+import errno
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from feedmill.model.errors import Busy, DiskFull, FeedmillError, NotFound
+
+PART: Final = ".part"
+"""What the name of a file that is still being received ends in."""
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_WRITE_BACK_BYTES: Final = 8_388_608
+_SYNC_FILE_RANGE_WRITE: Final = 2
+
+
+class FolderFeedFiles:
+    """Feed files in a folder. Units: ``reserve_bytes`` is the free space below which nothing more is taken in."""
+
+    def __init__(self, folder: Path, *, reserve_bytes: int = 0) -> None:
+        self._folder = folder
+        self._reserve_bytes = reserve_bytes
+        self._pusher = ThreadPoolExecutor(1, thread_name_prefix="feed-write-back")
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def create(self) -> "FolderFeedFile":
+        """Opens a new file under a temporary name. Errors: DiskFull, Busy."""
+        name = f"{time.time_ns():x}-{secrets.token_hex(8)}"
+        try:
+            return FolderFeedFile(self._folder, name, self._reserve_bytes, self._pusher)
+        except OSError as exc:
+            raise _translate(exc, "create a file for a feed") from exc
+
+    def open(self, name: str) -> BinaryIO:
+        """Opens a received file. Errors: NotFound."""
+        try:
+            return self._path(name).open("rb")
+        except FileNotFoundError as exc:
+            raise NotFound(f"feed file {name!a} is no longer kept") from exc
+
+    def remove(self, name: str) -> None:
+        """Removes a file, one still being received too. Errors: Busy."""
+        try:
+            self._path(name).unlink(missing_ok=True)
+        except OSError as exc:
+            raise _translate(exc, "remove a feed file") from exc
+
+    def list(self) -> Iterator[tuple[str, int, float]]:
+        """Lists all files; those still being received have names that end in ``.part``."""
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    status = entry.stat()
+                    yield entry.name, status.st_size, status.st_mtime
+
+    def _path(self, name: str) -> Path:
+        if not name or "/" in name or name.startswith("."):
+            raise NotFound(f"{name!a} is no feed file's name")
+        return self._folder / name
+
+
+class FolderFeedFile:
+    """A feed that is being received."""
+
+    def __init__(self, folder: Path, name: str, reserve_bytes: int, pusher: Executor) -> None:
+        self.name = name
+        self._folder = folder
+        self._reserve_bytes = reserve_bytes
+        self._size_bytes = 0
+        self._pusher = pusher
+        self._pushed_bytes = 0
+        self._pushing: Future[None] | None = None
+        self._path = folder / (name + PART)
+        _check_space(folder, reserve_bytes)
+        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Appends bytes. Errors: DiskFull, Busy."""
+        rest = memoryview(data)
+        try:
+            while rest:
+                written = os.write(self._descriptor, rest)
+                self._size_bytes += written
+                rest = rest[written:]
+            if self._size_bytes - self._pushed_bytes >= _WRITE_BACK_BYTES and (self._pushing is None or self._pushing.done()):
+                _check_space(self._folder, self._reserve_bytes)
+                span = self._size_bytes - self._pushed_bytes
+                self._pushing = self._pusher.submit(_start_write_back, self._descriptor, self._pushed_bytes, span)
+                self._pushed_bytes = self._size_bytes
+        except OSError as exc:
+            raise _translate(exc, "write a feed") from exc
+
+    def commit(self) -> int:
+        """Makes bytes and folder entry durable and gives the size. Errors: DiskFull, Busy."""
+        try:
+            os.fsync(self._descriptor)
+            self._close()
+            self._path.rename(self._folder / self.name)
+            self._path = self._folder / self.name
+            _sync_folder(self._folder)
+        except OSError as exc:
+            raise _translate(exc, "keep a feed") from exc
+        return self._size_bytes
+
+    def discard(self) -> None:
+        """Closes and removes the file, a committed one too; what cannot be removed is left to upkeep."""
+        with suppress(OSError):
+            self._close()
+            self._path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        """Closes the descriptor, once nobody else uses it."""
+        if self._pushing is not None:
+            wait([self._pushing])
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+
+def _check_space(folder: Path, reserve_bytes: int) -> None:
+    """Raises as a full disk does when less than the reserve is free."""
+    if reserve_bytes <= 0:
+        return
+    status = os.statvfs(folder)
+    if status.f_bavail * status.f_frsize < reserve_bytes:
+        raise OSError(errno.ENOSPC, f"less than {reserve_bytes} bytes are free", str(folder))
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _translate(error: OSError, act: str) -> FeedmillError:
+    if error.errno in _FULL:
+        return DiskFull(f"cannot {act}: {error.strerror}")
+    return Busy(f"cannot {act}: {error.strerror}")
+
+
+def _start_write_back(descriptor: int, start: int, length: int) -> None:
+    """Asks the kernel to begin writing a range to the disk, without waiting for it."""
+    if _sync_file_range is not None:
+        _sync_file_range(descriptor, start, length, _SYNC_FILE_RANGE_WRITE)
+
+
+_sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None)
+if _sync_file_range is not None:
+    _sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]

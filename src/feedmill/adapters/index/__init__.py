@@ -1,0 +1,1 @@
+"""Search engines behind the ports ``SearchIndex`` and ``IndexWriter``."""

@@ -1,0 +1,43 @@
+"""What Tantivy raises, in the words of the house.
+
+The engine reports almost everything as ``ValueError`` with a text, and a panic of its Rust code as a ``BaseException`` that has no
+importable class; both are told apart here, once.
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from feedmill.model.errors import Conflict, Corrupt, DiskFull, FeedmillError
+
+_NO_ROOM = ("No space left", "StorageFull", "os error 28")
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turns the engine's errors into the house's. Errors: Conflict, DiskFull, Corrupt."""
+    try:
+        yield
+    except BaseException as exc:
+        error = _translate(exc, doing)
+        if error is None:
+            raise
+        try:
+            raise error from exc
+        finally:
+            # a frame that keeps its own error is a cycle, which would hold an index writer, and its lock, until the next collection
+            del error
+
+
+def _translate(exc: BaseException, doing: str) -> FeedmillError | None:
+    text = str(exc)
+    is_panic = type(exc).__name__ == "PanicException"
+    if isinstance(exc, FeedmillError) or not (is_panic or isinstance(exc, ValueError | OSError | RuntimeError)):
+        return None
+    if "LockBusy" in text:
+        return Conflict(f"{doing}: another process writes this index; end it or wait for it")
+    if (isinstance(exc, OSError) and exc.errno == errno.ENOSPC) or any(sign in text for sign in _NO_ROOM):
+        return DiskFull(f"{doing}: no room on the disk")
+    if "schema does not match" in text:
+        return Conflict(f"{doing}: the folder holds an index of another schema; build the index anew in another folder")
+    return Corrupt(f"{doing}: {text[:500]}")

@@ -1,0 +1,238 @@
+"""A query tree in Tantivy's terms.
+
+A word may stand in any of the word fields; its score is that of its best field, with a share of the others, so that a word in the
+title counts more and a word that stands everywhere does not count four times. What filters (``site:``, ``inmeta:``, ``info:``, the
+classes an asker may see) never adds to a score.
+
+A part without words (``???``) asks for nothing and is left out; a query that has only such parts finds nothing. A word that the
+analyser drops although it holds letters or digits, because it is too long, finds nothing either.
+"""
+
+from collections.abc import Callable, Sequence
+
+from tantivy import FieldType, Occur, Query
+
+from feedmill.adapters.index.analysis import split_words, tagged_words
+from feedmill.adapters.index.schema import build_schema
+from feedmill.core.analysis import fold_value
+from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, value_term
+from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, range_pattern, typed_prefix
+from feedmill.model.access import ClassSet
+from feedmill.model.search import (
+    And,
+    DateRange,
+    Everything,
+    FileType,
+    Info,
+    InText,
+    InTitle,
+    InUrl,
+    LinksTo,
+    MetaContains,
+    MetaDates,
+    MetaEquals,
+    MetaExists,
+    MetaNumbers,
+    MetaStarts,
+    Node,
+    Not,
+    NumberRange,
+    Or,
+    Phrase,
+    Restriction,
+    Site,
+    Some,
+    Word,
+)
+
+FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
+OTHER_FIELDS_SHARE = 0.2
+HOLDS_ALL_BONUS = 8_192.0
+MAX_PHRASE_WORDS = 200
+MAX_START_BYTES = 900
+FEW_CLASSES = 8
+
+
+def build_query(root: Node, access: ClassSet) -> Query:
+    """Builds the whole query: what matches the tree and is of a class that the asker may see."""
+    asked = _translate(root) or Query.empty_query()
+    return Query.boolean_query([(Occur.Must, asked), (Occur.Must, _permitted(access))])
+
+
+def _permitted(access: ClassSet) -> Query:
+    schema = build_schema()
+    classes = sorted(access.permitted)
+    if not classes:
+        return Query.empty_query()
+    if len(classes) > FEW_CLASSES:
+        return _filter(Query.term_set_query(schema, "access_class", classes))
+    return _filter(_any_of([Query.term_query(schema, "access_class", number) for number in classes]))
+
+
+def _translate(node: Node) -> Query | None:
+    """Returns the engine's query for a node, None when the node asks for nothing."""
+    match node:
+        case Word(text) | Phrase(text):
+            return _words(text, _in_word_fields)
+        case Everything():
+            return _filter(Query.all_query())
+        case And(parts):
+            return _all_of(parts)
+        case Or(parts):
+            return _combine([_standing_alone(part) for part in parts], _any_of)
+        case Some(parts):
+            return _some_of(parts)
+        case Not():
+            return _standing_alone(node)
+        case _:
+            asked = _restrict(node)
+            return None if asked is None else _filter(asked)
+
+
+def _restrict(node: Restriction) -> Query | None:
+    """Returns the query of a restriction, None when it asks for nothing."""
+    match node:
+        case InUrl(text):
+            return _words(text, lambda words: _in_field("words_of_url", words))
+        case InTitle(text):
+            return _words(text, lambda words: _in_field("title", words))
+        case InText(text):
+            return _words(text, lambda words: _in_field("body", words))
+        case Site(value):
+            return _site(value)
+        case Info(url):
+            return _any_of([_raw("url", term) for term in info_terms(url)])
+        case LinksTo(url):
+            return _any_of([_raw("links", term) for term in info_terms(url)])
+        case FileType(ending):
+            return _raw("filetype", filetype_term(ending))
+        case DateRange(first, last):
+            ends = [None if second is None else int(second) for second in (first_second(first), last_second(last))]
+            return Query.range_query(build_schema(), "date", FieldType.Integer, ends[0], ends[1])
+        case NumberRange(low, high):
+            return _typed("t:", low, high)
+        case _:
+            return _restrict_metadata(node)
+
+
+_Metadata = MetaEquals | MetaExists | MetaStarts | MetaContains | MetaNumbers | MetaDates
+
+
+def _restrict_metadata(node: _Metadata) -> Query | None:
+    match node:
+        case MetaEquals(name, value):
+            return _raw("metadata", value_term(name, value))
+        case MetaExists(name):
+            return _raw("metadata", name_term(name))
+        case MetaStarts(name, start):
+            return _starting("metadata", start_term(name, start))
+        case MetaContains(name, text, is_prefix):
+            return _tagged(tagged_words(name, text)[:MAX_PHRASE_WORDS], is_prefix=is_prefix)
+        case MetaNumbers(name, low, high):
+            return _typed(typed_prefix(NUMBER, fold_value(name)), low, high)
+        case MetaDates(name, first, last):
+            return _typed(typed_prefix(DATE, fold_value(name)), first_second(first), last_second(last))
+
+
+def _typed(prefix: str, low: float | None, high: float | None) -> Query:
+    pattern = range_pattern(low, high)
+    return Query.regex_query(build_schema(), "typed", f"{prefix}({pattern})") if pattern else Query.empty_query()
+
+
+def _starting(field: str, start: str) -> Query:
+    # the engine takes patterns of up to 1,000 states, about one a byte; what is beyond is not compared
+    compared = start.encode("utf-8", "replace")[:MAX_START_BYTES].decode("utf-8", "ignore")
+    return Query.regex_query(build_schema(), field, _escape(compared) + _ANYTHING)
+
+
+def _tagged(words: list[str], *, is_prefix: bool) -> Query:
+    if not words:
+        return Query.empty_query()
+    if not is_prefix:
+        return _in_field("tagged", words)
+    if len(words) == 1:
+        return _starting("tagged", words[0])
+    return Query.regex_phrase_query(build_schema(), "tagged", [*map(_escape, words[:-1]), _escape(words[-1]) + _ANYTHING])
+
+
+def _words(text: str, ask: Callable[[list[str]], Query]) -> Query | None:
+    words = split_words(text)[:MAX_PHRASE_WORDS]
+    if words:
+        return ask(words)
+    return Query.empty_query() if any(character.isalnum() for character in text) else None
+
+
+def _in_word_fields(words: list[str]) -> Query:
+    fields = [Query.boost_query(_in_field(field, words), weight) for field, weight in FIELD_WEIGHTS.items()]
+    return Query.disjunction_max_query(fields, OTHER_FIELDS_SHARE)
+
+
+def _in_field(field: str, words: list[str]) -> Query:
+    if len(words) == 1:
+        return Query.term_query(build_schema(), field, words[0], "freq")
+    return Query.phrase_query(build_schema(), field, list(words))
+
+
+def _site(value: str) -> Query | None:
+    host, path = split_site(value)
+    parts = [_raw("site", host)] if host else []
+    if path.endswith("/"):
+        parts.append(_raw("site", path))
+    elif path:
+        parts.append(_starting("path", path))
+    if not parts:
+        return None
+    return Query.boolean_query([(Occur.Must, part) for part in parts])
+
+
+_ANYTHING = "(?s:.)*"
+_SPECIAL = {ord(character): f"\\{character}" for character in "\\.+*?()|[]{}^$"}
+
+
+def _escape(text: str) -> str:
+    return text.translate(_SPECIAL)
+
+
+def _all_of(parts: Sequence[Node]) -> Query | None:
+    clauses: list[tuple[Occur, Query]] = []
+    for part in parts:
+        if isinstance(part, Not):
+            refused = _translate(part.part)
+            if refused is not None:
+                clauses.append((Occur.MustNot, refused))
+        elif (asked := _translate(part)) is not None:
+            clauses.append((Occur.Must, asked))
+    if not clauses:
+        return None
+    if all(occur == Occur.MustNot for occur, _ in clauses):
+        clauses.append((Occur.Must, _filter(Query.all_query())))
+    return Query.boolean_query(clauses)
+
+
+def _some_of(parts: Sequence[Node]) -> Query | None:
+    some = _combine([_standing_alone(part) for part in parts], _any_of)
+    every = _all_of(parts)
+    if some is None or every is None:
+        return some
+    return Query.boolean_query([(Occur.Must, some), (Occur.Should, Query.const_score_query(every, HOLDS_ALL_BONUS))])
+
+
+def _standing_alone(part: Node) -> Query | None:
+    return _all_of([part]) if isinstance(part, Not) else _translate(part)
+
+
+def _combine(asked: Sequence[Query | None], how: Callable[[list[Query]], Query]) -> Query | None:
+    present = [query for query in asked if query is not None]
+    return how(present) if present else None
+
+
+def _any_of(queries: list[Query]) -> Query:
+    return queries[0] if len(queries) == 1 else Query.boolean_query([(Occur.Should, query) for query in queries])
+
+
+def _raw(field: str, term: str) -> Query:
+    return Query.term_query(build_schema(), field, term, "basic")
+
+
+def _filter(query: Query) -> Query:
+    return Query.const_score_query(query, 0.0)

@@ -1,0 +1,81 @@
+"""The fields of the Tantivy index and how a document becomes one of its entries.
+
+No text is stored: the store has it, and a result is made from there. Terms for exact questions stand in raw fields, numbers for
+filters, sorting and ranking in fast ones. Metadata may have any names, so that one field holds them all: its words with a digest of
+their name before each, its numbers and dates as terms that sort, and for sorting one JSON object. The number of the schema goes into
+the fact that names an index folder: another schema means another folder, built beside the serving one.
+"""
+
+from functools import cache
+
+from tantivy import Document, Schema, SchemaBuilder
+
+from feedmill.adapters.index.analysis import TAGGED, WORDS, tagged_words
+from feedmill.core.analysis import segment
+from feedmill.core.indexterms import (
+    filetype_terms,
+    link_terms,
+    metadata_terms,
+    path_term,
+    site_terms,
+    sort_keys,
+    url_term,
+    url_words,
+)
+from feedmill.core.typedvalues import text_number_terms, typed_terms
+from feedmill.model.search import IndexDocument
+
+SCHEMA_VERSION = 2
+
+WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
+RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "datasource", "mimetype", "language")
+MAX_BODY_CHARACTERS = 10_000_000
+MAX_METADATA_VALUES = 4_000
+
+
+@cache
+def build_schema() -> Schema:
+    """Builds the schema, the same one whenever it is asked for."""
+    builder = SchemaBuilder()
+    builder.add_integer_field("key", indexed=True, fast=True)
+    builder.add_unsigned_field("access_class", indexed=True, fast=True)
+    builder.add_integer_field("date", indexed=True, fast=True)
+    builder.add_unsigned_field("pagerank", fast=True)
+    for name in WORD_FIELDS:
+        builder.add_text_field(name, tokenizer_name=WORDS)
+    for name in RAW_FIELDS:
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("tagged", tokenizer_name=TAGGED)
+    builder.add_json_field("sort", fast=True, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+def make_entry(document: IndexDocument) -> Document:
+    """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
+    fields: dict[str, object] = {
+        "key": document.key,
+        "access_class": document.access_class,
+        "pagerank": document.pagerank,
+        "title": segment(document.title),
+        "body": segment(document.body[:MAX_BODY_CHARACTERS]),
+        "words_of_url": segment(url_words(document.url)),
+        "url": url_term(document.url),
+        "site": site_terms(document.url),
+        "path": path_term(document.url),
+        "filetype": filetype_terms(document.url, document.mimetype),
+        "links": link_terms(document.links),
+        "typed": [*typed_terms(document.metadata), *text_number_terms((document.title, document.body))],
+        "datasource": document.datasource,
+        "mimetype": document.mimetype,
+    }
+    if document.metadata:
+        fields["words_of_metadata"] = [segment(value) for _, value in document.metadata[:MAX_METADATA_VALUES]]
+        fields["metadata"] = metadata_terms(document.metadata)
+        fields["tagged"] = [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
+        fields["sort"] = sort_keys(document.metadata)
+    if document.language:
+        fields["language"] = document.language
+    if document.last_modified is not None:
+        fields["date"] = int(document.last_modified.timestamp())
+    # the schema makes a wrongly typed value fail here, where it costs one document, and not at the commit, where it costs the batch
+    return Document.from_dict(fields, build_schema())

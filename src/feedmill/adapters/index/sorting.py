@@ -1,0 +1,73 @@
+"""Orders other than by relevance, in Tantivy's terms.
+
+The engine sorts by a fast field of its own, such as the date, and puts what lacks it last both ways. It cannot sort by a path inside a
+JSON field, but a composite aggregation over such a path and the key lists exactly the pairs that a sorted page needs.
+"""
+
+from typing import Any
+
+import tantivy
+
+from feedmill.core.analysis import fold_value
+from feedmill.core.typedvalues import name_digest
+from feedmill.model.search import Hit, Hits, Sort
+
+MAX_REACH = 100_000
+"""How far down a result list can be read: the engine keeps as many hits in memory as a page's end is deep."""
+
+MAX_METADATA_REACH = 20_000
+"""How far down a list that is sorted by metadata can be read, below the engine's limit of buckets."""
+
+RELEVANT = 1_000
+
+
+def find_sorted(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, *, start: int, num: int) -> Hits:
+    """Finds a page of an order; the scores are 0."""
+    if sort.name:
+        keys, total = _by_metadata(searcher, query, sort, start, num)
+    elif sort.is_whole:
+        keys, total = _by_date(searcher, query, sort, start, num)
+    else:
+        keys, total = _relevant_by_date(searcher, query, sort, start, num)
+    return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys), total=total, is_exact=True)
+
+
+def _order(sort: Sort) -> tantivy.Order:
+    return tantivy.Order.Desc if sort.is_descending else tantivy.Order.Asc
+
+
+def _by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
+    # the engine panics when asked for no hits at all
+    found = searcher.search(query, max(num, 1), count=True, order_by_field="date", order=_order(sort), offset=start)
+    return _keys(searcher, [address for _, address in found.hits[:num]]), _total(found)
+
+
+def _relevant_by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
+    found = searcher.search(query, RELEVANT, count=True)
+    addresses = [address for _, address in found.hits]
+    dates = searcher.fast_field_values("date", addresses) if addresses else []
+    sign = -1 if sort.is_descending else 1
+    pairs = sorted(zip(dates, _keys(searcher, addresses), strict=True), key=lambda pair: (pair[0] is None, sign * int(pair[0] or 0)))
+    return [key for _, key in pairs[start:][:num]], _total(found)
+
+
+def _by_metadata(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
+    total = _total(searcher.search(query, 1, count=True))
+    end = min(start + num, MAX_METADATA_REACH)
+    if start >= min(total, end):
+        return [], total
+    path = f"sort.{name_digest(fold_value(sort.name))}"
+    order = "desc" if sort.is_descending else "asc"
+    by_value = {"field": path, "order": order, "missing_bucket": True, "missing_order": "last"}
+    sources = [{"value": {"terms": by_value}}, {"key": {"terms": {"field": "key"}}}]
+    answer: dict[str, Any] = searcher.aggregate(query, {"page": {"composite": {"size": end, "sources": sources}}})
+    return [int(bucket["key"]["key"]) for bucket in answer["page"]["buckets"][start:end]], total
+
+
+def _keys(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) -> list[int]:
+    return [int(key or 0) for key in searcher.fast_field_values("key", addresses)] if addresses else []
+
+
+def _total(found: tantivy.SearchResult) -> int:
+    total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+    return total

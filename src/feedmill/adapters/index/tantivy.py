@@ -1,0 +1,97 @@
+"""The read side of the Tantivy index; the write side stands in ``writer`` and may be another process's.
+
+A commit's token is the number that the engine writes into ``meta.json`` with it. A searcher remembers the number that stood there
+before it last loaded the index, so that it knows to be at least so far, and reads the file again only when asked for more.
+"""
+
+import json
+import threading
+from pathlib import Path
+
+import tantivy
+
+from feedmill.adapters.index import analysis
+from feedmill.adapters.index.failures import translated
+from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.schema import build_schema
+from feedmill.adapters.index.sorting import MAX_REACH, find_sorted
+from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.model.access import ClassSet
+from feedmill.model.errors import Conflict
+from feedmill.model.search import Hit, Hits, Node, Sort
+
+__all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
+
+
+class TantivyIndex:
+    """Searches an index folder; one that does not exist yet is an empty index. May be used from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._loading = threading.Lock()
+        self._index: tantivy.Index | None = None
+        self._searcher: tantivy.Searcher | None = None
+        self._commit = -1
+        self._load()
+
+    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None) -> Hits:
+        """Finds documents that match and that the asker may see, best first or as the sort says; totals are exact."""
+        searcher = self._searcher
+        if searcher is None:
+            return Hits(hits=(), total=0, is_exact=True)
+        wanted = num if 0 <= start < MAX_REACH else 0
+        with translated("searching the index"):
+            if sort is not None:
+                return find_sorted(searcher, build_query(query, access), sort, start=start if wanted > 0 else 0, num=max(wanted, 0))
+            # the engine panics when asked for no hits at all
+            found = searcher.search(build_query(query, access), max(wanted, 1), count=True, offset=start if wanted else 0)
+            hits = found.hits[:wanted] if wanted > 0 else []
+            keys = searcher.fast_field_values("key", [address for _, address in hits]) if hits else []
+        pairs = zip(keys, hits, strict=True)
+        total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+        return Hits(hits=tuple(Hit(key=int(key or 0), score=score) for key, (score, _) in pairs), total=total, is_exact=True)
+
+    def terms(self, query: Node) -> tuple[str, ...]:
+        """Gives the words and phrases that a query would highlight, each as folded words joined by blanks."""
+        return analysis.highlight_terms(query)
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does."""
+        return analysis.fold(text)
+
+    def is_visible(self, token: str) -> bool:
+        """Whether searches from now on see the commit; loads the index again when it is behind."""
+        if not token:
+            return True
+        wanted = int(token)
+        if self._commit < wanted:
+            self._load()
+        return self._commit >= wanted
+
+    def count(self) -> int:
+        """Counts documents in the index."""
+        return 0 if self._searcher is None else self._searcher.num_docs
+
+    def _load(self) -> None:
+        with self._loading, translated(f"loading index {self._folder.name}"):
+            commit = self._read_commit()
+            if commit is None or commit == self._commit:
+                return
+            index = self._index or self._open()
+            index.reload()
+            self._index, self._searcher, self._commit = index, index.searcher(), commit
+
+    def _open(self) -> tantivy.Index:
+        index = tantivy.Index.open(str(self._folder))
+        if not tantivy.Index.is_compatible(str(self._folder)) or index.schema != build_schema():
+            raise Conflict(f"index {self._folder.name} has another schema; build the index anew in another folder")
+        analysis.register(index)
+        # loading is asked for by name, a watcher of its own would be half a second late
+        index.config_reader("manual")
+        return index
+
+    def _read_commit(self) -> int | None:
+        try:
+            return int(json.loads((self._folder / "meta.json").read_bytes())["opstamp"])
+        except FileNotFoundError:
+            return None

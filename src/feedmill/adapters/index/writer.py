@@ -1,0 +1,90 @@
+"""The write side of the Tantivy index.
+
+What must hold: a batch is visible whole or not at all; after any error nothing of it is kept and the writer works on. Tantivy needs
+help for the second: after a failed commit it takes documents and loses them silently, until it is rolled back, so every error ends
+in a rollback, and where that fails too in a new writer.
+"""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import tantivy
+
+from feedmill.adapters.index.analysis import register
+from feedmill.adapters.index.failures import translated
+from feedmill.adapters.index.schema import build_schema, make_entry
+from feedmill.model.errors import Conflict
+from feedmill.model.search import IndexDocument
+
+MIN_HEAP_BYTES = 15_000_000
+
+
+class TantivyWriter:
+    """The one writer of an index folder, which it creates when there is none. Errors: Conflict when another process holds it."""
+
+    def __init__(self, folder: Path, heap_bytes: int = 64_000_000, threads: int = 1) -> None:
+        self._folder = folder
+        self._heap_bytes = max(heap_bytes, MIN_HEAP_BYTES * threads)
+        self._threads = threads
+        with translated(f"opening index {folder.name}"):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._index = tantivy.Index(build_schema(), path=str(folder), reuse=True)
+            register(self._index)
+        self._writer: tantivy.IndexWriter | None = self._open()
+
+    def put_many(self, documents: Iterable[IndexDocument]) -> None:
+        """Adds documents, each replacing the earlier one of its key. Errors: Corrupt, with the whole uncommitted batch gone."""
+        with self._rolled_back("adding to the index"):
+            for document in documents:
+                entry = make_entry(document)
+                self._open_writer.delete_documents_by_term("key", document.key)
+                self._open_writer.add_document(entry)
+
+    def remove_many(self, keys: Iterable[int]) -> None:
+        """Removes documents by key."""
+        with self._rolled_back("removing from the index"):
+            for key in keys:
+                self._open_writer.delete_documents_by_term("key", key)
+
+    def commit(self) -> str:
+        """Makes all of it durable and gives the number of the commit, which grows."""
+        with self._rolled_back("committing the index"):
+            return str(self._open_writer.commit())
+
+    def close(self) -> None:
+        """Gives up the folder; what was not committed is gone."""
+        self._writer = None
+
+    @property
+    def _open_writer(self) -> tantivy.IndexWriter:
+        # never kept in a local variable: the frames of an error would hold the writer, and its lock, beyond ``close``
+        if self._writer is None:
+            raise Conflict("the index writer is closed")
+        return self._writer
+
+    def _open(self) -> tantivy.IndexWriter:
+        with translated(f"opening index {self._folder.name} for writing"):
+            return self._index.writer(self._heap_bytes, self._threads)
+
+    @contextlib.contextmanager
+    def _rolled_back(self, doing: str) -> Iterator[None]:
+        try:
+            with translated(doing):
+                yield
+        except BaseException:
+            self._recover()
+            raise
+
+    def _recover(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        try:
+            with translated("rolling back"):
+                writer.rollback()
+            self._writer = writer
+        except Exception:  # noqa: BLE001
+            # a writer that cannot even roll back is dropped, which frees its lock, and a new one takes its place
+            del writer
+            self._writer = self._open()

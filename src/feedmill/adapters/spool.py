@@ -1,0 +1,63 @@
+"""Files without a name for what is too large to be held in memory between two steps.
+
+They lie on the data folder's own disk: the system's folder for temporary files is often small, or memory. The kernel takes them away with
+their process, so ``kill -9`` leaves nothing behind.
+"""
+
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from feedmill.adapters.blobs.files import translate
+
+
+class FolderSpool:
+    """Opens such files in a folder, which it makes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self) -> BinaryIO:
+        """Opens one to write and then read. Errors: DiskFull, Busy, Corrupt, also of each write."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return cast(BinaryIO, _SpoolFile(tempfile.TemporaryFile(dir=self._folder, buffering=0)))
+        except OSError as exc:
+            raise translate(exc, "opening a file for a large content") from exc
+
+
+class _SpoolFile(io.RawIOBase):
+    """Without a buffer, whose late writing could fail where nobody expects it."""
+
+    def __init__(self, file: io.FileIO) -> None:
+        self._file = file
+
+    def write(self, data: "bytes | bytearray | memoryview", /) -> int:  # type: ignore[override]
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._file.fileno(), view) :]
+        except OSError as exc:
+            raise translate(exc, "writing a large content") from exc
+        return len(data)
+
+    def readinto(self, buffer: bytearray, /) -> int:  # type: ignore[override]
+        return self._file.readinto(buffer)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()

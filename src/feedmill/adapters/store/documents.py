@@ -1,0 +1,173 @@
+"""Documents, their events and ACLs, in SQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store import rows
+from feedmill.adapters.store.schema import LIVE, acls, digest, documents, events
+from feedmill.adapters.store.statements import batches, upsert
+from feedmill.model.access import StoredAcl
+from feedmill.model.document import Document, Event, Text
+from feedmill.ports import KeptRefs
+
+EVENTS_KEPT = 20
+
+
+class SqlDocuments:
+    """Fills ``ports.Documents``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
+        """Finds documents by URL."""
+        found: dict[str, Document] = {}
+        for batch in batches([digest(url) for url in urls]):
+            for row in self._connection.execute(sa.select(documents).where(documents.c.url_digest.in_(batch))).mappings():
+                found[row["url"]] = rows.document_from_row(row)
+        return found
+
+    def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
+        """Finds documents by id."""
+        found: dict[int, Document] = {}
+        for batch in batches(ids):
+            for row in self._connection.execute(sa.select(documents).where(documents.c.id.in_(batch))).mappings():
+                found[row["id"]] = rows.document_from_row(row)
+        return found
+
+    def save_many(self, changed: Sequence[Document]) -> dict[str, int]:
+        """Inserts or replaces documents by URL."""
+        if not changed:
+            return {}
+        statement = upsert(self._connection, documents, ["url_digest"], keep=["id"])
+        self._connection.execute(statement, [rows.document_to_row(document) for document in changed])
+        ids = {document.url: document.id for document in changed if document.id is not None}
+        fresh = [digest(document.url) for document in changed if document.id is None]
+        for batch in batches(fresh):
+            query = sa.select(documents.c.url, documents.c.id).where(documents.c.url_digest.in_(batch))
+            ids.update((row.url, row.id) for row in self._connection.execute(query))
+        return ids
+
+    def save_texts(self, texts: Sequence[tuple[int, Text]]) -> None:
+        """Sets what extraction made of documents, where the content is still the same."""
+        if not texts:
+            return
+        changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
+        values = [{"id_": document_id, "source_": text.source, "text": rows.text_to_json(text)} for document_id, text in texts]
+        self._connection.execute(changing, values)
+
+    def add_events(self, added: Sequence[tuple[int, int, Event]]) -> None:
+        """Keeps events in a ring of slots, so that the newest take the place of the oldest."""
+        if not added:
+            return
+        values = [
+            {
+                "document_id": document_id,
+                "slot": number % EVENTS_KEPT,
+                "number": number,
+                "at": rows.to_micros(event.at),
+                "kind": event.kind.value,
+                "feed_id": event.feed_id,
+                "line": event.line,
+                "detail": rows.plain(event.detail),
+            }
+            for document_id, number, event in added
+        ]
+        self._connection.execute(upsert(self._connection, events, ["document_id", "slot"]), values)
+
+    def list_events(self, document_id: int) -> list[Event]:
+        """Lists what is kept of a document's history, oldest first."""
+        query = sa.select(events).where(events.c.document_id == document_id).order_by(events.c.number)
+        return [rows.event_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
+        """Lists live documents by id."""
+        query = sa.select(documents).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        if datasource is not None:
+            query = query.where(documents.c.datasource == datasource)
+        if unseen_by is not None:
+            query = query.where(documents.c.seen_feed_id != unseen_by)
+        return [rows.document_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def list_for_eviction(self, limit: int) -> list[Document]:
+        """Lists live documents in the order in which the licence gives them up."""
+        order = (documents.c.locked, documents.c.rank, documents.c.updated_at, documents.c.id)
+        query = sa.select(documents).where(LIVE).order_by(*order).limit(limit)
+        return [rows.document_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def count_live(self) -> int:
+        """Counts live documents."""
+        return int(self._connection.execute(sa.select(sa.func.count()).select_from(documents).where(LIVE)).scalar_one())
+
+    def list_refs(self, *, after: int, limit: int) -> list[KeptRefs]:
+        """Lists what live documents keep as blobs, by id."""
+        kept = sa.or_(documents.c.content.is_not(None), documents.c.text.is_not(None))
+        query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id > after, kept)
+        found = self._connection.execute(query.order_by(documents.c.id).limit(limit)).mappings()
+        return [rows.refs_from_row(row) for row in found]
+
+    def move_refs(self, moves: Sequence[tuple[KeptRefs, KeptRefs]]) -> int:
+        """Sets the second in place of the first, where a document still keeps exactly the first."""
+        held: dict[int, KeptRefs] = {}
+        for batch in batches([old.document_id for old, _ in moves]):
+            query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id.in_(batch))
+            for row in self._connection.execute(query.with_for_update()).mappings():
+                held[row["id"]] = rows.refs_from_row(row)
+        moving = [(old, new) for old, new in moves if held.get(old.document_id) == old]
+        if moving:
+            old_content = documents.c.content.is_not_distinct_from(sa.bindparam("old_"))
+            changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), old_content)
+            values = [
+                {"id_": old.document_id, "old_": old.content, "content": new.content, "text": rows.text_to_json(new.text)}
+                for old, new in moving
+            ]
+            self._connection.execute(changing, values)
+        return len(moving)
+
+    def forget_old(self, before: datetime, *, after: int, limit: int) -> int | None:
+        """Removes gone documents and events last changed before a time, among the next documents by id."""
+        reached = sa.select(documents.c.id).where(documents.c.id > after).order_by(documents.c.id).limit(limit).subquery()
+        last = self._connection.execute(sa.select(sa.func.max(reached.c.id))).scalar()
+        if last is None:
+            return None
+        before_micros = rows.to_micros(before)
+        gone = sa.and_(documents.c.id > after, documents.c.id <= last, documents.c.state == "gone", documents.c.updated_at < before_micros)
+        theirs = events.c.document_id.in_(sa.select(documents.c.id).where(gone))
+        among = sa.and_(events.c.document_id > after, events.c.document_id <= last)
+        self._connection.execute(sa.delete(events).where(among, sa.or_(events.c.at < before_micros, theirs)))
+        self._connection.execute(sa.delete(documents).where(gone))
+        return int(last)
+
+
+class SqlAcls:
+    """Fills ``ports.Acls``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
+        """Finds ACLs by URL."""
+        found: dict[str, StoredAcl] = {}
+        for batch in batches([digest(url) for url in urls]):
+            for row in self._connection.execute(sa.select(acls).where(acls.c.url_digest.in_(batch))).mappings():
+                found[row["url"]] = rows.acl_from_row(row)
+        return found
+
+    def save_many(self, changed: Sequence[StoredAcl]) -> None:
+        """Inserts or replaces ACLs by URL."""
+        if changed:
+            self._connection.execute(upsert(self._connection, acls, ["url_digest"]), [rows.acl_to_row(acl) for acl in changed])
+
+    def remove_many(self, urls: Sequence[str]) -> None:
+        """Removes ACLs by URL."""
+        for batch in batches([digest(url) for url in urls]):
+            self._connection.execute(sa.delete(acls).where(acls.c.url_digest.in_(batch)))
+
+    def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
+        """Lists ACLs that a source wrote last."""
+        query = sa.select(acls).where(acls.c.datasource == datasource).limit(limit)
+        if unseen_by is not None:
+            query = query.where(acls.c.seen_feed_id != unseen_by)
+        return [rows.acl_from_row(row) for row in self._connection.execute(query).mappings()]

@@ -1,0 +1,68 @@
+"""The store on a database engine: units of work and their repositories."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store.documents import SqlAcls, SqlDocuments
+from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
+from feedmill.adapters.store.groups import SqlGroups
+from feedmill.adapters.store.marks import SqlFacts, SqlMarks
+from feedmill.adapters.store.translation import translated
+from feedmill.ports import UnitOfWork
+
+
+class SqlUnit:
+    """Fills ``ports.UnitOfWork``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
+        self.feeds = SqlFeeds(connection)
+        self.sources = SqlSources(connection)
+        self.documents = SqlDocuments(connection)
+        self.acls = SqlAcls(connection)
+        self.marks = SqlMarks(connection)
+        self.facts = SqlFacts(connection)
+        self.groups = SqlGroups(connection)
+
+
+class SqlStore:
+    """Fills ``ports.Store``; ``turn`` makes writers of one database file take turns, ``on_close`` gives back what that needs."""
+
+    def __init__(
+        self,
+        writer: sa.Engine,
+        reader: sa.Engine,
+        turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        self.writer = writer
+        self._reader = reader
+        self._turn = turn
+        self._on_close = on_close
+
+    @contextmanager
+    def writing(self) -> Iterator[UnitOfWork]:
+        """Opens a write transaction."""
+        with self._turn(), self._unit(self.writer) as unit:
+            yield unit
+
+    @contextmanager
+    def reading(self) -> Iterator[UnitOfWork]:
+        """Opens a read snapshot."""
+        with self._unit(self._reader) as unit:
+            yield unit
+
+    @contextmanager
+    def _unit(self, engine: sa.Engine) -> Iterator[UnitOfWork]:
+        with translated(), engine.begin() as connection:
+            yield SqlUnit(connection)
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self.writer.dispose()
+        self._reader.dispose()
+        if self._on_close is not None:
+            self._on_close()
+            self._on_close = None

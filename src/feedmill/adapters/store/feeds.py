@@ -1,0 +1,178 @@
+"""Feeds, their logs and the data sources, in SQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store import rows
+from feedmill.adapters.store.schema import UNAPPLIED, UNSETTLED, datasources, documents, feed_log, feeds
+from feedmill.adapters.store.statements import batches, insert
+from feedmill.model.errors import NotFound
+from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry, NewFeed
+from feedmill.ports import FileUse, Lease
+
+_GROUPS_QUEUE = "/xmlgroups"
+"""The queue of all groups feeds, which is no data source's name. Every other feed stands in its data source's."""
+
+_SOURCE_KINDS = {FeedKind.FULL: "content", FeedKind.INCREMENTAL: "content", FeedKind.METADATA_AND_URL: "web"}
+
+
+class SqlFeeds:
+    """Fills ``ports.Feeds``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, feed: NewFeed) -> int:
+        """Keeps a feed as received, and its data source."""
+        values = {
+            "datasource": feed.datasource,
+            "kind": feed.kind.value,
+            "file": feed.file,
+            "size_bytes": feed.size_bytes,
+            "received_at": rows.to_micros(feed.received_at),
+            "client": rows.plain(feed.client),
+            "state": "received",
+            "phase": "scan",
+            "queue": _GROUPS_QUEUE if feed.kind.is_groups else feed.datasource,
+        }
+        kind = _SOURCE_KINDS.get(feed.kind)
+        if kind is not None:
+            source = insert(self._connection, datasources).values(name=feed.datasource, kind=kind)
+            self._connection.execute(source.on_conflict_do_update(index_elements=["name"], set_={"kind": kind}))
+        return int(self._connection.execute(sa.insert(feeds).values(values).returning(feeds.c.id)).scalar_one())
+
+    def get(self, feed_id: int) -> Feed:
+        """Gives a feed."""
+        row = self._connection.execute(sa.select(feeds).where(feeds.c.id == feed_id)).mappings().first()
+        if row is None:
+            raise NotFound(f"there is no feed {feed_id}")
+        return rows.feed_from_row(row)
+
+    def list_newest(self, datasource: str | None, limit: int) -> list[Feed]:
+        """Lists feeds, newest first."""
+        query = sa.select(feeds).order_by(feeds.c.id.desc()).limit(limit)
+        if datasource is not None:
+            query = query.where(feeds.c.datasource == datasource)
+        return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def count_waiting(self) -> int:
+        """Counts the feeds that are not wholly applied."""
+        return int(self._connection.execute(sa.select(sa.func.count()).select_from(feeds).where(UNAPPLIED)).scalar_one())
+
+    def list_claimable(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
+        """Lists the first unapplied feed of each queue that the owner may take or has."""
+        heads = sa.select(sa.func.min(feeds.c.id)).where(UNAPPLIED).group_by(feeds.c.queue)
+        free = sa.or_(feeds.c.claimed_by.is_(None), feeds.c.claimed_by == lease.owner, feeds.c.claimed_until < rows.to_micros(now))
+        query = sa.select(feeds).where(feeds.c.id.in_(heads), free, feeds.c.size_bytes >= lease.min_bytes).order_by(feeds.c.id).limit(limit)
+        if lease.max_bytes is not None:
+            query = query.where(feeds.c.size_bytes < lease.max_bytes)
+        return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def claim(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
+        """Takes what ``list_claimable`` gives."""
+        taken = self.list_claimable(lease, now=now, limit=limit)
+        if taken:
+            claim = {"claimed_by": lease.owner, "claimed_until": rows.to_micros(lease.until)}
+            self._connection.execute(sa.update(feeds).where(feeds.c.id.in_([feed.id for feed in taken])).values(claim))
+        return taken
+
+    def release(self, owner: str) -> None:
+        """Gives back all that ``owner`` holds."""
+        self._connection.execute(sa.update(feeds).where(feeds.c.claimed_by == owner).values(claimed_by=None, claimed_until=None))
+
+    def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
+        """Stores a feed's progress and appends to its log; ``feed.logged`` counts the new entries already."""
+        self._connection.execute(sa.update(feeds).where(feeds.c.id == feed.id).values(rows.feed_progress(feed)))
+        if log:
+            first = feed.logged - len(log)
+            self._connection.execute(sa.insert(feed_log), [_log_row(feed.id, first + place, entry) for place, entry in enumerate(log)])
+
+    def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
+        """Lists a feed's log in the order written."""
+        query = sa.select(feed_log).where(feed_log.c.feed_id == feed_id).order_by(feed_log.c.number).limit(limit)
+        return [rows.log_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def list_unsettled(self) -> list[Feed]:
+        """Lists feeds that are applied but not yet obeyed or searchable as a whole."""
+        query = sa.select(feeds).where(UNSETTLED).order_by(feeds.c.id)
+        return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def list_prunable(self, keep: int) -> list[Feed]:
+        """Lists final, searchable feeds beyond the newest ``keep`` of their data or group source."""
+        place = sa.func.row_number().over(partition_by=[feeds.c.queue, feeds.c.datasource], order_by=feeds.c.id.desc()).label("place")
+        ranked = sa.select(feeds.c.id, place).subquery()
+        query = sa.select(feeds).join(ranked, ranked.c.id == feeds.c.id)
+        query = query.where(ranked.c.place > keep, feeds.c.phase == "done", feeds.c.searchable_at.is_not(None))
+        return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def remove(self, feed_ids: Sequence[int]) -> None:
+        """Forgets feeds and their logs."""
+        for batch in batches(feed_ids):
+            self._connection.execute(sa.delete(feed_log).where(feed_log.c.feed_id.in_(batch)))
+            self._connection.execute(sa.delete(feeds).where(feeds.c.id.in_(batch)))
+
+    def find_files(self, names: Sequence[str]) -> dict[str, FileUse]:
+        """Finds what feeds use files for."""
+        found: dict[str, FileUse] = {}
+        is_needed = sa.case((UNAPPLIED, sa.true()), else_=sa.false()).label("is_needed")
+        for batch in batches(names):
+            for column, use in ((feeds.c.repaired_file, FileUse.SPENT), (feeds.c.file, FileUse.RECEIVED)):
+                query = sa.select(column, is_needed).where(column.in_(batch))
+                for name, needed in self._connection.execute(query):
+                    found[name] = FileUse.NEEDED if needed else use
+        return found
+
+
+def _log_row(feed_id: int, number: int, entry: LogEntry) -> dict[str, Any]:
+    return {
+        "feed_id": feed_id,
+        "number": number,
+        "level": entry.level.value,
+        "record": entry.record,
+        "line": entry.line,
+        "url": None if entry.url is None else rows.plain(entry.url),
+        "reason": rows.plain(entry.reason),
+    }
+
+
+class SqlSources:
+    """Fills ``ports.Sources``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> list[DataSource]:
+        """Lists all data sources with their counts."""
+        counts = sa.select(documents.c.datasource, sa.func.count().label("n")).where(sa.text("documents.state = 'live'"))
+        docs = counts.group_by(documents.c.datasource).subquery()
+        fed = sa.select(feeds.c.queue, sa.func.count().label("n")).group_by(feeds.c.queue).subquery()
+        query = sa.select(
+            datasources.c.name,
+            datasources.c.kind,
+            sa.func.coalesce(docs.c.n, 0).label("documents"),
+            sa.func.coalesce(fed.c.n, 0).label("feeds"),
+        )
+        query = query.outerjoin(docs, docs.c.datasource == datasources.c.name).outerjoin(fed, fed.c.queue == datasources.c.name)
+        found = self._connection.execute(query.order_by(datasources.c.name)).mappings()
+        return [DataSource(name=row["name"], kind=row["kind"], documents=row["documents"], feeds=row["feeds"]) for row in found]
+
+    def mark_deleted(self, name: str) -> None:
+        """Shows a source as deleted, unless it was fed again meanwhile."""
+        if self._is_fed_again(name):
+            return
+        self._connection.execute(sa.update(datasources).where(datasources.c.name == name).values(kind="deleted"))
+
+    def forget(self, name: str) -> None:
+        """Removes a source's name and its applied feeds; one that was fed again meanwhile keeps its name."""
+        applied = sa.select(feeds.c.id).where(feeds.c.queue == name, feeds.c.phase.in_(["settle", "done"]))
+        SqlFeeds(self._connection).remove(self._connection.execute(applied).scalars().all())
+        if not self._is_fed_again(name):
+            self._connection.execute(sa.delete(datasources).where(datasources.c.name == name))
+
+    def _is_fed_again(self, name: str) -> bool:
+        kinds = [kind.value for kind in _SOURCE_KINDS]
+        waiting = sa.select(feeds.c.id).where(feeds.c.queue == name, UNAPPLIED, feeds.c.kind.in_(kinds))
+        return self._connection.execute(waiting.limit(1)).first() is not None

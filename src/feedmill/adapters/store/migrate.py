@@ -1,0 +1,51 @@
+"""Brings a database to the newest schema; run by the parent process alone, before anything else opens the store."""
+
+from importlib.resources import files
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.schema import metadata
+from feedmill.adapters.store.translation import translated
+from feedmill.model.errors import Corrupt
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(files("feedmill.adapters.store") / "migrations"))
+    return config
+
+
+def migrate(store: SqlStore) -> str:
+    """Upgrades the schema and gives its revision. Errors: Corrupt for a database of a newer release."""
+    config = _config()
+    script = ScriptDirectory.from_config(config)
+    current = _current(store)
+    known = {revision.revision for revision in script.walk_revisions()}
+    if current is not None and current not in known:
+        raise Corrupt(f"the store has schema {current}, which this release does not know; start the newer release again")
+    config.attributes["engine"] = store.writer
+    with translated():
+        command.upgrade(config, "head")
+    return str(script.get_current_head())
+
+
+def needs_migration(store: SqlStore) -> bool:
+    """Whether the schema is not the newest."""
+    return _current(store) != ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def _current(store: SqlStore) -> str | None:
+    with translated(), store.writer.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def schema_differences(store: SqlStore) -> list[str]:
+    """Lists where a migrated database differs from ``schema``; empty when the migrations sum up to it."""
+    with store.writer.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return [str(difference) for difference in compare_metadata(context, metadata)]

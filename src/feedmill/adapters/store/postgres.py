@@ -1,0 +1,32 @@
+"""The store on PostgreSQL, for more than one machine; needs the extra ``postgres``.
+
+Writers take turns as they do on SQLite, by a lock of the database that ends with the transaction: the ids of feeds then grow in the order
+of their commits, two feeders never take the same feed, and nobody meets a transaction that cannot be serialised.
+"""
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store.engine import SqlStore
+
+BUSY_SECONDS = 60
+_TURN_KEY = 0x66_65_65_64_6D_69_6C_6C
+
+
+def open_postgres(url: str, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
+    """Opens the store in a database that the migrations make.
+
+    Shape: ``postgresql://USER@HOST/NAME``; the driver is added where missing. ``busy_seconds`` is how long a turn is waited for.
+    """
+    address = sa.make_url(url)
+    if address.drivername == "postgresql":
+        address = address.set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=32)
+    begin = f"SET LOCAL lock_timeout = {int(busy_seconds * 1000)}; SELECT pg_advisory_xact_lock({_TURN_KEY})"
+    reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    @sa.event.listens_for(engine, "begin")
+    def _take_turn(connection: sa.Connection) -> None:
+        if not connection.get_execution_options().get("postgresql_readonly"):
+            connection.exec_driver_sql(begin)
+
+    return SqlStore(engine, reader)

@@ -1,0 +1,298 @@
+"""Rows to model and back."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store.schema import digest
+from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
+from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin, Text
+from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.ports import KeptRefs, Lane, Mark, Stage
+
+Row = sa.RowMapping
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(moment: datetime | None) -> int | None:
+    """Gives a time as the store keeps it."""
+    return None if moment is None else (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int | None) -> datetime | None:
+    """Gives a stored time back. Units: aware UTC."""
+    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+
+
+def _time(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def plain(text: str) -> str:
+    """Gives a text with signs in place of what no database takes: NUL and halves of surrogate pairs."""
+    if "\0" in text:
+        text = text.replace("\0", "\N{SYMBOL FOR NULL}")
+    return text.encode("utf-8", "replace").decode("utf-8") if _has_half_pair(text) else text
+
+
+def _has_half_pair(text: str) -> bool:
+    if text.isascii():
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _dumps(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, separators=(",", ":")) if _has_half_pair(text) else text
+
+
+def _pairs(text: str) -> Metadata:
+    return tuple((name, value) for name, value in json.loads(text)) if text != "[]" else ()
+
+
+# --- feeds ----------------------------------------------------------------------------------------------------------------------
+
+
+def feed_from_row(row: Row) -> Feed:
+    """Gives the feed of a row."""
+    return Feed(
+        id=row["id"],
+        datasource=row["datasource"],
+        kind=FeedKind(row["kind"]),
+        file=row["file"],
+        repaired_file=row["repaired_file"],
+        size_bytes=row["size_bytes"],
+        received_at=_time(row["received_at"]),
+        client=row["client"],
+        state=FeedState(row["state"]),
+        phase=Phase(row["phase"]),
+        records=row["records"],
+        applied=row["applied"],
+        included=row["included"],
+        errors=row["errors"],
+        acls=row["acls"],
+        logged=row["logged"],
+        finished_at=from_micros(row["finished_at"]),
+        searchable_at=from_micros(row["searchable_at"]),
+    )
+
+
+def feed_progress(feed: Feed) -> dict[str, Any]:
+    """Gives the columns of a feed that change while it is worked on."""
+    return {
+        "repaired_file": feed.repaired_file,
+        "state": feed.state.value,
+        "phase": feed.phase.value,
+        "records": feed.records,
+        "applied": feed.applied,
+        "included": feed.included,
+        "errors": feed.errors,
+        "acls": feed.acls,
+        "logged": feed.logged,
+        "finished_at": to_micros(feed.finished_at),
+        "searchable_at": to_micros(feed.searchable_at),
+    }
+
+
+def log_from_row(row: Row) -> LogEntry:
+    """Gives the log entry of a row."""
+    return LogEntry(level=LogLevel(row["level"]), record=row["record"], line=row["line"], url=row["url"], reason=row["reason"])
+
+
+# --- documents ------------------------------------------------------------------------------------------------------------------
+
+
+def _attributes_to_json(attributes: Attributes) -> str:
+    """Writes only what differs from the default: most records say little."""
+    kept: dict[str, object] = {}
+    if attributes.display_url is not None:
+        kept["display_url"] = attributes.display_url
+    if attributes.mimetype is not None:
+        kept["mimetype"] = attributes.mimetype
+    if attributes.last_modified is not None:
+        kept["last_modified"] = to_micros(attributes.last_modified)
+    if attributes.authmethod is not None:
+        kept["authmethod"] = attributes.authmethod.value
+    for name in ("pagerank", "feedrank", "scoring"):
+        value = getattr(attributes, name)
+        if value is not None:
+            kept[name] = value
+    for name in ("lock", "crawl_immediately", "crawl_once"):
+        if getattr(attributes, name):
+            kept[name] = True
+    return _dumps(kept)
+
+
+def _attributes_from_json(text: str) -> Attributes:
+    kept = json.loads(text)
+    if "last_modified" in kept:
+        kept["last_modified"] = _time(kept["last_modified"])
+    if "authmethod" in kept:
+        kept["authmethod"] = AuthMethod(kept["authmethod"])
+    return Attributes(**kept)
+
+
+def text_to_json(text: Text | None) -> str | None:
+    """Gives what extraction made of a document as the store keeps it."""
+    if text is None:
+        return None
+    kept: dict[str, object] = {"source": text.source}
+    for name in ("blob", "title", "mimetype", "language", "reason"):
+        value = getattr(text, name)
+        if value is not None:
+            kept[name] = value
+    if text.metadata:
+        kept["metadata"] = text.metadata
+    if text.robots:
+        kept["robots"] = sorted(text.robots)
+    return _dumps(kept)
+
+
+def _text_from_json(text: str | None) -> Text | None:
+    if text is None:
+        return None
+    kept = json.loads(text)
+    kept["metadata"] = tuple((name, value) for name, value in kept.get("metadata", ()))
+    kept["robots"] = frozenset(kept.get("robots", ()))
+    return Text(**kept)
+
+
+def refs_from_row(row: Row) -> KeptRefs:
+    """Gives what the document of a row keeps as blobs."""
+    content = None if row["content"] is None else BlobRef(row["content"])
+    return KeptRefs(document_id=row["id"], content=content, text=_text_from_json(row["text"]))
+
+
+def document_from_row(row: Row) -> Document:
+    """Gives the document of a row."""
+    return Document(
+        id=row["id"],
+        url=row["url"],
+        state=DocumentState(row["state"]),
+        origin=Origin(row["origin"]),
+        datasource=row["datasource"],
+        version=row["version"],
+        feed_id=row["feed_id"],
+        seen_feed_id=row["seen_feed_id"],
+        attributes=_attributes_from_json(row["attributes"]),
+        metadata=_pairs(row["metadata"]),
+        secure=row["secure"],
+        content=None if row["content"] is None else BlobRef(row["content"]),
+        content_bytes=row["content_bytes"],
+        charset=row["charset"],
+        text=_text_from_json(row["text"]),
+        updated_at=_time(row["updated_at"]),
+        events=row["events"],
+    )
+
+
+def document_to_row(document: Document) -> dict[str, Any]:
+    """Gives the columns of a document but for its id."""
+    return {
+        "url_digest": digest(document.url),
+        "url": document.url,
+        "state": document.state.value,
+        "origin": document.origin.value,
+        "datasource": document.datasource,
+        "version": document.version,
+        "feed_id": document.feed_id,
+        "seen_feed_id": document.seen_feed_id,
+        "secure": document.secure,
+        "locked": document.attributes.lock,
+        "rank": document.rank,
+        "attributes": _attributes_to_json(document.attributes),
+        "metadata": _dumps(document.metadata) if document.metadata else "[]",
+        "content": document.content,
+        "content_bytes": document.content_bytes,
+        "charset": document.charset,
+        "text": text_to_json(document.text),
+        "updated_at": to_micros(document.updated_at),
+        "events": document.events,
+    }
+
+
+def event_from_row(row: Row) -> Event:
+    """Gives the event of a row."""
+    return Event(kind=EventKind(row["kind"]), at=_time(row["at"]), feed_id=row["feed_id"], line=row["line"], detail=row["detail"])
+
+
+# --- acls -----------------------------------------------------------------------------------------------------------------------
+
+
+def _entry_to_list(entry: Entry) -> list[object]:
+    who = entry.principal
+    return [entry.access.value, who.scope.value, who.name, who.namespace, who.case_sensitive, who.unqualified]
+
+
+def _entry_from_list(kept: list[Any]) -> Entry:
+    access, scope, name, namespace, case_sensitive, unqualified = kept
+    principal = Principal(scope=Scope(scope), name=name, namespace=namespace, case_sensitive=case_sensitive, unqualified=unqualified)
+    return Entry(access=Access(access), principal=principal)
+
+
+def acl_from_row(row: Row) -> StoredAcl:
+    """Gives the ACL of a row."""
+    return StoredAcl(
+        url=row["url"],
+        acl=Acl(
+            entries=tuple(_entry_from_list(kept) for kept in json.loads(row["entries"])),
+            inheritance_type=InheritanceType(row["inheritance_type"]),
+            inherit_from=row["inherit_from"],
+        ),
+        origin=AclOrigin(row["origin"]),
+        datasource=row["datasource"],
+        feed_id=row["feed_id"],
+        seen_feed_id=row["seen_feed_id"],
+    )
+
+
+def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
+    """Gives the columns of an ACL."""
+    return {
+        "url_digest": digest(stored.url),
+        "url": stored.url,
+        "datasource": stored.datasource,
+        "feed_id": stored.feed_id,
+        "seen_feed_id": stored.seen_feed_id,
+        "origin": stored.origin.value,
+        "inheritance_type": stored.acl.inheritance_type.value,
+        "inherit_from": None if stored.acl.inherit_from is None else plain(stored.acl.inherit_from),
+        "entries": _dumps([_entry_to_list(entry) for entry in stored.acl.entries]),
+    }
+
+
+# --- marks ----------------------------------------------------------------------------------------------------------------------
+
+
+def mark_from_row(row: Row) -> Mark:
+    """Gives the mark of a row."""
+    return Mark(
+        document_id=row["document_id"],
+        version=row["version"],
+        stage=Stage(row["stage"]),
+        lane=Lane(row["lane"]),
+        feed_id=row["feed_id"],
+        datasource=row["datasource"],
+        tightens=row["tightens"],
+    )
+
+
+def mark_to_row(mark: Mark) -> dict[str, Any]:
+    """Gives the columns of a mark."""
+    return {
+        "document_id": mark.document_id,
+        "version": mark.version,
+        "stage": mark.stage.value,
+        "lane": mark.lane.value,
+        "feed_id": mark.feed_id,
+        "datasource": mark.datasource,
+        "tightens": mark.tightens,
+    }

@@ -1,0 +1,216 @@
+"""The tables, as both databases have them.
+
+Rules: a URL is found by its digest, since no database indexes texts of any length; times are microseconds since the epoch in UTC,
+so that both databases order and compare them alike; enumerations are their wire texts; what is only ever read whole (metadata,
+principals, what extraction found) is one JSON text. ``migrations`` sums up to exactly this, which a test holds.
+"""
+
+import hashlib
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+# Literal texts, because a database uses a partial index only for a condition that it can compare with the index's own.
+UNAPPLIED = sa.text("phase IN ('scan', 'apply', 'sweep')")
+UNSETTLED = sa.text("phase IN ('settle', 'done') AND searchable_at IS NULL")
+LIVE = sa.text("state = 'live'")
+
+_Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
+def digest(url: str) -> bytes:
+    """Gives the 16 bytes by which a URL is found."""
+    return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+datasources = sa.Table(
+    "datasources",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+)
+
+feeds = sa.Table(
+    "feeds",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("datasource", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("file", sa.Text, nullable=False),
+    sa.Column("repaired_file", sa.Text),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
+    sa.Column("received_at", sa.BigInteger, nullable=False),
+    sa.Column("client", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("phase", sa.Text, nullable=False),
+    sa.Column("records", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("applied", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("included", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("errors", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("acls", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("logged", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("finished_at", sa.BigInteger),
+    sa.Column("searchable_at", sa.BigInteger),
+    sa.Column("claimed_by", sa.Text),
+    sa.Column("claimed_until", sa.BigInteger),
+    sa.Column("queue", sa.Text, nullable=False, server_default=""),
+    sa.Index(None, "datasource", "id"),
+    sqlite_autoincrement=True,
+)
+sa.Index("ix_feeds_unapplied", feeds.c.id, sqlite_where=UNAPPLIED, postgresql_where=UNAPPLIED)
+sa.Index("ix_feeds_unsettled", feeds.c.id, sqlite_where=UNSETTLED, postgresql_where=UNSETTLED)
+
+feed_log = sa.Table(
+    "feed_log",
+    metadata,
+    sa.Column("feed_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("level", sa.Text, nullable=False),
+    sa.Column("record", sa.BigInteger, nullable=False),
+    sa.Column("line", sa.BigInteger, nullable=False),
+    sa.Column("url", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False),
+)
+
+documents = sa.Table(
+    "documents",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("url_digest", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("datasource", sa.Text, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("feed_id", sa.BigInteger, nullable=False),
+    sa.Column("seen_feed_id", sa.BigInteger, nullable=False),
+    sa.Column("secure", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("locked", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("rank", sa.Integer, nullable=False),
+    sa.Column("attributes", sa.Text, nullable=False),
+    sa.Column("metadata", sa.Text, nullable=False),
+    sa.Column("content", sa.Text),
+    sa.Column("content_bytes", sa.BigInteger, nullable=False),
+    sa.Column("charset", sa.Text),
+    sa.Column("text", sa.Text),
+    sa.Column("updated_at", sa.BigInteger, nullable=False),
+    sa.Column("events", sa.Integer, nullable=False),
+    sa.Index("ix_documents_live", "datasource", "id", sqlite_where=LIVE, postgresql_where=LIVE),
+    sqlite_autoincrement=True,
+)
+sa.Index(
+    "ix_documents_eviction",
+    documents.c.locked,
+    documents.c.rank,
+    documents.c.updated_at,
+    sqlite_where=LIVE,
+    postgresql_where=LIVE,
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("document_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("slot", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("feed_id", sa.BigInteger),
+    sa.Column("line", sa.BigInteger, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+acls = sa.Table(
+    "acls",
+    metadata,
+    sa.Column("url_digest", sa.LargeBinary, primary_key=True),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("datasource", sa.Text, nullable=False, index=True),
+    sa.Column("feed_id", sa.BigInteger, nullable=False),
+    sa.Column("seen_feed_id", sa.BigInteger, nullable=False),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("inheritance_type", sa.Text, nullable=False),
+    sa.Column("inherit_from", sa.Text),
+    sa.Column("entries", sa.Text, nullable=False),
+)
+
+marks = sa.Table(
+    "marks",
+    metadata,
+    sa.Column("document_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("stage", sa.Text, nullable=False),
+    sa.Column("lane", sa.Integer, nullable=False),
+    sa.Column("feed_id", sa.BigInteger, nullable=False, index=True),
+    sa.Column("datasource", sa.Text, nullable=False),
+    sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Index(None, "stage", "lane", "feed_id", "document_id"),
+)
+
+# Feeds whose mark of a document a later feed's mark has replaced: what they changed is not in the index either.
+overtaken_marks = sa.Table(
+    "overtaken_marks",
+    metadata,
+    sa.Column("document_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("feed_id", sa.BigInteger, primary_key=True, autoincrement=False, index=True),
+    sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
+)
+
+facts = sa.Table(
+    "facts",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+# The groups database: one layer a feed, from which the feed's definitions come; a layer is seen as a whole or not at all, and of several
+# definitions of one group in layers of one source that are seen, the one of the newest feed counts.
+group_sources = sa.Table(
+    "group_sources",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("memberships", sa.BigInteger, nullable=False),
+)
+
+group_layers = sa.Table(
+    "group_layers",
+    metadata,
+    sa.Column("feed_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("whole", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("memberships", sa.BigInteger, nullable=False),
+    sa.Column("replaced", sa.BigInteger, nullable=False),
+    sa.Index(None, "source", "state"),
+)
+
+group_definitions = sa.Table(
+    "group_definitions",
+    metadata,
+    sa.Column("id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("feed_id", sa.BigInteger, nullable=False, index=True),
+    sa.Column("group_digest", sa.LargeBinary, nullable=False),
+    sa.Column("namespace", sa.Text, nullable=False),
+    sa.Column("domain", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("memberships", sa.BigInteger, nullable=False),
+    sa.Index("ix_group_definitions_group", "group_digest", "feed_id", unique=True),
+)
+
+group_members = sa.Table(
+    "group_members",
+    metadata,
+    sa.Column("definition_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("member_digest", sa.LargeBinary, primary_key=True, autoincrement=False),
+    sa.Index(None, "member_digest", "definition_id"),
+    sqlite_with_rowid=False,
+)

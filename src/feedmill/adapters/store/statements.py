@@ -1,0 +1,30 @@
+"""The one statement that the two databases spell in dialects of their own: insert, or update what is there."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+T = TypeVar("T")
+
+BATCH = 500
+"""How many values one IN list holds."""
+
+
+def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """Gives an INSERT that knows ``on_conflict_do_update``."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def upsert(connection: sa.Connection, table: sa.Table, key: Sequence[str], keep: Sequence[str] = ()) -> sa.Executable:
+    """Gives an INSERT that replaces every column but the key's and those to ``keep`` where the key is there already."""
+    statement = insert(connection, table)
+    changed = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in (*key, *keep)}
+    return statement.on_conflict_do_update(index_elements=list(key), set_=changed)
+
+
+def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Splits values into runs that fit an IN list."""
+    for start in range(0, len(values), BATCH):
+        yield values[start : start + BATCH]

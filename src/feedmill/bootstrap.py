@@ -1,0 +1,179 @@
+"""Puts the house together: the only place that names concrete adapters.
+
+``open_house`` gives the services that a role, a command or a test works with.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from feedmill import metrics
+from feedmill.adapters.bell import SocketBell
+from feedmill.adapters.blobs.packed import PackedBlobs
+from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.adapters.feedfiles import FolderFeedFiles
+from feedmill.adapters.index.schema import SCHEMA_VERSION
+from feedmill.adapters.index.tantivy import TantivyIndex
+from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.adapters.spool import FolderSpool
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.core.policy import build_rules, digest_of
+from feedmill.model.extraction import ExtractionLimits
+from feedmill.model.feed import Feed
+from feedmill.services.extracting import Extracting
+from feedmill.services.feeder import Feeder, FeederLane
+from feedmill.services.feeding import Policy, SliceLimits
+from feedmill.services.feedrun import Tools
+from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
+from feedmill.services.intake import Intake
+from feedmill.services.policysweep import PolicySweep
+from feedmill.services.reading import FeedReader, GroupsReader
+from feedmill.services.searcher import Searcher
+from feedmill.services.upkeep import Upkeep
+from feedmill.settings import Settings
+
+QUICK_WORKERS = 2
+QUICK_SECONDS = 0.5
+RESERVE_BYTES = 64_000_000
+
+
+def utc_now() -> datetime:
+    """Gives the time now."""
+    return datetime.now(UTC)
+
+
+def open_store(data: Path, settings: Settings) -> SqlStore:
+    """Opens the store that the settings name."""
+    return open_postgres(settings.store.url) if settings.store.url else open_sqlite(data / "store.sqlite")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What is shared by everything that works on one data folder in one process."""
+
+    data: Path
+    settings: Settings
+    store: SqlStore
+    blobs: PackedBlobs
+    files: FolderFeedFiles
+    bell: SocketBell
+    spool: FolderSpool
+
+    @property
+    def intake(self) -> Intake:
+        """Takes feeds in."""
+        return Intake(store=self.store, files=self.files, bell=self.bell, clock=utc_now)
+
+    @property
+    def searcher(self) -> Searcher:
+        """Answers searches."""
+        return Searcher(self.store, lambda folder: TantivyIndex(self.data / "index" / folder), self.blobs)
+
+    def policy(self) -> Policy:
+        """Gives what the settings say of every document."""
+        return Policy(rules=build_rules(*self._policy_values()), max_documents=self.settings.limits.max_documents)
+
+    def policy_digest(self) -> str:
+        """Gives a digest that changes with the policy."""
+        return digest_of(*self._policy_values(), self.settings.limits.max_documents)
+
+    def _policy_values(self) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[str, bool]], list[str]]:
+        urls, access = self.settings.urls, self.settings.crawl.access
+        secure = [source.name for source in self.settings.datasources if source.secure]
+        return urls.follow, urls.do_not_follow, [(rule.pattern, rule.make_public) for rule in access], secure
+
+    def reader(self, feed: Feed) -> FeedReader:
+        """Opens a reader on a feed's bytes: on its repaired copy where it needed one."""
+        return FeedReader(
+            opener=lambda: self.files.open(feed.repaired_file or feed.file),
+            kind=feed.kind,
+            files=self.files,
+            require_fqdn=self.settings.gate.require_fqdn,
+            max_inflated_bytes=self.settings.gate.max_feed_bytes,
+            spool=self.spool.open,
+        )
+
+    def groups_reader(self, feed: Feed) -> GroupsReader:
+        """Opens a reader on a groups feed's bytes, as above."""
+        return GroupsReader(opener=lambda: self.files.open(feed.repaired_file or feed.file), files=self.files)
+
+    def feeder(self, lane: FeederLane) -> Feeder:
+        """Makes a feeder of one lane."""
+        policy = self.policy()
+        tools = Tools(
+            store=self.store,
+            blobs=self.blobs,
+            clock=utc_now,
+            policy=lambda: policy,
+            reader=self.reader,
+            groups_reader=self.groups_reader,
+            limits=SliceLimits(),
+        )
+        return Feeder(lane, tools, self.bell, on_applied=_count_records)
+
+    def extracting(self) -> Extracting:
+        """Makes the extractor's service with its worker processes."""
+        settings = self.settings.extraction
+        limits = ExtractionLimits(
+            max_document_bytes=self.settings.limits.max_document_bytes, seconds=settings.seconds, memory_bytes=settings.memory_bytes
+        )
+        pool = ExtractorPool(
+            limits, bulk_workers=settings.workers or os.cpu_count() or 2, quick_workers=QUICK_WORKERS, quick_seconds=QUICK_SECONDS
+        )
+        return Extracting(self.store, self.blobs, pool, self.bell, utc_now, on_extracted=metrics.count_extraction)
+
+    def indexing(self) -> Indexing:
+        """Makes the indexer."""
+        root = self.data / "index"
+        folders = IndexFolders(
+            list=lambda: os.listdir(root) if root.exists() else [],
+            open=lambda name: TantivyWriter(root / name),
+            remove=lambda name: shutil.rmtree(root / name, ignore_errors=True),
+        )
+        return Indexing(
+            IndexTools(store=self.store, blobs=self.blobs, bell=self.bell, clock=utc_now),
+            folders,
+            schema=str(SCHEMA_VERSION),
+            on_committed=metrics.count_commit,
+        )
+
+    def sweep(self) -> PolicySweep:
+        """Makes the sweep that holds every document against a changed policy."""
+        return PolicySweep(self.store, self.policy, self.policy_digest, self.bell, utc_now)
+
+    def upkeep(self) -> Upkeep:
+        """Makes the service that forgets what is no longer needed."""
+        return Upkeep(store=self.store, files=self.files, blobs=self.blobs, garbage=self.blobs, clock=utc_now)
+
+    def close(self) -> None:
+        """Closes files and connections."""
+        self.blobs.close()
+        self.store.close()
+
+
+def _count_records(feed: Feed) -> None:
+    metrics.count_records(included=feed.included, errors=feed.errors)
+
+
+@contextmanager
+def open_house(data: Path, settings: Settings, role: str = "command") -> Iterator[House]:
+    """Opens a data folder whose store is migrated."""
+    house = House(
+        data=data,
+        settings=settings,
+        store=open_store(data, settings),
+        blobs=PackedBlobs(data / "blobs", role=role),
+        files=FolderFeedFiles(data / "feeds", reserve_bytes=RESERVE_BYTES),
+        bell=SocketBell(data, role),
+        spool=FolderSpool(data / "spool"),
+    )
+    try:
+        yield house
+    finally:
+        house.close()

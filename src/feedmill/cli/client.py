@@ -1,0 +1,154 @@
+"""Speaks to a running server over HTTP: pushes a feed as a stream, asks JSON resources.
+
+A push is one multipart request with its length told in advance; the file is read in pieces, so its size does not matter. A server that
+refuses before it has read everything closes the connection: its answer is read all the same.
+"""
+
+import http.client
+import json
+import secrets
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote, urlencode, urlsplit
+
+from feedmill.model.errors import BadRequest, Busy, Denied, FeedmillError, NotFound
+
+PIECE_BYTES = 1 << 20
+ANSWER_BYTES = 64 << 20
+ANSWER_SECONDS = 120.0
+_ERRORS: dict[int, type[FeedmillError]] = {401: Denied, 403: Denied, 404: NotFound, 503: Busy}
+Progress = Callable[[int], None]
+"""Hears how many bytes were sent by now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server answered."""
+
+    status: int
+    feed_id: str | None
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A server by its base URL. ``certificate`` is a PEM file to believe besides the known authorities, for the server of this machine."""
+
+    base_url: str
+    token: str = ""
+    certificate: str = ""
+
+    def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: Progress) -> str | None:
+        """Posts a feed and gives the id the server gave it, None when it gives none. Errors: Denied, Busy, BadRequest with its answer."""
+        boundary = f"feedmill-{secrets.token_hex(16)}"
+        head, tail = _frame(boundary, fields)
+        with file.open("rb") as stream:
+            size_bytes = file.stat().st_size
+            headers = {
+                "Content-Type": f"multipart/form-data; boundary={boundary}",
+                "Content-Length": str(len(head) + size_bytes + len(tail)),
+            }
+            answer = self._request("POST", path, headers, _iter_body(head, stream, size_bytes, tail, on_progress))
+        text = answer.body.decode("utf-8", "replace").strip()
+        if text.lower() != "success":
+            kind = Denied if "Unauthorized" in text else _ERRORS.get(answer.status, BadRequest)
+            raise kind(f"the server refused the feed with status {answer.status}: {text[:1000] or 'no text'}")
+        return answer.feed_id
+
+    def get_json(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
+        """Asks a resource. Errors: NotFound, Denied, Busy, BadRequest."""
+        return self._ask_json("GET", path, parameters)
+
+    def post_json(self, path: str) -> Any:
+        """Asks for something to be done. Errors: as ``get_json``."""
+        return self._ask_json("POST", path, None)
+
+    def delete(self, path: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Deletes a resource. Errors: as ``get_json``."""
+        self._ask_json("DELETE", path, parameters)
+
+    def _ask_json(self, method: str, path: str, parameters: Mapping[str, Any] | None) -> Any:
+        query = "?" + urlencode(parameters, doseq=True) if parameters else ""
+        answer = self._request(method, path + query, {}, None)
+        if not 200 <= answer.status < 300:
+            raise _ERRORS.get(answer.status, BadRequest)(_explain(answer))
+        try:
+            return json.loads(answer.body) if answer.body else None
+        except ValueError as exc:
+            raise BadRequest(f"{self.base_url} answers no JSON; is it a feedmill server") from exc
+
+    def _request(self, method: str, path: str, headers: Mapping[str, str], body: Iterator[bytes] | None) -> Answer:
+        connection, prefix = self._connect()
+        if self.token:
+            headers = {**headers, "Authorization": f"Bearer {self.token}"}
+        try:
+            try:
+                connection.request(method, prefix + path, body, dict(headers), encode_chunked=False)
+            except (BrokenPipeError, ConnectionResetError):
+                if body is None:
+                    raise
+            response = connection.getresponse()
+            content = response.read(ANSWER_BYTES)
+            return Answer(status=response.status, feed_id=response.headers.get("X-Feedmill-Feed"), body=content)
+        except (OSError, http.client.HTTPException) as exc:
+            raise Busy(f"no answer from {self.base_url}: {exc or type(exc).__name__}") from exc
+        finally:
+            connection.close()
+
+    def _connect(self) -> tuple[http.client.HTTPConnection, str]:
+        parts = urlsplit(self.base_url if "://" in self.base_url else f"http://{self.base_url}")
+        try:
+            host, port = parts.hostname, parts.port
+        except ValueError as exc:
+            raise BadRequest(f"'{self.base_url}' is no address of a server: {exc}") from exc
+        if not host or parts.scheme not in ("http", "https"):
+            raise BadRequest(f"'{self.base_url}' is no address of a server; give http://HOST:PORT")
+        prefix = parts.path.rstrip("/")
+        if parts.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS), prefix
+        return http.client.HTTPSConnection(host, port, timeout=ANSWER_SECONDS, context=self._trust()), prefix
+
+    def _trust(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        if self.certificate:
+            context.load_verify_locations(self.certificate)
+            context.check_hostname = False
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
+
+
+def quote_name(name: str) -> str:
+    """Writes a name as one part of a path."""
+    return quote(name, safe="")
+
+
+def _frame(boundary: str, fields: Mapping[str, str]) -> tuple[bytes, bytes]:
+    """Gives what stands before and after the file in a multipart body."""
+    parts = [f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
+    parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="data"\r\nContent-Type: text/xml\r\n\r\n')
+    return "".join(parts).encode(), f"\r\n--{boundary}--\r\n".encode()
+
+
+def _iter_body(head: bytes, stream: BinaryIO, size_bytes: int, tail: bytes, on_progress: Progress) -> Iterator[bytes]:
+    """Yields exactly the length that was told; a file that changes meanwhile is an error. Errors: BadRequest."""
+    yield head
+    sent = 0
+    while sent < size_bytes:
+        piece = stream.read(min(PIECE_BYTES, size_bytes - sent))
+        if not piece:
+            raise BadRequest("the file became shorter while it was being sent")
+        yield piece
+        sent += len(piece)
+        on_progress(sent)
+    yield tail
+
+
+def _explain(answer: Answer) -> str:
+    try:
+        return str(json.loads(answer.body)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        text = answer.body.decode("utf-8", "replace").strip()
+        return f"the server answered {answer.status}: {text[:1000] or 'no text'}"

@@ -1,0 +1,33 @@
+"""``feedmill config check``: says whether the settings are good, and what they are."""
+
+import os
+
+import typer
+
+from feedmill.cli.options import Config, Json, console, print_json
+from feedmill.cli.status import settings_table
+from feedmill.http.status import list_settings
+from feedmill.settings import load_settings
+
+config_app = typer.Typer(help="Look at the settings.", no_args_is_help=True, rich_markup_mode=None)
+
+CHECK_EXAMPLES = """Examples:
+
+  feedmill config check --config feedmill.toml
+
+  FEEDMILL_GATE_PORT=29900 feedmill config check --json"""
+
+
+@config_app.command("check", epilog=CHECK_EXAMPLES)
+def check(config: Config = None, as_json: Json = False) -> None:
+    """Check file and environment; print every setting with its value and where it came from."""
+    settings = list_settings(load_settings(config, os.environ))
+    if as_json:
+        print_json({"ok": True, "settings": settings})
+    else:
+        console().print(settings_table(settings))
+
+
+@config_app.callback()
+def _group() -> None:
+    """Look at the settings."""

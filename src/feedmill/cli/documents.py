@@ -1,0 +1,93 @@
+"""``feedmill documents``: lists documents, shows what is known of one."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.http.receipts import render_document, render_past
+from feedmill.model.document import Document
+from feedmill.model.errors import NotFound
+from feedmill.ports import UnitOfWork
+from feedmill.services.inspection import inspect_url, judge, recall_url
+
+documents_app = typer.Typer(invoke_without_command=True, help="List documents, show what is known of one.", rich_markup_mode=None)
+
+DOCUMENTS_EXAMPLES = """Examples:
+
+  feedmill documents --datasource hr --limit 20
+
+  feedmill documents show http://intranet.example.com/a.html"""
+
+
+@documents_app.callback(epilog=DOCUMENTS_EXAMPLES)
+def list_documents(
+    context: typer.Context,
+    datasource: Annotated[str | None, typer.Option(help="Of one data source only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many at most.")] = 100,
+    after: Annotated[int, typer.Option(min=0, help="Only documents whose id is greater, to go on after a list.")] = 0,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """List documents in the order in which they were first known."""
+    if is_for_subcommand(context):
+        return
+    with workplace(data, config).read() as house, house.store.reading() as unit:
+        found = unit.documents.list_live(after=after, limit=limit, datasource=datasource)
+        listed = _render(unit, found)
+    if as_json:
+        print_json(listed)
+        return
+    table = Table("id", "url", "data source", "state", box=None, header_style="bold", pad_edge=False)
+    for row in listed:
+        table.add_row(str(row["id"]), clean(row["url"]), row["datasource"], row["state"])
+    console().print(table)
+
+
+@documents_app.command("show", epilog="Example:\n\n  feedmill documents show http://intranet.example.com/a.html --json")
+def show(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The document's URL, exactly as it was fed.")],
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is known of a URL: state, metadata and ACL of its document, and what happened to it, also when it is gone."""
+    with workplace(data, config).read() as house:
+        try:
+            shown = render_document(inspect_url(house.store, url))
+        except NotFound:
+            shown = render_past(recall_url(house.store, url))
+    if as_json:
+        print_json(shown)
+    else:
+        _print_document(shown)
+
+
+def _render(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
+    marks = unit.marks.find_many([document.id for document in found if document.id is not None])
+    rows = []
+    for document in found:
+        standing = judge(document, marks.get(document.id or 0))
+        row = {"id": document.id, "url": document.url, "datasource": document.datasource, "state": standing.state}
+        rows.append(row | {"searchable": standing.searchable, "reason": standing.reason})
+    return rows
+
+
+def _print_document(shown: dict[str, Any]) -> None:
+    out = console()
+    for key, value in shown.items():
+        if key in ("metadata", "acl", "history"):
+            continue
+        out.print(clean(f"{key + ':':<19}{'' if value is None else value}"))
+    for name, values in shown.get("metadata", {}).items():
+        out.print(clean(f"metadata:          {name} = {'; '.join(values)}"))
+    acl = shown.get("acl")
+    if acl is not None:
+        out.print(clean(f"acl:               {acl['inheritance_type']}, inherits from {acl['inherit_from'] or 'nothing'}"))
+        for named in acl["principals"]:
+            out.print(clean(f"                   {named['access']} {named['scope']} {named['name']} ({named['namespace']})"))
+    for event in shown["history"]:
+        where = f", feed {event['feed']}" + (f" line {event['line']}" if event["line"] else "") if event["feed"] else ""
+        out.print(clean(f"history:           {event['at']} {event['event']}{where}{': ' + event['detail'] if event['detail'] else ''}"))

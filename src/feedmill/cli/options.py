@@ -1,0 +1,58 @@
+"""The options that commands share, and how a command tells its result."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from feedmill.cli.workplace import Workplace
+
+Data = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False)]
+Config = Annotated[Path | None, typer.Option("--config", envvar="FEEDMILL_CONFIG", help="Settings file (TOML).", dir_okay=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Url = Annotated[str, typer.Option("--url", metavar="http://HOST:PORT", help="Another server than the one of the data folder.")]
+InputFile = Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
+
+DATA = Path("data")
+"""The data folder where none is named."""
+
+
+def workplace(data: Path, config: Path | None) -> Workplace:
+    """Gives the place where a command works."""
+    return Workplace(data=data, config=config)
+
+
+def is_for_subcommand(context: typer.Context) -> bool:
+    """Whether a group of commands was called for one of its subcommands; options belong behind that one's name. Errors: wrong use."""
+    if context.invoked_subcommand is None:
+        return False
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"options stand behind '{context.invoked_subcommand}', not before it", context)
+    return True
+
+
+def print_json(value: Any) -> None:
+    """Prints one JSON value a line on standard output."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def clean(text: str) -> str:
+    """Gives text from outside as a terminal may show it: no control characters that would move its cursor, no bytes that are no text."""
+    shown = text.encode("utf-8", "backslashreplace").decode()
+    return "".join(character if character.isprintable() or character in "\n\t" else "\ufffd" for character in shown)
+
+
+def console() -> Console:
+    """Gives what prints for people on standard output; text from outside goes through ``clean`` first."""
+    return Console(markup=False, highlight=False, soft_wrap=True)
+
+
+def error_console() -> Console:
+    """Gives what prints progress and errors on standard error."""
+    return Console(stderr=True, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,16 @@
+"""Ties a process to the one that started it."""
+
+import ctypes
+import os
+import signal
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Has the kernel kill this process when the parent's thread that started it ends; ends it now if the parent is gone already."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
+        raise OSError(ctypes.get_errno(), "prctl refuses the death signal")
+    if os.getppid() != parent:
+        raise SystemExit(1)

@@ -1,0 +1,187 @@
+"""``feedmill push`` and ``feedmill push-groups``: send a feed, follow it to its end, report its errors."""
+
+import sys
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from feedmill.bootstrap import House
+from feedmill.cli.client import Client
+from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean, console, error_console, print_json, workplace
+from feedmill.cli.working import get_feed, work_until
+from feedmill.cli.workplace import Workplace
+from feedmill.core.submission import Submission, check_datasource, read_groups_submission, read_submission
+from feedmill.http.receipts import render_feed
+from feedmill.model.errors import BadRequest
+from feedmill.model.feed import FeedState
+
+LOG_LINES = 1_000
+SHOWN_ERRORS = 50
+_FIRST_POLL_SECONDS, _LAST_POLL_SECONDS = 0.05, 1.0
+Receipt = dict[str, Any]
+
+PUSH_EXAMPLES = """Examples:
+
+  feedmill push feed.xml --datasource hr --feedtype full --wait
+
+  feedmill push feed.xml --datasource hr --feedtype incremental --url http://search.example.com:19900 --json"""
+
+PUSH_GROUPS_EXAMPLES = """Example:
+
+  feedmill push-groups groups.xml --groupsource ldap --feedtype full --wait"""
+
+
+class FeedType(StrEnum):
+    """The feed types of ``/xmlfeed``."""
+
+    FULL = "full"
+    INCREMENTAL = "incremental"
+    METADATA_AND_URL = "metadata-and-url"
+
+
+class GroupsFeedType(StrEnum):
+    """The feed types of ``/xmlgroups``."""
+
+    FULL = "full"
+    INCREMENTAL = "incremental"
+
+
+Wait = Annotated[bool, typer.Option("--wait", help="Follow the feed to its end; exit 0 only when it completed without errors.")]
+
+
+def push(
+    file: InputFile,
+    datasource: Annotated[str, typer.Option(help="Data source that the feed is for.")],
+    feedtype: Annotated[FeedType, typer.Option(help="What the feed does to its data source.")],
+    url: Url = "",
+    wait: Wait = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Push a feed file. Without a server on the data folder and without --url the feed is applied here and now."""
+    _check_name(datasource)
+    fields = {"datasource": datasource, "feedtype": feedtype.value}
+    place = workplace(data, config)
+    client = _find_client(place, url)
+    if client is None:
+        with place.work(may_begin=True) as house:
+            _report(_push_here(house, file, read_submission(fields)), as_json=as_json)
+    else:
+        _push_there(client, "/xmlfeed", fields, file, wait=wait, as_json=as_json)
+
+
+def push_groups(
+    file: InputFile,
+    groupsource: Annotated[str, typer.Option(help="Group source that the memberships are for.")],
+    feedtype: Annotated[GroupsFeedType, typer.Option(help="What the feed does to its group source.")],
+    url: Url = "",
+    wait: Wait = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Push a groups feed file. Without a server on the data folder and without --url the feed is applied here and now."""
+    _check_name(groupsource, "groupsource")
+    fields = {"groupsource": groupsource, "feedtype": feedtype.value}
+    place = workplace(data, config)
+    client = _find_client(place, url)
+    if client is None:
+        with place.work(may_begin=True) as house:
+            _report(_push_here(house, file, read_groups_submission(fields, has_data=True)), as_json=as_json)
+    else:
+        _push_there(client, "/xmlgroups", fields, file, wait=wait, as_json=as_json)
+
+
+def send_file(client: Client, path: str, fields: dict[str, str], file: Path) -> str | None:
+    """Sends a file, with a progress bar on a terminal, and gives the feed's id."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(clean(file.name).replace("[", "("), total=file.stat().st_size)
+        return client.push(path, fields, file, lambda sent: progress.update(task, completed=sent))
+
+
+def follow(client: Client, feed_id: str, is_over: Callable[[Receipt], bool]) -> Receipt:
+    """Asks for a feed's receipt until it is over, showing its records on a terminal."""
+    pause = _FIRST_POLL_SECONDS
+    with Progress(
+        TextColumn("feed {task.fields[feed]}: {task.fields[state]}, {task.completed:.0f} of {task.fields[records]} records"),
+        console=error_console(),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    ) as progress:
+        task = progress.add_task("", total=None, feed=feed_id, state="received", records="?")
+        while True:
+            receipt: Receipt = client.get_json(f"/api/v1/feeds/{feed_id}")
+            done = receipt["included"] + receipt["errors"]
+            progress.update(task, completed=done, state=receipt["state"], records=receipt["records"])
+            if is_over(receipt):
+                return receipt
+            time.sleep(pause)
+            pause = min(pause * 1.5, _LAST_POLL_SECONDS)
+
+
+def is_final(receipt: Receipt) -> bool:
+    """Whether nothing more will come of a feed."""
+    return FeedState(receipt["state"]).is_final
+
+
+def _check_name(name: str, field: str = "datasource") -> None:
+    try:
+        check_datasource(name, field)
+    except BadRequest as exc:
+        raise typer.BadParameter(str(exc)) from exc
+
+
+def _find_client(place: Workplace, url: str) -> Client | None:
+    if url:
+        return Client(base_url=url)
+    server = place.find_server()
+    return place.client(server, "gate") if server else None
+
+
+def _push_there(client: Client, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
+    feed_id = send_file(client, path, fields, file)
+    if wait and feed_id is None:
+        raise BadRequest("the server took the feed but gives no receipts, so it cannot be followed")
+    if wait and feed_id is not None:
+        _report(follow(client, feed_id, is_final), as_json=as_json)
+    elif as_json:
+        print_json({"id": feed_id})
+    else:
+        console().print(clean(feed_id or "Success"))
+
+
+def _push_here(house: House, file: Path, submission: Submission) -> Receipt:
+    with file.open("rb") as stream:
+        feed_id = house.intake.take(stream, submission, client="command line")
+    work_until(house, lambda: get_feed(house, feed_id).state.is_final and get_feed(house, feed_id).searchable_at is not None)
+    with house.store.reading() as unit:
+        return render_feed(unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_LINES))
+
+
+def _report(receipt: Receipt, *, as_json: bool) -> None:
+    """Prints a receipt and ends with 1 unless the feed completed without errors."""
+    if as_json:
+        print_json(receipt)
+    else:
+        _print_receipt(receipt)
+    if receipt["state"] != FeedState.COMPLETED.value:
+        raise typer.Exit(1)
+
+
+def _print_receipt(receipt: Receipt) -> None:
+    out = console()
+    out.print(f"feed {receipt['id']} of {receipt['datasource']}: {receipt['state']}")
+    out.print(f"{receipt['records']} records, {receipt['included']} included, {receipt['errors']} in error")
+    for entry in receipt["log"][:SHOWN_ERRORS]:
+        where = f"line {entry['line']}: " if entry["line"] else ""
+        about = f" ({entry['url']})" if entry["url"] else ""
+        out.print(clean(f"  {entry['level']}: {where}{entry['reason']}{about}"))
+    if len(receipt["log"]) > SHOWN_ERRORS:
+        out.print(f"  and {len(receipt['log']) - SHOWN_ERRORS} more; --json prints them all")

@@ -1,0 +1,49 @@
+"""``feedmill reindex``: builds the index anew from the store, with no feed pushed again."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from feedmill.bootstrap import House
+from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
+from feedmill.cli.working import work_until
+from feedmill.services.facts import INDEX_REBUILD
+from feedmill.services.indexing import request_rebuild
+
+REINDEX_EXAMPLES = """Examples:
+
+  feedmill reindex
+
+  feedmill reindex --wait --json"""
+
+
+def reindex(
+    wait: Annotated[bool, typer.Option("--wait", help="Come back when the new index serves.")] = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Build the index anew. Searches go on in the old one until the new one is complete."""
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is None:
+        with place.work() as house:
+            folder = request_rebuild(house.store)
+            work_until(house, lambda: not _is_rebuilding(house))
+    else:
+        folder = place.client(server, "admin").post_json("/api/v1/reindex")["folder"]
+        if wait:
+            with place.read() as house:
+                while _is_rebuilding(house):
+                    time.sleep(0.2)
+    is_done = wait or server is None
+    if as_json:
+        print_json({"folder": folder, "state": "done" if is_done else "asked"})
+    else:
+        console().print(f"index {folder} {'serves' if is_done else 'is being built'}")
+
+
+def _is_rebuilding(house: House) -> bool:
+    with house.store.reading() as unit:
+        return bool(unit.facts.get(INDEX_REBUILD))

@@ -1,0 +1,65 @@
+"""``feedmill search``: asks what an anonymous asker would find."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from feedmill.cli.client import Client
+from feedmill.cli.options import DATA, Config, Data, Json, Url, clean, console, print_json, workplace
+from feedmill.model.access import ANONYMOUS
+from feedmill.model.search import Match, SearchRequest
+from feedmill.wire.results.json import render_page
+
+SEARCH_EXAMPLES = """Examples:
+
+  feedmill search 'annual report'
+
+  feedmill search 'inmeta:department=sales site:intranet.example.com' --num 50 --json"""
+
+
+def search(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="As typed on the search page.")],
+    start: Annotated[int, typer.Option(min=0, help="How many results to leave out.")] = 0,
+    num: Annotated[int, typer.Option(min=1, max=1000, help="How many results to show.")] = 10,
+    match: Annotated[Match, typer.Option(help="How many of the words must occur.")] = Match.AUTO,
+    getfields: Annotated[str, typer.Option(help="Metadata to show: names divided by dots, * for all.")] = "",
+    url: Url = "",
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Search. What is found is what anybody may see, signed in or not."""
+    if url:
+        parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
+        page = Client(base_url=url).get_json("/api/v1/search", parameters)
+    else:
+        request = SearchRequest(query=query, start=start, num=num, match=match, getfields=tuple(getfields.split(".")) if getfields else ())
+        with workplace(data, config).read() as house:
+            page = json.loads(render_page(house.searcher.search(request, ANONYMOUS)))
+    if as_json:
+        print_json(page)
+    else:
+        _print_page(page, start)
+
+
+def _print_page(page: dict[str, Any], start: int) -> None:
+    out = console()
+    for warning in page["warnings"]:
+        out.print(clean(f"note: {warning}"))
+    about = "" if page["exact"] else "about "
+    out.print(f"{about}{page['total']} results")
+    for place, result in enumerate(page["results"], start + 1):
+        out.print()
+        out.print(Text(clean(f"{place}. {result['title'] or result['display_url']}"), style="bold"))
+        out.print(Text(clean(f"   {result['display_url']}"), style="green"))
+        if result["snippet"]:
+            out.print(Text("   ") + _highlight(result))
+
+
+def _highlight(result: dict[str, Any]) -> Text:
+    text = Text(clean(result["snippet"]).replace("\n", " "))
+    for begin, end in result.get("snippet_marks", ()):
+        text.stylize("bold", begin, end)
+    return text

@@ -1,0 +1,200 @@
+"""``feedmill serve``: the whole server under one parent.
+
+In this order: the settings are read and must be good; the data folder is held; the ports are opened; the store is migrated, by this
+process alone; the roles start; when every port answers, one line ``ready`` goes to standard output.
+"""
+
+import http.client
+import os
+import socket
+import ssl
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+
+from feedmill.admintoken import ensure_token
+from feedmill.cli.options import DATA, Config, Data
+from feedmill.cli.supervisor import Role, Supervisor, role_command
+from feedmill.http.listen import ROLE_LISTENERS, listener_addresses, open_listener
+from feedmill.logs import configure_logs
+from feedmill.metricfiles import FOLDER_VARIABLE
+from feedmill.migration import migrate
+from feedmill.model.errors import BadSettings
+from feedmill.runstate import RoleState, RunState, hold_data, remove_state, write_state
+from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
+
+ROLES = (
+    Role(name="gate", listeners=ROLE_LISTENERS["gate"]),
+    Role(name="web", listeners=ROLE_LISTENERS["web"]),
+    Role(name="feeder", nice=5),
+    Role(name="feeder-quick"),
+    Role(name="extractor"),
+    Role(name="indexer"),
+)
+FIXED_SETTINGS = (
+    "gate.port",
+    "gate.tls_port",
+    "gate.bind",
+    "search.port",
+    "search.bind",
+    "admin.port",
+    "admin.bind",
+    "dtd.port",
+    "dtd.bind",
+)
+"""What a running server cannot change: its sockets are open already."""
+
+SERVE_EXAMPLES = """Examples:
+
+  feedmill serve --data /var/lib/feedmill --config /etc/feedmill.toml
+
+  FEEDMILL_GATE_PORT=29900 feedmill serve --data data"""
+
+_PROBE_SECONDS = 5.0
+_PROBE_PAUSE_SECONDS = 0.05
+
+log = structlog.get_logger("serve")
+
+
+def serve(
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the log as JSON, also to a terminal.")] = False,
+) -> None:
+    """Run the server until SIGTERM.
+
+    Prints 'ready' when all ports answer. The log goes to standard error. SIGHUP reads the settings again.
+    """
+    if as_json:
+        os.environ["FEEDMILL_LOGS_FORMAT"] = "json"
+    loaded = load_settings(config, os.environ)
+    configure_logs("parent", level=loaded.settings.logs.level, form=loaded.settings.logs.format)
+    with hold_data(data):
+        code = _run(data.absolute(), config, loaded)
+    raise typer.Exit(code)
+
+
+def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
+    with ExitStack() as stack:
+        sockets = _open_sockets(loaded.settings, stack)
+        migrate(data, loaded.settings)
+        ensure_token(data)
+        write_snapshot(data, loaded)
+        state = _describe(loaded.settings, sockets)
+        write_state(data, state)
+        stack.callback(remove_state, data)
+        reloader = _Reloader(data, config, loaded)
+        supervisor = Supervisor(
+            ROLES,
+            command=lambda role: role_command(role, python=sys.executable, data=data),
+            environment={**os.environ, FOLDER_VARIABLE: str(_empty_metrics(data))},
+            sockets=sockets,
+            reload_settings=reloader.reload,
+            on_change=lambda roles: _tell(data, state, roles),
+        )
+        threading.Thread(target=_announce, args=(supervisor, state), daemon=True).start()
+        log.info("starting", data=str(data), addresses=state.addresses)
+        return supervisor.run()
+
+
+def _open_sockets(settings: Settings, stack: ExitStack) -> dict[str, socket.socket]:
+    addresses = listener_addresses(settings)
+    return {name: stack.enter_context(open_listener(name, bind, port)) for name, (bind, port) in addresses.items()}
+
+
+def _empty_metrics(data: Path) -> Path:
+    """Gives the folder that the roles count in, without the counts of an earlier server."""
+    folder = data / "metrics"
+    folder.mkdir(exist_ok=True)
+    for file in folder.glob("*.db"):
+        file.unlink()
+    return folder
+
+
+def _describe(settings: Settings, sockets: dict[str, socket.socket]) -> RunState:
+    with_tls = {"gate_tls": settings.gate.certificate, "search": settings.search.certificate, "admin": settings.admin.certificate}
+    return RunState(
+        pid=os.getpid(),
+        started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        addresses={name: _address(listening) for name, listening in sockets.items()},
+        tls=tuple(name for name, certificate in with_tls.items() if certificate and name in sockets),
+    )
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _tell(data: Path, state: RunState, roles: dict[str, RoleState]) -> None:
+    try:
+        write_state(data, replace(state, roles=roles))
+    except OSError as exc:
+        # a full disk must not keep a role from being started again
+        log.warning("state not written", reason=exc.strerror)
+
+
+def _announce(supervisor: Supervisor, state: RunState) -> None:
+    """Prints ``ready`` once every port answers."""
+    for listener in state.addresses:
+        while not _answers(state.url(listener)):
+            time.sleep(_PROBE_PAUSE_SECONDS)
+    supervisor.is_ready = True
+    log.info("ready")
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+
+
+def _answers(url: str) -> bool:
+    scheme, _, address = url.partition("://")
+    connection = http.client.HTTPConnection(address, timeout=_PROBE_SECONDS)
+    if scheme == "https":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE  # whether the port answers is the question, not who it is
+        connection = http.client.HTTPSConnection(address, timeout=_PROBE_SECONDS, context=context)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+class _Reloader:
+    """Reads the settings again; keeps those in force when the new ones are wrong."""
+
+    def __init__(self, data: Path, config: Path | None, loaded: Loaded) -> None:
+        self._data = data
+        self._config = config
+        self._loaded = loaded
+
+    def reload(self) -> bool:
+        """Whether there are new, good settings for the roles."""
+        try:
+            loaded = load_settings(self._config, os.environ)
+        except BadSettings as exc:
+            for fault in exc.faults:
+                log.error("settings refused", fault=fault)
+            return False
+        fixed = [key for key in FIXED_SETTINGS if _value(loaded, key) != _value(self._loaded, key)]
+        if fixed:
+            log.warning("settings that count from the next start on", keys=fixed)
+        write_snapshot(self._data, loaded)
+        self._loaded = loaded
+        log.info("settings read again")
+        return True
+
+
+def _value(loaded: Loaded, key: str) -> object:
+    section, _, name = key.partition(".")
+    return getattr(getattr(loaded.settings, section), name)

@@ -1,0 +1,79 @@
+"""``feedmill sources``: lists data sources, deletes or destroys one."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from feedmill.cli.client import quote_name
+from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.working import get_feed, work_until
+from feedmill.http.receipts import render_source
+from feedmill.model.errors import NotFound
+
+sources_app = typer.Typer(invoke_without_command=True, help="List data sources, delete or destroy one.", rich_markup_mode=None)
+
+SOURCES_EXAMPLES = """Examples:
+
+  feedmill sources
+
+  feedmill sources delete hr
+
+  feedmill sources destroy hr --json"""
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The data source.")]
+
+
+@sources_app.callback(epilog=SOURCES_EXAMPLES)
+def list_sources(context: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List data sources with their kind, documents and feeds."""
+    if is_for_subcommand(context):
+        return
+    with workplace(data, config).read() as house, house.store.reading() as unit:
+        listed = [render_source(source) for source in unit.sources.list()]
+    if as_json:
+        print_json(listed)
+        return
+    table = Table("name", "kind", "documents", "feeds", box=None, header_style="bold", pad_edge=False)
+    for source in listed:
+        table.add_row(source["name"], source["kind"], str(source["documents"]), str(source["feeds"]))
+    console().print(table)
+
+
+@sources_app.command("delete", epilog="Example:\n\n  feedmill sources delete hr")
+def delete(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Remove a data source's documents; its name and feeds are kept for the record."""
+    _remove(name, data, config, destroy=False, as_json=as_json)
+
+
+@sources_app.command("destroy", epilog="Example:\n\n  feedmill sources destroy hr")
+def destroy(name: Name, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Remove a data source's documents, its feeds and its name."""
+    _remove(name, data, config, destroy=True, as_json=as_json)
+
+
+def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bool) -> None:
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        place.client(server, "admin").delete(f"/api/v1/datasources/{quote_name(name)}", {"destroy": "1"} if destroy else None)
+    else:
+        _remove_here(name, data, config, destroy=destroy)
+    done = "destroyed" if destroy else "deleted"
+    if as_json:
+        print_json({"name": name, "state": done})
+    else:
+        console().print(f"{name} is {done}")
+
+
+def _remove_here(name: str, data: Data, config: Config, *, destroy: bool) -> None:
+    with workplace(data, config).work() as house:
+        feed_id = house.intake.request_removal(name, destroy=destroy, client="command line")
+
+        def _is_gone() -> bool:
+            try:
+                return get_feed(house, feed_id).searchable_at is not None
+            except NotFound:
+                return True
+
+        work_until(house, _is_gone)

@@ -1,0 +1,51 @@
+"""``feedmill status``: what waits, what is there, who runs, where each setting came from."""
+
+from typing import Any
+
+from rich.table import Table
+
+from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
+from feedmill.http.status import tell_status
+
+STATUS_EXAMPLES = """Examples:
+
+  feedmill status
+
+  feedmill status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["feeds_waiting"])'"""
+
+
+def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Show feeds waiting, documents, the state of the index, the server's processes, and where each setting came from."""
+    place = workplace(data, config)
+    with place.read() as house:
+        told = tell_status(house.store, data, place.load())
+    if as_json:
+        print_json(told)
+    else:
+        _print_status(told)
+
+
+def _print_status(told: dict[str, Any]) -> None:
+    out = console()
+    out.print(f"server:     {'runs as process ' + str(told['pid']) if told['running'] else 'does not run'}")
+    for name, address in told["addresses"].items():
+        out.print(f"  {name:<10}{address}")
+    for name, role in told["roles"].items():
+        out.print(f"  {name:<14}process {role['pid']}, started again {role['restarts']} times")
+    out.print(f"feeds:      {told['feeds_waiting']} waiting")
+    out.print(f"documents:  {told['documents']}")
+    for stage, count in told["marks"].items():
+        out.print(f"  waiting for {stage}: {count}")
+    index = told["index"]
+    rebuilding = f", being built anew as {index['rebuilding']}" if index["rebuilding"] else ""
+    out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{rebuilding}")
+    out.print()
+    out.print(settings_table(told["settings"]))
+
+
+def settings_table(settings: dict[str, dict[str, Any]]) -> Table:
+    """Gives the settings as a table: key, value, origin."""
+    table = Table("setting", "value", "from", box=None, header_style="bold", pad_edge=False)
+    for key, setting in settings.items():
+        table.add_row(key, str(setting["value"]), setting["origin"])
+    return table

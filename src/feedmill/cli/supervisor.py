@@ -1,0 +1,193 @@
+"""The parent: starts every role as a process of its own, starts it again when it dies, ends all when it is told to.
+
+Rules:
+
+- A role is started from the main thread only: the kernel ties a child's death signal to the thread that started it.
+- A role that dies is started again at once; one that dies soon after its start again and again waits longer each time, up to half a minute.
+- SIGTERM and SIGINT end the roles (SIGTERM, then SIGKILL after a time); a second one does not wait.
+- SIGHUP asks for the settings to be read again; only when they are good do the roles hear of it.
+- A role that cannot be started at all before the server was ever ready ends the server: nobody waits for what will not come.
+"""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from feedmill.http.listen import VARIABLE, hand_down
+from feedmill.runstate import RoleState
+
+STOP_SECONDS = 10.0
+STEADY_SECONDS = 10.0
+LONGEST_DELAY_SECONDS = 30.0
+HOPELESS_DEATHS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """What the parent must know of a role. Units: ``nice`` as nice(1)."""
+
+    name: str
+    listeners: tuple[str, ...] = ()
+    nice: int = 0
+
+
+@dataclass(slots=True)
+class _Child:
+    role: Role
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    due_at: float = 0.0
+    deaths_in_a_row: int = 0
+    restarts: int = 0
+    was_told: bool = False
+
+
+def restart_delay(deaths_in_a_row: int) -> float:
+    """Gives how long a role waits that died so often soon after its start. Units: seconds."""
+    return 0.0 if deaths_in_a_row <= 1 else min(LONGEST_DELAY_SECONDS, 0.25 * 2.0 ** min(deaths_in_a_row - 2, 10))
+
+
+class Supervisor:
+    """Runs roles until it is told to stop."""
+
+    def __init__(
+        self,
+        roles: Iterable[Role],
+        *,
+        command: Callable[[Role], list[str]],
+        environment: Mapping[str, str],
+        sockets: dict[str, socket.socket] | None = None,
+        reload_settings: Callable[[], bool] = lambda: True,
+        on_change: Callable[[dict[str, RoleState]], None] = lambda _: None,
+    ) -> None:
+        self._children = [_Child(role) for role in roles]
+        self._command = command
+        self._environment = dict(environment)
+        self._sockets = sockets or {}
+        self._reload_settings = reload_settings
+        self._on_change = on_change
+        self._log = structlog.get_logger()
+        self._is_stopping = False
+        self._exit_code = 0
+        self.is_ready = False
+
+    def run(self) -> int:
+        """Runs until SIGTERM or SIGINT and gives the exit code; must be called in the main thread."""
+        reader, writer = socket.socketpair()
+        writer.setblocking(False)
+        signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+        with reader, writer:
+            earlier = {number: signal.signal(number, _ignore) for number in signals}
+            earlier_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+            try:
+                while not self._is_stopping:
+                    self._start_due()
+                    self._handle(_wait_for_signals(reader, self._seconds_to_next()))
+                    self._reap()
+                self._stop(reader)
+            finally:
+                self._kill_rest()
+                signal.set_wakeup_fd(earlier_fd)
+                for number, handler in earlier.items():
+                    signal.signal(number, handler)
+        return self._exit_code
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        due = [child for child in self._children if child.process is None and child.due_at <= now]
+        for child in due:
+            self._start(child)
+        if due:
+            self._on_change(self._states())
+
+    def _start(self, child: _Child) -> None:
+        environment = dict(self._environment)
+        handed, descriptors = hand_down(self._sockets, child.role.listeners)
+        if handed:
+            environment[VARIABLE] = handed
+        child.process = subprocess.Popen(self._command(child.role), env=environment, pass_fds=descriptors, stdin=subprocess.DEVNULL)
+        child.started_at = time.monotonic()
+        child.was_told = False
+        self._log.info("role started", started=child.role.name, pid=child.process.pid, restarts=child.restarts)
+
+    def _reap(self) -> None:
+        for child in self._children:
+            code = child.process.poll() if child.process else None
+            if code is not None:
+                self._bury(child, code)
+
+    def _bury(self, child: _Child, code: int) -> None:
+        now = time.monotonic()
+        was_steady = child.was_told or now - child.started_at > STEADY_SECONDS
+        child.deaths_in_a_row = 1 if was_steady else child.deaths_in_a_row + 1
+        child.due_at = now + restart_delay(child.deaths_in_a_row)
+        child.process = None
+        child.restarts += 1
+        self._log.warning("role ended", ended=child.role.name, exit_code=code, again_in_seconds=round(child.due_at - now, 2))
+        if not self.is_ready and child.deaths_in_a_row >= HOPELESS_DEATHS:
+            self._log.error("role cannot be started", failed=child.role.name, exit_code=code)
+            self._is_stopping = True
+            self._exit_code = 1
+
+    def _handle(self, signals: bytes) -> None:
+        if signal.SIGTERM in signals or signal.SIGINT in signals:
+            self._is_stopping = True
+        elif signal.SIGHUP in signals and self._reload_settings():
+            self._send(signal.SIGHUP)
+
+    def _send(self, number: signal.Signals) -> None:
+        for child in self._children:
+            if child.process is not None:
+                child.was_told = True
+                child.process.send_signal(number)
+
+    def _stop(self, reader: socket.socket) -> None:
+        self._log.info("stopping")
+        self._send(signal.SIGTERM)
+        deadline = time.monotonic() + STOP_SECONDS
+        while self._living() and (left := deadline - time.monotonic()) > 0:
+            signals = _wait_for_signals(reader, min(left, 0.5))
+            if signal.SIGTERM in signals or signal.SIGINT in signals:
+                break
+
+    def _kill_rest(self) -> None:
+        for process in self._living():
+            self._log.warning("role killed", pid=process.pid)
+            process.kill()
+            process.wait()
+
+    def _living(self) -> list[subprocess.Popen[bytes]]:
+        return [child.process for child in self._children if child.process is not None and child.process.poll() is None]
+
+    def _seconds_to_next(self) -> float:
+        waiting = [child.due_at for child in self._children if child.process is None]
+        return max(0.0, min(waiting) - time.monotonic()) if waiting else 5.0
+
+    def _states(self) -> dict[str, RoleState]:
+        alive = ((child, child.process) for child in self._children)
+        return {child.role.name: RoleState(pid=process.pid if process else 0, restarts=child.restarts) for child, process in alive}
+
+
+def role_command(role: Role, *, python: str, data: Path) -> list[str]:
+    """Gives the command line of a role; its title stands in it, so that ``ps`` tells the roles apart."""
+    title = f"feedmill: {role.name}"
+    own = ["--role", role.name, "--data", str(data), "--parent", str(os.getpid()), "--nice", str(role.nice)]
+    return [python, "-m", "feedmill.cli.role", title, *own]
+
+
+def _ignore(_number: int, _frame: object) -> None:
+    """Does nothing: the wake-up socket tells the loop."""
+
+
+def _wait_for_signals(reader: socket.socket, timeout_seconds: float) -> bytes:
+    """Waits for signals; each is one byte of its number."""
+    readable, _, _ = select.select([reader], [], [], timeout_seconds)
+    return reader.recv(4096) if readable else b""

@@ -1,0 +1,63 @@
+"""``feedmill validate``: says of a feed file what a server would say, without sending it."""
+
+import os
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, cast
+
+import typer
+
+from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json
+from feedmill.model.feed import LogLevel
+from feedmill.services.validation import Verdict
+from feedmill.services.validation import validate as judge_feed
+from feedmill.settings import load_settings
+
+SPOOL_BYTES = 1_000_000
+
+VALIDATE_EXAMPLES = """Examples:
+
+  feedmill validate feed.xml
+
+  feedmill validate feed.xml --json"""
+
+
+def validate(file: InputFile, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Read a feed as the server would and print every error with its line. Exit 0 when it would end completed, 1 when not."""
+    del data
+    gate = load_settings(config, os.environ).settings.gate
+    verdict = judge_feed(lambda: file.open("rb"), spool=_new_spool, require_fqdn=gate.require_fqdn, max_inflated_bytes=gate.max_feed_bytes)
+    if as_json:
+        print_json(_render(verdict))
+    else:
+        _print_verdict(str(file), verdict)
+    if not verdict.is_good:
+        raise typer.Exit(1)
+
+
+def _new_spool() -> BinaryIO:
+    return cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOL_BYTES))
+
+
+def _render(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "state": verdict.state.value,
+        "datasource": verdict.datasource,
+        "feedtype": verdict.kind.value if verdict.kind else None,
+        "records": verdict.records,
+        "included": verdict.included,
+        "errors": verdict.errors,
+        "log": [
+            {"record": entry.record, "line": entry.line, "url": entry.url, "level": entry.level.value, "reason": entry.reason}
+            for entry in verdict.log
+        ],
+    }
+
+
+def _print_verdict(name: str, verdict: Verdict) -> None:
+    out = console()
+    for entry in verdict.log:
+        line = f":{entry.line}" if entry.line else ""
+        about = f" ({entry.url})" if entry.url else ""
+        style = {LogLevel.ERROR: "red", LogLevel.WARNING: "yellow"}.get(entry.level)
+        out.print(clean(f"{name}{line}: {entry.level.value}: {entry.reason}{about}"), style=style)
+    out.print(clean(f"{name}: {verdict.state.value}: {verdict.records} records, {verdict.included} included, {verdict.errors} in error"))

@@ -1,0 +1,75 @@
+"""Where a command works: the data folder, its settings, and the server that may run there.
+
+With a server running, commands that read open the store beside it and those that write go through its ports. Without one, a command
+holds the folder and does the work itself.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from feedmill import bootstrap
+from feedmill.admintoken import read_token
+from feedmill.bootstrap import House
+from feedmill.cli.client import Client
+from feedmill.migration import migrate
+from feedmill.model.errors import NotFound
+from feedmill.runstate import RunState, find_server, hold_data
+from feedmill.settings import Loaded, Settings, load_settings, read_snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """A data folder and a settings file, if any."""
+
+    data: Path
+    config: Path | None
+
+    def find_server(self) -> RunState | None:
+        """Finds the server that runs here, None when there is none."""
+        return find_server(self.data)
+
+    def load(self) -> Loaded:
+        """Gives the settings in force: those of the server that runs here, else those of file and environment. Errors: BadSettings."""
+        if self.find_server() is not None:
+            return read_snapshot(self.data)
+        return load_settings(self.config, os.environ)
+
+    @contextmanager
+    def read(self) -> Iterator[House]:
+        """Opens the house to look at it, beside a server or not. Errors: NotFound when nothing was ever kept here."""
+        loaded = self.load()
+        self._check_kept(loaded.settings)
+        with bootstrap.open_house(self.data, loaded.settings) as house:
+            yield house
+
+    @contextmanager
+    def work(self, *, may_begin: bool = False) -> Iterator[House]:
+        """Opens the house to change it, for this command alone; ``may_begin`` makes a new one.
+
+        Errors: Conflict while another process holds it, NotFound when nothing was ever kept here.
+        """
+        settings = load_settings(self.config, os.environ).settings
+        if not may_begin:
+            self._check_kept(settings)
+        with hold_data(self.data):
+            migrate(self.data, settings)
+            with bootstrap.open_house(self.data, settings) as house:
+                yield house
+
+    def _check_kept(self, settings: Settings) -> None:
+        if not settings.store.url and not (self.data / "store.sqlite").exists():
+            raise NotFound(f"there is nothing in '{self.data}' yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
+
+    def client(self, server: RunState, listener: str) -> Client:
+        """Gives a client of a listener of the server that runs here; the admin port's carries the token. Errors: NotFound without one."""
+        token = read_token(self.data) if listener == "admin" else ""
+        return Client(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
+
+
+def _certificate(settings: Settings, listener: str) -> str:
+    if listener == "search":
+        return settings.search.certificate
+    return settings.admin.certificate if listener == "admin" else settings.gate.certificate

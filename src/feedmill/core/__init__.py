@@ -1,0 +1,1 @@
+"""Pure functions on the model: no clock, disk, socket, environment or log."""

@@ -1,0 +1,105 @@
+"""The one tree of a whole request: its query, the fields of the advanced form, and what metadata must hold.
+
+- All words of the form are added to the query, a phrase as it is, any words as an OR, no words each excluded.
+- Where words must stand in the title or the URL, that holds for all plain words and phrases, of the query and of the form.
+- ``as_lq`` asks for pages that link to a URL and for nothing else of the form and the query; metadata must hold all the same.
+Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
+"""
+
+from dataclasses import replace
+
+from feedmill.core.fieldfilters import read_fields
+from feedmill.core.querylang import MAX_TERMS, parse_query
+from feedmill.model.search import (
+    Advanced,
+    And,
+    Everything,
+    FileType,
+    InTitle,
+    InUrl,
+    LinksTo,
+    Node,
+    Not,
+    Occurrence,
+    Or,
+    ParsedQuery,
+    Phrase,
+    SearchRequest,
+    Site,
+    Word,
+)
+
+
+def read_request(request: SearchRequest) -> ParsedQuery:
+    """Returns the tree of a request and what to tell the asker about it. Errors: none."""
+    advanced = request.advanced
+    typed = parse_query(request.query)
+    added = parse_query(advanced.all_words)
+    if advanced.links_to.strip():
+        typed = added = ParsedQuery(root=Everything())
+        parts: list[Node] = [LinksTo(advanced.links_to.strip())]
+    else:
+        parts = [_place(part, advanced.occurrence) for part in (typed.root, added.root, *_words_of(advanced))]
+        parts += _restrictions_of(advanced)
+    warnings = typed.warnings + added.warnings
+    for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
+        node, told = read_fields(text, is_partial=is_partial)
+        parts += [node] if node is not None else []
+        warnings += told
+    root = _join(parts)
+    return ParsedQuery(root=root, warnings=tuple(dict.fromkeys(warnings)), is_restricted=_is_restricted(root))
+
+
+def _words_of(advanced: Advanced) -> list[Node]:
+    phrase = advanced.phrase.replace('"', " ").strip()
+    some = tuple(Word(word) for word in advanced.any_words.split()[:MAX_TERMS])
+    words: list[Node] = [Phrase(phrase)] if phrase else []
+    if some:
+        words.append(Or(some) if len(some) > 1 else some[0])
+    return [*words, *(Not(Word(word)) for word in advanced.no_words.split()[:MAX_TERMS])]
+
+
+def _restrictions_of(advanced: Advanced) -> list[Node]:
+    found: list[Node] = []
+    if site := advanced.site.strip():
+        found.append(Not(Site(site)) if advanced.excludes_site else Site(site))
+    if ending := advanced.filetype.strip():
+        found.append(Not(FileType(ending)) if advanced.excludes_filetype else FileType(ending))
+    return found
+
+
+def _place(node: Node, occurrence: Occurrence) -> Node:
+    match node:
+        case _ if occurrence is Occurrence.ANYWHERE:
+            return node
+        case Word(text) | Phrase(text):
+            return InTitle(text) if occurrence is Occurrence.TITLE else InUrl(text)
+        case And(parts) | Or(parts):
+            return replace(node, parts=tuple(_place(part, occurrence) for part in parts))
+        case Not(part):
+            return Not(_place(part, occurrence))
+        case _:
+            return node
+
+
+def _join(nodes: list[Node]) -> Node:
+    """Returns one flat And, so that which parts must hold can be told."""
+    parts: list[Node] = []
+    for node in nodes:
+        if isinstance(node, And):
+            parts += node.parts
+        elif not isinstance(node, Everything):
+            parts.append(node)
+    if not parts:
+        return Everything()
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _is_restricted(node: Node) -> bool:
+    match node:
+        case Word() | Phrase() | Everything():
+            return False
+        case And(parts) | Or(parts):
+            return any(_is_restricted(part) for part in parts)
+        case _:
+            return True

@@ -1,0 +1,66 @@
+"""Says in words why a decision is what it is, for people who ask why they do or do not see a document.
+
+A text names the entry, the URL whose ACL holds it and, where the entry names a group, the way from the asker to that group.
+"""
+
+from feedmill.model.access import Access, Entry, Principal
+from feedmill.model.decision import Cause, Match, Step
+from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
+
+_WAY_SUBJECTS = 10
+"""A longer way is told by its two ends."""
+
+
+def tell_reason(cause: Cause, step: Step | None) -> str:
+    """Tells what settled a decision. Shape: lower case, no full stop; ``step`` as in ``Decision.decisive``."""
+    if step is None:
+        return "the URL has no ACL" if cause is Cause.NO_ACL else "no entry of the chain names the asker"
+    if step.match is not None and cause in (Cause.PERMITTED, Cause.DENIED):
+        return f"{tell_match(step.match)}, in the ACL of {step.url}"
+    return _TEXTS[cause].format(url=step.url, parent=step.acl.inherit_from)
+
+
+_TEXTS = {
+    Cause.NOT_BOTH: "the ACL of {url} is and-both-permit, and not both it and what inherits from it permit",
+    Cause.EMPTY_ACL: "the ACL of {url} is empty, which counts as none",
+    Cause.MISSING_PARENT: "the chain is broken: the ACL of {url} inherits from {parent}, which has none",
+    Cause.CYCLE: "the chain is a circle: the ACL of {url} inherits from {parent}, which stands below it or is the same",
+    Cause.LEAF_PARENT: "the chain is broken: the ACL of {url} is leaf-node, from which nothing may inherit",
+    Cause.TOO_DEEP: "the chain is broken: it is longer than is looked at, up to the ACL of {url}",
+}
+
+
+def tell_match(match: Match) -> str:
+    """Tells which entry names the asker, and through which groups."""
+    verb = "denied" if match.entry.access is Access.DENY else "permitted"
+    text = f"{verb} by {tell_principal(match.entry.principal)}"
+    return text if len(match.way) == 1 else f"{text}, through {tell_way(match.way)}"
+
+
+def tell_entry(entry: Entry) -> str:
+    """Tells an entry of an ACL."""
+    return f"{entry.access.value} {tell_principal(entry.principal)}"
+
+
+def tell_principal(principal: Principal) -> str:
+    """Tells a principal as it was written, with what is not usual about it."""
+    extras = [] if principal.case_sensitive else ["in any letter case"]
+    return " ".join([principal.scope.value, f'"{principal.name}"', *_tell_namespace(principal.namespace), *extras])
+
+
+def tell_subject(subject: Subject) -> str:
+    """Tells a user or group of the asker."""
+    name = f"{subject.domain}\\{subject.name}" if subject.domain else subject.name
+    return " ".join([subject.scope.value, f'"{name}"', *_tell_namespace(subject.namespace)])
+
+
+def tell_way(way: tuple[Subject, ...]) -> str:
+    """Tells how a group was reached."""
+    told = [tell_subject(subject) for subject in way]
+    if len(told) > _WAY_SUBJECTS:
+        told = [told[0], f"{len(told) - 2} groups", told[-1]]
+    return " > ".join(told)
+
+
+def _tell_namespace(namespace: str) -> list[str]:
+    return [] if namespace == DEFAULT_NAMESPACE else [f'of namespace "{namespace}"']

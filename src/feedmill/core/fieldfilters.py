@@ -1,0 +1,120 @@
+"""The parameters ``requiredfields=`` and ``partialfields=``: what metadata must hold.
+
+    any      = clause { "." clause }          all clauses must hold
+    clause   = term { "|" term }              binds tighter than the dot, as OR does in a query
+    term     = [ "-" ] ( "(" any ")" | field )
+    field    = NAME | NAME ":" VALUE | NAME "?" VALUE
+
+- ``requiredfields``: VALUE is a whole value, ``VALUE*`` how one begins; behind ``?`` it is whole words of a value.
+- ``partialfields``: VALUE is whole words of a value, in order; with the star the last word may go on.
+- The text is divided first and each name and value percent-decoded then. Front ends encode twice, so that a ``%2E`` is still there
+  after the request was decoded once, and divides nothing.
+- Nothing is an error: parentheses without a partner are passed over. Terms and depth are bounded, and what is beyond is left out with
+  a warning.
+Source: Search Protocol Reference, "Filtering by metadata".
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from feedmill.model.search import And, MetaContains, MetaEquals, MetaExists, MetaStarts, Node, Not, Or
+
+MAX_CHARACTERS = 10_000
+MAX_TERMS = 200
+MAX_DEPTH = 20
+
+_TOKEN = re.compile(r"[().|]|[^().|]+")
+_DIVIDER = {True: re.compile(":"), False: re.compile("[:?]")}
+
+
+@dataclass(slots=True)
+class _Group:
+    """A pair of parentheses while it is read: clauses, and whether the next term joins the last one."""
+
+    is_out: bool = False
+    clauses: list[list[Node]] = field(default_factory=list)
+    joins_next: bool = False
+
+    def add(self, node: Node) -> None:
+        if self.joins_next and self.clauses:
+            self.clauses[-1].append(node)
+        else:
+            self.clauses.append([node])
+        self.joins_next = False
+
+    def close(self) -> Node | None:
+        parts = [terms[0] if len(terms) == 1 else Or(tuple(terms)) for terms in self.clauses]
+        if not parts:
+            return None
+        whole: Node = parts[0] if len(parts) == 1 else And(tuple(parts))
+        return Not(whole) if self.is_out else whole
+
+
+def read_fields(text: str, *, is_partial: bool) -> tuple[Node | None, tuple[str, ...]]:
+    """Returns what a parameter demands, None for nothing, and what to tell the asker about it. Errors: none."""
+    groups, terms, is_cut, next_is_out = [_Group()], 0, len(text) > MAX_CHARACTERS, False
+    for piece in _pieces(text[:MAX_CHARACTERS]):
+        if piece == "(":
+            if len(groups) > MAX_DEPTH:
+                is_cut = True
+                break
+            groups.append(_Group(is_out=next_is_out))
+            next_is_out = False
+        elif piece == ")":
+            _close_last(groups)
+        elif piece in (".", "|"):
+            groups[-1].joins_next = piece == "|"
+        elif piece == "-":
+            next_is_out = True
+        elif terms >= MAX_TERMS:
+            is_cut = True
+            break
+        elif (node := _read_field(piece, is_partial=is_partial)) is not None:
+            terms += 1
+            groups[-1].add(node)
+    while len(groups) > 1:
+        _close_last(groups)
+    name = "partialfields" if is_partial else "requiredfields"
+    return groups[0].close(), (f"{name}= is too long and was cut",) if is_cut else ()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Gives names with their values, and what stands between them; a minus before parentheses stands alone."""
+    for found in _TOKEN.finditer(text):
+        piece = found[0].strip()
+        if piece:
+            yield piece
+
+
+def _close_last(groups: list[_Group]) -> None:
+    if len(groups) > 1:
+        node = groups.pop().close()
+        if node is not None:
+            groups[-1].add(node)
+
+
+def _read_field(piece: str, *, is_partial: bool) -> Node | None:
+    is_out = piece.startswith("-")
+    bare = piece[1:] if is_out else piece
+    divider = _DIVIDER[is_partial].search(bare)
+    name = _decode(bare[: divider.start()] if divider else bare)
+    if not name:
+        return None
+    node = _demand(name, bare[divider.end() :].strip(), is_partial=is_partial or divider[0] == "?") if divider else MetaExists(name)
+    return Not(node) if is_out else node
+
+
+def _demand(name: str, value: str, *, is_partial: bool) -> Node:
+    is_prefix = value.endswith("*")
+    wanted = _decode(value[:-1] if is_prefix else value)
+    if not wanted:
+        return MetaExists(name)
+    if is_partial:
+        return MetaContains(name, wanted, is_prefix=is_prefix)
+    return MetaStarts(name, wanted) if is_prefix else MetaEquals(name, wanted)
+
+
+def _decode(text: str) -> str:
+    return unquote(text).strip()

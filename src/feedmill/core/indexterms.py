@@ -1,0 +1,238 @@
+"""Terms that an index keeps beside the words of a text, so that ``site:``, ``info:`` and ``inmeta:`` are exact lookups.
+
+A URL gives every suffix of its host (``site:example.com`` finds all hosts below it), each also with its port when it names one, and
+its path with every directory above it. Metadata gives one term a name and one a value. All terms are folded, and bounded in length:
+what is longer is replaced by its digest, which compares as well.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import urljoin
+
+from feedmill.core.analysis import fold_value
+from feedmill.core.typedvalues import NUMBER, name_digest, sortable, typed_values
+from feedmill.model.document import Metadata
+
+MAX_TERM_CHARACTERS = 512
+MAX_NAME_CHARACTERS = 100
+MAX_HOST_LABELS = 32
+MAX_DIRECTORIES = 64
+MAX_METADATA_TERMS = 4_000
+MAX_LINKS = 2_000
+MAX_SORTED_NAMES = 100
+MAX_SORT_CHARACTERS = 200
+
+# A path of plain segments needs no rules to be joined to its page, and almost all links are such paths.
+_PLAIN_PATH = re.compile(r"/?(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)(?:#[\w%.-]*)?", re.ASCII)
+_HTTP_BASE = re.compile(r"(https?://[\w.-]+(?::\d+)?)/(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)?(?=[?#]|$)", re.ASCII)
+_NOT_FOLLOWED = ("#", "mailto:", "javascript:", "data:", "tel:")
+_SEPARATOR = "\x1f"
+# scheme ":" "//" [userinfo "@"] host [":" port] path; https://www.rfc-editor.org/rfc/rfc3986#appendix-B
+_URL = re.compile(r"^(?:([A-Za-z][A-Za-z0-9+.\-]*)://)?(?:[^/?#@]*@)?(\[[^\]/]*\]|[^/?#:]*)(?::([0-9]*))?([^?#]*)")
+_ADDRESS = re.compile(r"^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[.*\])$")
+_URL_NOISE = re.compile(r"%[0-9A-Fa-f]{2}")
+
+
+def split_url(url: str) -> tuple[str, str, str]:
+    """Returns host, port and path of a URL or of what somebody typed as one; folded to lower case, each "" when there is none."""
+    match = _URL.match(url)
+    if match is None:
+        return "", "", ""
+    return match[2].lower().rstrip("."), match[3] or "", match[4].lower()
+
+
+def site_terms(url: str) -> list[str]:
+    """Returns the terms that ``site:`` may ask a document's URL for."""
+    host, port, path = split_url(url)
+    terms = _host_terms(host)
+    if port:
+        terms += [f"{term}:{port}" for term in terms]
+    end = path.find("/")
+    while end >= 0 and len(terms) < MAX_DIRECTORIES + 2 * MAX_HOST_LABELS:
+        terms.append(bounded(path[: end + 1]))
+        end = path.find("/", end + 1)
+    return terms
+
+
+def _host_terms(host: str) -> list[str]:
+    if not host:
+        return []
+    terms = [bounded(host)]
+    if _ADDRESS.match(host):
+        return terms
+    dot = host.find(".")
+    while dot >= 0 and len(terms) < MAX_HOST_LABELS:
+        terms.append(bounded(host[dot + 1 :]))
+        dot = host.find(".", dot + 1)
+    return terms
+
+
+def split_site(value: str) -> tuple[str, str]:
+    """Returns host (with its port, without a leading dot) and path prefix of what stands behind ``site:``.
+
+    Shape: the path is "" when none was given, also where only the slash after the host was, else it begins with "/".
+    """
+    host, port, path = split_url(value)
+    host = host.strip(".")
+    return (f"{host}:{port}" if port else host), ("" if path == "/" else path)
+
+
+def path_term(url: str) -> str:
+    """Returns the term of a URL's whole path; longer ones are cut, since it is asked by prefix."""
+    return _storable(split_url(url)[2][:MAX_TERM_CHARACTERS])
+
+
+def info_terms(url: str) -> list[str]:
+    """Returns the URLs that somebody may mean who typed this one: as it is, and with the scheme or the slash that he left out."""
+    wholes = [url] if "://" in url else [url, f"http://{url}", f"https://{url}"]
+    bare = [f"{whole}/" for whole in wholes if whole.count("/") == 2 and "://" in whole]
+    return [url_term(candidate) for candidate in wholes + bare]
+
+
+def url_term(url: str) -> str:
+    """Returns the term of exactly this URL, its letter case kept."""
+    return bounded(url, limit=4 * MAX_TERM_CHARACTERS)
+
+
+def url_words(url: str) -> str:
+    """Returns a URL as text whose words may be searched: percent-encoded characters decoded where they are UTF-8."""
+    if "%" not in url:
+        return url
+    return re.sub(rf"(?:{_URL_NOISE.pattern})+", _decode_run, url)
+
+
+def _decode_run(match: re.Match[str]) -> str:
+    try:
+        return bytes.fromhex(match[0].replace("%", "")).decode("utf-8")
+    except UnicodeDecodeError:
+        return " "
+
+
+_ENDINGS = {
+    "application/pdf": "pdf",
+    "application/postscript": "ps",
+    "application/rtf": "rtf",
+    "text/rtf": "rtf",
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/plain": "txt",
+    "text/csv": "csv",
+    "text/xml": "xml",
+    "application/xml": "xml",
+    "application/json": "json",
+    "application/msword": "doc",
+    "application/vnd.ms-excel": "xls",
+    "application/vnd.ms-powerpoint": "ppt",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+    "application/vnd.oasis.opendocument.text": "odt",
+    "application/vnd.oasis.opendocument.spreadsheet": "ods",
+    "application/vnd.oasis.opendocument.presentation": "odp",
+    "image/jpeg": "jpg",
+    "image/png": "png",
+    "image/gif": "gif",
+    "application/zip": "zip",
+}
+_SAME_ENDINGS = {"htm": "html", "jpeg": "jpg", "text": "txt", "xhtml": "html"}
+_PATH_ENDING = re.compile(r"\.([^./]{1,20})$")
+
+
+def filetype_terms(url: str, mimetype: str) -> list[str]:
+    """Returns the endings that ``filetype:`` may ask a document for: that of its path, and the usual one of its type."""
+    found = _PATH_ENDING.search(split_url(url)[2])
+    endings = (found[1] if found else "", _ENDINGS.get(mimetype.partition(";")[0].strip().lower(), ""))
+    return list(dict.fromkeys(filetype_term(ending) for ending in endings if ending))
+
+
+def filetype_term(ending: str) -> str:
+    """Returns the term of an ending as somebody types it, with or without its dot."""
+    bare = fold_value(ending).strip(" .")
+    return bounded(_SAME_ENDINGS.get(bare, bare))
+
+
+def resolve_links(url: str, links: Iterable[str]) -> tuple[str, ...]:
+    """Returns the links of a document as absolute URLs; what leads nowhere else is left out, and so is what no URL can be made of."""
+    root, folder = _bases(url)
+    found: dict[str, None] = {}
+    for link in links:
+        if len(found) >= MAX_LINKS:
+            break
+        if root and _PLAIN_PATH.fullmatch(link):
+            found[(root if link[0] == "/" else folder) + link] = None
+        elif link and not link.lower().startswith(_NOT_FOLLOWED):
+            try:
+                found[link if "://" in link[:20] else urljoin(url, link)] = None
+            except ValueError:
+                continue
+    return tuple(found)
+
+
+def _bases(url: str) -> tuple[str, str]:
+    """Returns what stands before a path from the root and one from the document's own folder; nothing for a URL that needs rules."""
+    base = _HTTP_BASE.match(url)
+    return (base[1], base[0][: base[0].rindex("/") + 1]) if base else ("", "")
+
+
+def link_terms(links: Sequence[str]) -> list[str]:
+    """Returns one term for each different URL that a document links to, without fragments; bounded in number."""
+    return list(dict.fromkeys(url_term(link.partition("#")[0]) for link in links[:MAX_LINKS]))
+
+
+def sort_keys(metadata: Metadata) -> dict[str, str]:
+    """Returns by which text a document is sorted for each metadata name: its first value, numbers before dates before words.
+
+    Shape: keys are the digests of names. Bounded in number, for an engine keeps a column for each.
+    """
+    firsts: dict[str, str] = {}
+    for name, value in metadata:
+        if len(firsts) >= MAX_SORTED_NAMES:
+            break
+        firsts.setdefault(fold_value(name), value)
+    return {name_digest(name): _sort_key(name, value) for name, value in firsts.items()}
+
+
+def _sort_key(name: str, value: str) -> str:
+    typed = next(((kind, number) for _, kind, number in typed_values(((name, value),))), None)
+    if typed is None:
+        return "3" + _storable(fold_value(value)[:MAX_SORT_CHARACTERS])
+    return ("1" if typed[0] == NUMBER else "2") + sortable(typed[1])
+
+
+def metadata_terms(metadata: Metadata) -> list[str]:
+    """Returns one term for each name and one for each value of each name, bounded in number."""
+    terms: dict[str, None] = {}
+    for name, value in metadata:
+        terms[name_term(name)] = None
+        terms[value_term(name, value)] = None
+        if len(terms) >= MAX_METADATA_TERMS:
+            break
+    return list(terms)
+
+
+def start_term(name: str, start: str) -> str:
+    """Returns how the terms of values begin that begin with this text; values that are longer than a term are not found so."""
+    return name_term(name) + _SEPARATOR + _storable(fold_value(start)[:MAX_TERM_CHARACTERS])
+
+
+def name_term(name: str) -> str:
+    """Returns the term of a metadata name."""
+    return bounded(fold_value(name), limit=MAX_NAME_CHARACTERS)
+
+
+def value_term(name: str, value: str) -> str:
+    """Returns the term of one whole value of a metadata name."""
+    return name_term(name) + _SEPARATOR + bounded(fold_value(value))
+
+
+def bounded(term: str, limit: int = MAX_TERM_CHARACTERS) -> str:
+    """Returns the term, or a digest of it when it is longer than engines take."""
+    if len(term) <= limit:
+        return _storable(term)
+    return "\x1e" + hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _storable(term: str) -> str:
+    """Returns the term with a question mark for each half of a surrogate pair, which no engine can store."""
+    return term if term.isascii() else term.encode("utf-8", "replace").decode("utf-8")

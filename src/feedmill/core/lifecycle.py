@@ -1,0 +1,345 @@
+"""What a change does to the URL it names.
+
+Rules, in the order in which they are tried:
+
+- A URL that the patterns refuse is a record in error; its document goes. Patterns stop no delete and no ACL.
+- A put of a content feed makes its source the owner, whoever owned the document before. What it does not give stays, unless it states the
+  whole document. A record with content states all its attributes; one without leaves those that it does not give. The authmethod last given
+  for the URL stays in force until another is given.
+- A request to crawl changes nothing where a content feed owns the document.
+- A delete works for the owner, and for anybody where no content feed owns the document. Where only an ACL is left, for its writer.
+- An ACL changes only by an ACL: see ``_next_acl``. With its document it goes only when the same source wrote it.
+- A record in error changes nothing, but its URL counts as named, so that a full feed does not sweep it. So does that of a delete which
+  was not the source's to make.
+
+Everything here is a function of its arguments. Sources: Feeds Protocol Developer's Guide, "Fed Documents Aren't Updated or Removed as
+Specified in the Feed XML"; interfaces, "What counts and what is said".
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from feedmill.core.access import is_secure
+from feedmill.model.access import AclOrigin, StoredAcl
+from feedmill.model.change import AclChange, Change, Delete, Faulty, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin
+from feedmill.model.feed import LogEntry, LogLevel
+
+_NO_CONTENT: dict[str, Any] = {"content": None, "content_bytes": 0, "charset": None, "text": None}
+
+
+PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
+"""What a feed's log warns of when a document loses its protection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the settings say of a URL: why the patterns refuse it, whether access rules make it public, which sources are secure."""
+
+    refusal: Callable[[str], str | None]
+    make_public: Callable[[str], bool | None]
+    secure_sources: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feeding:
+    """Who changes the URL, and when."""
+
+    feed_id: int
+    datasource: str
+    now: datetime
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlState:
+    """What is known of a URL: its document (gone ones too) and its ACL."""
+
+    url: str
+    document: Document | None = None
+    acl: StoredAcl | None = None
+
+    @property
+    def live(self) -> Document | None:
+        """The document, where there is one now."""
+        return self.document if self.document is not None and self.document.state is DocumentState.LIVE else None
+
+
+class Counted(Enum):
+    """What a change counts as in its feed's receipt."""
+
+    INCLUDED = "included"
+    ERROR = "error"
+    ACL = "acl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a change came to: the URL's next state, what it counts as, what to log and what to remember of the URL."""
+
+    state: UrlState
+    counted: Counted
+    log: tuple[LogEntry, ...] = ()
+    events: tuple[Event, ...] = field(default=())
+
+
+def apply(change: Change, state: UrlState, feeding: Feeding, content: BlobRef | None = None) -> Outcome:
+    """Gives what a change comes to. Shape: ``content`` is where the change's content was stored."""
+    outcome = _apply(change, state, feeding, content)
+    if change.notes:
+        notes = tuple(_log(change, note.level, note.reason) for note in change.notes)
+        return replace(outcome, log=notes + outcome.log)
+    return outcome
+
+
+def _apply(change: Change, state: UrlState, feeding: Feeding, content: BlobRef | None) -> Outcome:
+    match change:
+        case Faulty():
+            return _reject(change, state, feeding, change.reason, EventKind.REJECTED)
+        case PutDocument() | RequestCrawl():
+            refusal = feeding.rules.refusal(change.url)
+            if refusal is not None:
+                gone = _without_document(state, feeding)
+                return _reject(change, gone, feeding, refusal, EventKind.BLOCKED)
+            return _put(change, state, feeding, content) if isinstance(change, PutDocument) else _request_crawl(change, state, feeding)
+        case Delete():
+            return _delete(change, state, feeding)
+        case PutAcl():
+            return _put_acl(change, state, feeding)
+
+
+# --- documents ------------------------------------------------------------------------------------------------------------------
+
+
+def _put(change: PutDocument, state: UrlState, feeding: Feeding, content: BlobRef | None) -> Outcome:
+    old = state.live
+    starts_afresh = old is None or change.whole or old.origin is Origin.WEB
+    metadata = change.metadata if change.metadata is not None else () if starts_afresh or old is None else old.metadata
+    kept = None if starts_afresh else old
+    if content is None and kept is not None:
+        body: dict[str, Any] = {}
+    elif change.content is None:
+        body = _NO_CONTENT
+    else:
+        body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
+    attributes = _next_attributes(change.attributes, state.document, states_all=starts_afresh or content is not None)
+    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, feeding)
+    document = _next_document(state, feeding, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
+    kind = _kind_of_put(change, old, feeding)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, kind, log)
+
+
+def _kind_of_put(change: PutDocument, old: Document | None, feeding: Feeding) -> EventKind:
+    if old is None:
+        return EventKind.FED
+    if old.datasource != feeding.datasource:
+        return EventKind.TAKEN_OVER
+    return EventKind.REPLACED if change.whole or change.content is not None else EventKind.METADATA_FED
+
+
+def _request_crawl(change: RequestCrawl, state: UrlState, feeding: Feeding) -> Outcome:
+    old = state.live
+    if old is not None and old.origin is Origin.CONTENT:
+        notice = f"data source {old.datasource} fed this document's content, so that naming it for crawling changes nothing"
+        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+    attributes = _next_attributes(change.attributes, state.document, states_all=True)
+    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, feeding)
+    body: dict[str, Any] = {} if old is not None else {"metadata": (), **_NO_CONTENT}
+    if change.metadata is not None:
+        body["metadata"] = change.metadata
+    document = _next_document(state, feeding, Origin.WEB, attributes, acl, **body)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, EventKind.NAMED, log)
+
+
+def _next_document(
+    state: UrlState, feeding: Feeding, origin: Origin, attributes: Attributes, acl: StoredAcl | None, **body: Any
+) -> Document:
+    """Gives the document with its owner, place in the history and security, ``body`` changed, and everything else as it was."""
+    old = state.document
+    changed: dict[str, Any] = {
+        "state": DocumentState.LIVE,
+        "origin": origin,
+        "datasource": feeding.datasource,
+        "feed_id": feeding.feed_id,
+        "seen_feed_id": feeding.feed_id,
+        "attributes": attributes,
+        "secure": _is_secure_now(state.url, feeding.datasource, attributes, acl is not None, feeding.rules),
+        "updated_at": feeding.now,
+    }
+    if old is None:
+        return Document(id=None, url=state.url, version=1, **{"metadata": (), **_NO_CONTENT, **changed, **body})
+    return replace(old, version=old.version + 1, **changed, **body)
+
+
+def _next_attributes(given: Attributes, document: Document | None, *, states_all: bool) -> Attributes:
+    if document is None:
+        return given
+    old = document.attributes
+    authmethod = given.authmethod or old.authmethod
+    if states_all:
+        return given if authmethod is given.authmethod else replace(given, authmethod=authmethod)
+    return Attributes(
+        display_url=given.display_url or old.display_url,
+        mimetype=old.mimetype or given.mimetype,
+        last_modified=given.last_modified or old.last_modified,
+        lock=given.lock or old.lock,
+        authmethod=authmethod,
+        pagerank=old.pagerank if given.pagerank is None else given.pagerank,
+        feedrank=old.feedrank if given.feedrank is None else given.feedrank,
+        scoring=given.scoring or old.scoring,
+        crawl_immediately=given.crawl_immediately or old.crawl_immediately,
+        crawl_once=given.crawl_once or old.crawl_once,
+    )
+
+
+def _delete(change: Delete, state: UrlState, feeding: Feeding) -> Outcome:
+    old = state.live
+    if old is None:
+        if state.acl is not None and state.acl.datasource == feeding.datasource:
+            events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed"),)
+            return Outcome(state=replace(state, acl=None), counted=Counted.INCLUDED, events=events)
+        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, "there is no document to delete"),))
+    if old.origin is Origin.CONTENT and old.datasource != feeding.datasource:
+        notice = f"data source {old.datasource} owns this document, so that it is not deleted"
+        named = replace(state, acl=_named(state.acl, feeding))
+        return Outcome(state=named, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+    events = (_event(EventKind.DELETED, change, feeding),)
+    return Outcome(state=_without_document(state, feeding), counted=Counted.INCLUDED, events=events)
+
+
+def gone(document: Document, feed_id: int, now: datetime) -> Document:
+    """Gives a document as it is kept for its history alone."""
+    return replace(
+        document,
+        state=DocumentState.GONE,
+        version=document.version + 1,
+        feed_id=feed_id,
+        metadata=(),
+        updated_at=now,
+        **_NO_CONTENT,
+    )
+
+
+def _without_document(state: UrlState, feeding: Feeding) -> UrlState:
+    if state.live is None:
+        return state
+    acl = None if state.acl is not None and state.acl.datasource == feeding.datasource else state.acl
+    return replace(state, document=gone(state.live, feeding.feed_id, feeding.now), acl=acl)
+
+
+def _reject(change: Change, state: UrlState, feeding: Feeding, reason: str, kind: EventKind) -> Outcome:
+    document = state.document
+    if document is None:
+        fresh = _next_document(state, feeding, Origin.CONTENT, Attributes(), state.acl)
+        document = replace(fresh, state=DocumentState.GONE, version=0)
+    is_record = change.place.record > 0
+    if is_record and document.datasource == feeding.datasource:
+        document = replace(document, seen_feed_id=feeding.feed_id)
+    seen = UrlState(url=state.url, document=document, acl=_named(state.acl, feeding))
+    events = (_event(kind, change, feeding, reason),)
+    return Outcome(state=seen, counted=Counted.ERROR, log=(_log(change, LogLevel.ERROR, reason),), events=events)
+
+
+# --- access ---------------------------------------------------------------------------------------------------------------------
+
+
+def _next_acl(
+    change: PutDocument | RequestCrawl, given: AclChange, has_metadata: bool, state: UrlState, feeding: Feeding
+) -> tuple[StoredAcl | None, tuple[LogEntry, ...]]:
+    """Gives the URL's next ACL.
+
+    An ``<acl>`` replaces it, else ``google:acl*`` metadata does. Metadata without any removes one that came as metadata, and with
+    ``overwrite-acls="true"`` written out one that came as ``<acl>`` too; ``"false"`` keeps both. Content alone never touches it.
+    """
+    old = state.acl
+    acl, origin = (given.element, AclOrigin.ELEMENT) if given.element is not None else (given.legacy, AclOrigin.METADATA)
+    if acl is not None:
+        stored = StoredAcl(
+            url=state.url, acl=acl, origin=origin, datasource=feeding.datasource, feed_id=feeding.feed_id, seen_feed_id=feeding.feed_id
+        )
+        return stored, ()
+    if old is None:
+        return None, ()
+    if has_metadata and given.overwrite is not False and (old.origin is AclOrigin.METADATA or given.overwrite):
+        return None, (_log(change, LogLevel.NOTICE, f"metadata without an acl removed the acl that data source {old.datasource} wrote"),)
+    return _named(old, feeding), ()
+
+
+def _named(acl: StoredAcl | None, feeding: Feeding) -> StoredAcl | None:
+    """Gives an ACL as it is once its writer's feed has named its URL."""
+    if acl is None or acl.datasource != feeding.datasource:
+        return acl
+    return replace(acl, seen_feed_id=feeding.feed_id)
+
+
+def _put_acl(change: PutAcl, state: UrlState, feeding: Feeding) -> Outcome:
+    if change.acl is None:
+        if state.acl is None or state.acl.datasource != feeding.datasource:
+            notice = "there is no acl of this data source to remove"
+            return Outcome(state=state, counted=Counted.ACL, log=(_log(change, LogLevel.NOTICE, notice),))
+        stored = None
+    else:
+        stored = StoredAcl(
+            url=change.url,
+            acl=change.acl,
+            origin=AclOrigin.ELEMENT,
+            datasource=feeding.datasource,
+            feed_id=feeding.feed_id,
+            seen_feed_id=feeding.feed_id,
+        )
+    after = replace(state, acl=stored, document=_reconsidered(state.document, stored, feeding))
+    events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed" if stored is None else ""),) if after.document else ()
+    return Outcome(state=after, counted=Counted.ACL, log=_warn_if_public(change, state, after), events=events)
+
+
+def secured(document: Document, has_acl: bool, rules: Rules) -> Document:
+    """Gives a document with its security as the rules say now."""
+    secure = _is_secure_now(document.url, document.datasource, document.attributes, has_acl, rules)
+    return document if secure is document.secure else replace(document, secure=secure)
+
+
+def _is_secure_now(url: str, datasource: str, attributes: Attributes, has_acl: bool, rules: Rules) -> bool:
+    return is_secure(
+        has_acl=has_acl,
+        authmethod=attributes.authmethod,
+        source_secure=datasource in rules.secure_sources,
+        make_public=rules.make_public(url),
+    )
+
+
+def _reconsidered(document: Document | None, acl: StoredAcl | None, feeding: Feeding) -> Document | None:
+    """Gives a live document, of which nothing but the ACL changed, as its next version."""
+    if document is None or document.state is not DocumentState.LIVE:
+        return document
+    again = secured(document, acl is not None, feeding.rules)
+    return replace(again, version=document.version + 1, feed_id=feeding.feed_id, updated_at=document.updated_at)
+
+
+def _warn_if_public(change: Change, before: UrlState, after: UrlState) -> tuple[LogEntry, ...]:
+    was, now = before.live, after.live
+    was_protected = before.acl is not None or (was is not None and was.secure)
+    if was_protected and now is not None and not now.secure:
+        return (_log(change, LogLevel.WARNING, PUBLIC_NOW),)
+    return ()
+
+
+def _settled(
+    change: PutDocument | RequestCrawl, after: UrlState, before: UrlState, feeding: Feeding, kind: EventKind, log: tuple[LogEntry, ...]
+) -> Outcome:
+    return Outcome(
+        state=after,
+        counted=Counted.INCLUDED,
+        log=log + _warn_if_public(change, before, after),
+        events=(_event(kind, change, feeding),),
+    )
+
+
+def _log(change: Change, level: LogLevel, reason: str) -> LogEntry:
+    return LogEntry(level=level, reason=reason, record=change.place.record, line=change.place.line, url=change.url)
+
+
+def _event(kind: EventKind, change: Change, feeding: Feeding, detail: str = "") -> Event:
+    return Event(kind=kind, at=feeding.now, feed_id=feeding.feed_id, line=change.place.line, detail=detail)

@@ -1,0 +1,67 @@
+"""Which peers are trusted: single addresses, networks, or everybody.
+
+An IPv4 address that arrives over an IPv6 socket (``::ffff:10.0.0.1``) is the IPv4 address; an IPv6 zone (``fe80::1%eth0``) does not count.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_interface, ip_network
+from typing import Self
+
+from feedmill.model.errors import BadRequest
+
+Network = IPv4Network | IPv6Network
+
+EVERYBODY = "all"
+"""The word that stands for every address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Networks:
+    """A list of networks; empty trusts nobody."""
+
+    networks: tuple[Network, ...] = ()
+    everybody: bool = False
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> Self:
+        """Reads addresses, networks (``10.0.0.0/8``, ``10.0.0.0/255.0.0.0``) or the word ``all``. Errors: BadRequest."""
+        listed = tuple(texts)
+        networks = tuple(parse_network(text) for text in listed if text != EVERYBODY)
+        return cls(networks=networks, everybody=EVERYBODY in listed)
+
+    def covers(self, address: str | None) -> bool:
+        """Whether a peer's address is in the list; what is no address is covered by ``all`` alone."""
+        if self.everybody:
+            return True
+        peer = _parse_peer(address)
+        return peer is not None and any(peer in network for network in self.networks)
+
+
+def parse_network(text: str) -> Network:
+    """Reads one address or network. Errors: BadRequest, also for a network whose address has bits beyond its mask."""
+    try:
+        return ip_network(text)
+    except ValueError as exc:
+        raise BadRequest(_explain(text)) from exc
+
+
+def _explain(text: str) -> str:
+    try:
+        network = ip_interface(text).network
+    except ValueError:
+        return f"'{text}' is no address, no network and not the word 'all'"
+    return f"'{text}' has bits beyond its mask, the network is '{network}'"
+
+
+def _parse_peer(address: str | None) -> IPv4Address | IPv6Address | None:
+    try:
+        peer = ip_address((address or "").partition("%")[0])
+    except ValueError:
+        return None
+    mapped = peer.ipv4_mapped if isinstance(peer, IPv6Address) else None
+    return mapped or peer
+
+
+LOOPBACK = Networks.parse(("127.0.0.0/8", "::1"))
+"""This machine alone."""

@@ -1,0 +1,149 @@
+"""The few ways in which a URL pattern can be compared with a URL; ``patterns`` says which pattern means which.
+
+A URL is taken apart once for all rules. Its host ends where a browser ends it (slash, backslash, question mark, number sign), so that no
+URL can pose as another host's. Protocol and host have no letter case and are compared in lower case; rules that look at the whole URL see
+it as written too.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+REGEXP_URL_CHARACTERS = 8192
+"""A regular expression sees no more of a URL than this, since its time may grow faster than the text."""
+
+_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_AUTHORITY_END = re.compile(r"[/?#\\]")
+_PORT = re.compile(r":([0-9]*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class UrlParts:
+    """A URL taken apart. ``written``: as given; ``folded``: protocol and host in lower case.
+
+    ``user`` keeps its ``@``, ``port`` is None where none is written out, ``path`` is all behind the host and never empty.
+    """
+
+    written: str
+    folded: str
+    protocol: str
+    user: str
+    host: str
+    port: str | None
+    path: str
+
+
+def split_url(url: str) -> UrlParts:
+    """Takes a URL apart. Errors: none; a text without a protocol begins with its host."""
+    protocol = _PROTOCOL.match(url)
+    start = 0 if protocol is None else protocol.end()
+    found = _AUTHORITY_END.search(url, start)
+    end = len(url) if found is None else found.start()
+    user, at, host = url[start:end].rpartition("@")
+    written = _PORT.search(host)
+    name, sign, path = url[:start].lower(), "", url[end:]
+    if written is not None:
+        host, sign = host[: written.start()], written[0]
+    host = host.lower()
+    return UrlParts(
+        written=url,
+        folded=f"{name}{user}{at}{host}{sign}{path}",
+        protocol=name,
+        user=user + at,
+        host=host,
+        port=sign[1:] or None,
+        path=path if path.startswith("/") else "/" + path,
+    )
+
+
+Rule = Callable[[UrlParts], bool]
+
+
+def covers_everything(_url: UrlParts) -> bool:
+    """Is true of every URL."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class TextRule:
+    """A text in a URL: anywhere, at its left end, at its right end, or the whole."""
+
+    text: str
+    left: bool
+    right: bool
+
+    def __call__(self, url: UrlParts) -> bool:
+        """Whether the URL as written or as folded has the text there."""
+        return self.is_in(url.folded) or self.is_in(url.written)
+
+    def is_in(self, subject: str) -> bool:
+        """Whether a text has the rule's text there."""
+        if self.left:
+            return subject == self.text if self.right else subject.startswith(self.text)
+        return subject.endswith(self.text) if self.right else self.text in subject
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """A text in the path of a URL."""
+
+    text: TextRule
+
+    def __call__(self, url: UrlParts) -> bool:
+        """Whether the path has the text there."""
+        return self.text.is_in(url.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionRule:
+    """A regular expression, found anywhere."""
+
+    expression: re.Pattern[str]
+
+    def __call__(self, url: UrlParts) -> bool:
+        """Whether the URL as written or as folded has a match."""
+        if self.expression.search(url.folded, 0, REGEXP_URL_CHARACTERS) is not None:
+            return True
+        return url.folded != url.written and self.expression.search(url.written, 0, REGEXP_URL_CHARACTERS) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HostRule:
+    """The end of protocol and host, a port, and the path.
+
+    ``port``: None any or none, ``*`` any that is written out, else that one. ``anchored``: all of protocol and host, not their end alone.
+    ``path`` None: the pattern has no slash behind the host, and without a port its text may stand anywhere before the path.
+    """
+
+    text: str
+    port: str | None
+    anchored: bool
+    path: PathRule | None
+
+    def __call__(self, url: UrlParts) -> bool:
+        """Whether the URL has that host, port and path."""
+        if self.path is not None and not self.path(url):
+            return False
+        if self.port is not None and (url.port is None if self.port == "*" else url.port != self.port):
+            return False
+        subject = url.protocol + (url.user if "@" in self.text else "") + url.host
+        if self.anchored:
+            return subject == self.text
+        if self.path is None and self.port is None:
+            return self.text in (subject if url.port is None else f"{subject}:{url.port}")
+        return subject.endswith(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalWwwRule:
+    """Exactly a host, with or without ``www.``; ``protocol`` empty for any."""
+
+    protocol: str
+    host: str
+    rest: HostRule
+
+    def __call__(self, url: UrlParts) -> bool:
+        """Whether the URL has that host in either form, and port and path of the rest."""
+        if self.protocol and url.protocol != self.protocol:
+            return False
+        return url.host.removeprefix("www.") == self.host and self.rest(url)

@@ -1,0 +1,244 @@
+"""URL patterns, the appliance's language for saying which URLs are meant.
+
+Rules, first that fits (docs/reference/url-patterns.md has a table of examples):
+
+1. ``contains:TEXT``, ``regexp:EXPR`` (also ``regexpCase:``), ``regexpIgnoreCase:EXPR``: found anywhere in the URL.
+2. ``^TEXT``, ``TEXT$``, ``^TEXT$`` without the slash that ends the host: plain prefix, suffix, whole URL.
+3. ``/TEXT``: found anywhere in the path; ``/`` alone and the empty pattern are every URL. ``</>TEXT``: the path begins with it.
+4. ``HOST/PATH``: the host ends in HOST (nothing anchors its left, so ``google.com/`` means ``notgoogle.com`` too, unless a protocol or
+   ``^`` does), the path begins with ``/PATH``, or is exactly it before a ``$``. No port in the pattern is any port or none,
+   ``:*`` any port that is written out, ``:8080`` that one. ``www?:HOST/PATH`` is exactly HOST, with or without ``www.``.
+5. ``TEXT`` with neither slash nor anchor: found anywhere in protocol, host and port.
+
+Letter case counts, except in protocol and host, which have none. User name and password are looked at only where the pattern has an
+``@``. A ``-`` or ``+-`` in front makes an exception, which only a list of patterns gives a meaning (``PatternSet``).
+Source: gsa-compat, part 9; "Constructing URL Patterns" in the appliance's manual.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from feedmill.core.patternrules import (
+    ExpressionRule,
+    HostRule,
+    OptionalWwwRule,
+    PathRule,
+    Rule,
+    TextRule,
+    UrlParts,
+    covers_everything,
+    split_url,
+)
+from feedmill.model.errors import BadRequest
+
+MAX_PATTERN_CHARACTERS = 8192
+
+_PATTERN_PORT = re.compile(r"[^\[\]:]*(?:\[[^\[\]]*\])?(?::(?P<port>[^:\[\]]*))?\Z")
+_PORT = re.compile(r"(?:\*|[0-9]{1,5})\Z")
+_PROTOCOL_ONLY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/?\Z")
+
+# A group of one repeated thing that is repeated itself, as in (a+)+: the time doubles with every character.
+_RUNAWAY = re.compile(r"\((?:\?:)?(?:\\.|\[\^?\]?[^\]]*\]|[^\\()\[\]|])[*+]\)(?:[*+]|\{\d+,\})")
+_CLASSES = {
+    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "xdigit": "0-9a-fA-F", "space": r"\s",
+    "punct": r"!-/:-@\[-`{-~", "blank": r" \t", "print": " -~", "graph": "!-~", "cntrl": r"\x00-\x1f\x7f",
+}  # fmt: skip
+_CLASS = re.compile(r"\[:([a-z]+):\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """One pattern as written. ``is_exception``: a ``-`` stood in front; ``matches`` does not regard it."""
+
+    text: str
+    is_exception: bool
+    _covers: Rule = field(repr=False, compare=False)
+
+    def matches(self, url: str) -> bool:
+        """Whether the URL is meant. Errors: none, whatever the text."""
+        return self._covers(split_url(url))
+
+
+def parse_pattern(text: str) -> Pattern:
+    """Reads one pattern. Errors: BadRequest, saying what is wrong and what to write."""
+    text = text.strip()
+    if text.startswith("#"):
+        raise BadRequest(f"'{_shorten(text)}' is a comment, no url pattern")
+    if len(text) > MAX_PATTERN_CHARACTERS:
+        raise BadRequest(f"the url pattern '{_shorten(text)}' is longer than {MAX_PATTERN_CHARACTERS} characters")
+    body = text[2:] if text.startswith("+-") else text.removeprefix("-")
+    is_exception = body != text
+    if is_exception and not body:
+        raise BadRequest("an exception without a url pattern, write the pattern right behind the '-'")
+    return Pattern(text=text, is_exception=is_exception, _covers=_parse_body(body))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _parse_body(body: str) -> Rule:
+    if body in ("", "/"):
+        return covers_everything
+    prefix, colon, rest = body.partition(":")
+    if colon and prefix in ("regexp", "regexpCase", "regexpIgnoreCase"):
+        return ExpressionRule(_compile(rest, re.IGNORECASE if prefix == "regexpIgnoreCase" else re.NOFLAG))
+    if colon and prefix == "contains":
+        if not rest:
+            raise BadRequest("'contains:' without a text, write '/' for every url")
+        return TextRule(rest, left=False, right=False)
+    if colon and prefix == "www?":
+        return _parse_optional_www(rest)
+    return _parse_anchored(body)
+
+
+def _compile(expression: str, flags: re.RegexFlag) -> re.Pattern[str]:
+    shown = _shorten(expression)
+    if not expression:
+        raise BadRequest("a regular expression is missing, write '/' for every url")
+    # The console of old wanted two backslashes for one; no URL holds a backslash that somebody could mean by them.
+    translated = _CLASS.sub(lambda name: _CLASSES.get(name[1], name[0]), expression.replace(r"\\", "\\"))
+    if _RUNAWAY.search(translated):
+        raise BadRequest(
+            f"the regular expression '{shown}' repeats a repetition, which never ends on some urls; drop the inner or the outer one"
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return re.compile(translated, flags)
+    except (re.error, Warning, OverflowError, RecursionError) as exc:
+        raise BadRequest(f"'{shown}' is no regular expression: {exc}") from exc
+
+
+def _parse_anchored(body: str) -> Rule:
+    left, right = body.startswith("^"), body.endswith("$")
+    text = body[left : len(body) - right] if len(body) > left else ""
+    if not text:
+        raise BadRequest(f"the url pattern '{body}' has no text, write '/' for every url")
+    if text.startswith("</>"):
+        return PathRule(TextRule("/" + text[3:], left=True, right=right))
+    if text.startswith("/") and not left:
+        return PathRule(TextRule(text, left=False, right=right))
+    protocol, host, path = _split_pattern(text)
+    if (left and _PROTOCOL_ONLY.match(text)) or (path is None and (left or right)):
+        return TextRule(text, left=left, right=right)
+    tail = None if path is None else PathRule(TextRule(path, left=True, right=right))
+    name, port = _split_port(host, body)
+    return HostRule(protocol.lower() + _fold_host(name), port, left, tail)
+
+
+def _split_pattern(text: str) -> tuple[str, str, str | None]:
+    """Gives protocol with its ``://``, host with port, and the path, None where the slash that ends the host is missing."""
+    head, sign, rest = text.partition("://")
+    if not sign or "/" in head or "<" in head:
+        head, sign, rest = "", "", text
+    ends = [place for place in (rest.find("</>"), rest.find("/")) if place >= 0]
+    if not ends:
+        return head + sign, rest, None
+    end = min(ends)
+    return head + sign, rest[:end], "/" + rest[end + (3 if rest.startswith("</>", end) else 1) :]
+
+
+def _split_port(host: str, body: str) -> tuple[str, str | None]:
+    user, at, name = host.rpartition("@")
+    found = _PATTERN_PORT.match(name)
+    if found is None:
+        raise BadRequest(f"the url pattern '{_shorten(body)}' has more than one ':' in its host, put an IPv6 address in brackets")
+    port = found["port"]
+    if port and not _PORT.match(port):
+        raise BadRequest(
+            f"the url pattern '{_shorten(body)}' has the port '{_shorten(port)}', write a number or '*'; "
+            "the known prefixes are contains:, regexp:, regexpCase:, regexpIgnoreCase: and www?:"
+        )
+    return user + at + (name if port is None else name[: found.start("port") - 1]), port or None
+
+
+def _fold_host(name: str) -> str:
+    user, at, host = name.rpartition("@")
+    return user + at + host.lower()
+
+
+def _parse_optional_www(rest: str) -> Rule:
+    rule = _parse_anchored(rest) if rest else None
+    if not isinstance(rule, HostRule) or rule.path is None or "@" in rule.text:
+        raise BadRequest(f"'www?:{_shorten(rest)}' needs a host and a slash, as in 'www?:example.com/'")
+    protocol, sign, host = rule.text.rpartition("://")
+    return OptionalWwwRule(protocol + sign, host.removeprefix("www."), HostRule("", rule.port, False, rule.path))
+
+
+# --- lists of patterns ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a list of patterns says of a URL. ``pattern`` is the one that blocked it, None where it passes or none matched."""
+
+    passes: bool
+    pattern: str | None = None
+    reason: str = ""
+
+
+_PASSES = Verdict(passes=True)
+_NO_MATCH = Verdict(passes=False, reason="matches no follow pattern")
+
+
+class PatternSet:
+    """The follow and the do-not-follow patterns, one a line; comments and empty lines count for nothing.
+
+    A URL passes when it matches a follow pattern and no exception among them, and matches no do-not-follow pattern or else an
+    exception among those. Errors: BadRequest, naming list and line.
+    """
+
+    def __init__(self, follow: Iterable[str], do_not_follow: Iterable[str] = ()) -> None:
+        wanted = _parse_list("follow", follow)
+        unwanted = _parse_list("do_not_follow", do_not_follow)
+        self._follow = _rules(wanted, exceptions=False)
+        self._not_after_all = _rules(wanted, exceptions=True)
+        self._do_not_follow = _rules(unwanted, exceptions=False)
+        self._after_all = _rules(unwanted, exceptions=True)
+        self._is_open = not unwanted and not self._not_after_all and any(rule is covers_everything for _, rule in self._follow)
+
+    def check(self, url: str) -> Verdict:
+        """Says whether a URL passes, and if not, why."""
+        if self._is_open:
+            return _PASSES
+        parts = split_url(url)
+        if _find(self._follow, parts) is None:
+            return _NO_MATCH
+        blocking = _find(self._not_after_all, parts)
+        if blocking is not None:
+            return Verdict(passes=False, pattern=blocking, reason=f"matches the exception '{blocking}' of the follow patterns")
+        blocking = _find(self._do_not_follow, parts)
+        if blocking is not None and _find(self._after_all, parts) is None:
+            return Verdict(passes=False, pattern=blocking, reason=f"matches the do-not-follow pattern '{blocking}'")
+        return _PASSES
+
+
+def is_remark(line: str) -> bool:
+    """Whether an entry of a list is empty or a comment, which counts for nothing there."""
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+def _parse_list(name: str, lines: Iterable[str]) -> list[Pattern]:
+    patterns = []
+    for number, line in enumerate(lines, start=1):
+        if is_remark(line):
+            continue
+        try:
+            patterns.append(parse_pattern(line))
+        except BadRequest as exc:
+            raise BadRequest(f"{name}, entry {number}: {exc}") from exc
+    return patterns
+
+
+def _rules(patterns: list[Pattern], *, exceptions: bool) -> tuple[tuple[str, Rule], ...]:
+    return tuple((pattern.text, pattern._covers) for pattern in patterns if pattern.is_exception is exceptions)
+
+
+def _find(rules: tuple[tuple[str, Rule], ...], url: UrlParts) -> str | None:
+    for text, covers in rules:
+        if covers(url):
+            return text
+    return None

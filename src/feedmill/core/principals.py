@@ -1,0 +1,126 @@
+"""When a user or group is the one that an entry means: names, domains, namespaces, letter case.
+
+Rules:
+
+1. A name as somebody wrote it is split once: at the first backslash, else at the first slash (domain before it), else at the first at
+   sign (domain behind it). ``DOM\\u``, ``DOM/u`` and ``u@DOM`` are the same; an empty domain is no domain. An unqualified principal is
+   never split, nor is what is already split.
+2. Scope, namespace, domain and name must all be equal. A user is never a group; a namespace never opens another.
+3. An entry in which letter case counts is compared as written. In one where it does not, namespace, domain and name are all folded, and
+   so is the asker for that comparison. What the asker writes is never mistaken for a folded form: the key tells them apart.
+4. The domain of a subject that signed in is also tried cut to its first label: ``corp.example.com`` is met by entries for it and
+   for ``corp``. The other way round there is no match. Groups that the groups database adds are tried with their whole domain only.
+5. White space around a name is dropped. A blank name without a domain names nobody.
+
+Source: Feeds Protocol Developer's Guide, "principal Element"; gsa-compat 4.5, 5.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from feedmill.core.folding import fold
+from feedmill.model.access import Principal, Scope
+from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, PrincipalKey, Subject
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Splits a name as written into name and domain. Shape: the domain is empty where there is none. Source: gsa-compat 4.5."""
+    for separator in ("\\", "/"):
+        before, found, behind = text.partition(separator)
+        if found:
+            return behind, before
+    name, _, domain = text.partition("@")
+    return name, domain
+
+
+def read_subject(scope: Scope, text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
+    """Reads a user or group as a person, a program or a header wrote it."""
+    name, domain = split_name(text.strip())
+    return Subject(scope=scope, name=name, domain=domain, namespace=namespace)
+
+
+def subject_of(principal: Principal) -> Subject:
+    """Gives what a principal is once its name is split. The group that a membership defines is known by this, whatever its case flag."""
+    name, domain = _split_principal(principal)
+    return Subject(scope=principal.scope, name=name, domain=domain, namespace=principal.namespace)
+
+
+def is_blank(principal: Principal) -> bool:
+    """Whether a principal names nobody."""
+    return not principal.name.strip()
+
+
+def key_of(principal: Principal) -> PrincipalKey:
+    """Gives the key under which an ACL's entry, or a group's member, is looked up."""
+    name, domain = _split_principal(principal)
+    if principal.case_sensitive:
+        return PrincipalKey(principal.scope, principal.namespace, domain, name, False)
+    return PrincipalKey(principal.scope, fold(principal.namespace), fold(domain), fold(name), True)
+
+
+def exact_key(subject: Subject) -> PrincipalKey:
+    """Gives the key of entries in which letter case counts."""
+    return PrincipalKey(subject.scope, subject.namespace, subject.domain, subject.name, False)
+
+
+def folded_key(subject: Subject) -> PrincipalKey:
+    """Gives the key of entries in which letter case does not count."""
+    return PrincipalKey(subject.scope, fold(subject.namespace), fold(subject.domain), fold(subject.name), True)
+
+
+def shorten_domain(domain: str) -> str:
+    """Gives the first label of a domain that has any, else the domain. Source: gsa-compat 4.5, trap 47."""
+    labels = (label.strip() for label in domain.split("."))
+    return next(filter(None, labels), domain)
+
+
+def own_keys(subject: Subject) -> Iterator[PrincipalKey]:
+    """Gives the two keys under which a group that the groups database adds is met; none for a blank name."""
+    if subject.domain or subject.name.strip():
+        yield exact_key(subject)
+        yield folded_key(subject)
+
+
+def signed_in_keys(subject: Subject) -> Iterator[PrincipalKey]:
+    """Gives the keys under which a user or group known from signing in is met: two, or four where its domain has several labels."""
+    yield from own_keys(subject)
+    short = shorten_domain(subject.domain)
+    if short != subject.domain:
+        yield from own_keys(Subject(scope=subject.scope, name=subject.name, domain=short, namespace=subject.namespace))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """Every key under which somebody is met, with the subject that it stands for; worked out once, asked for many ACLs."""
+
+    identity: Identity
+    keys: Mapping[PrincipalKey, Subject]
+
+    def find(self, principal: Principal) -> Subject | None:
+        """Finds which of the asker's users and groups a principal means."""
+        return None if is_blank(principal) else self.keys.get(key_of(principal))
+
+    def trace(self, subject: Subject) -> tuple[Subject, ...]:
+        """Gives the way from what signed in to one of the asker's subjects, both included. It ends even if the given ways form a circle."""
+        reached = self.identity.reached
+        way = [subject]
+        while way[-1] in reached and len(way) <= len(reached):
+            way.append(reached[way[-1]])
+        return tuple(reversed(way))
+
+
+def forms_of(identity: Identity) -> Forms:
+    """Gives the forms under which somebody is met. Shape: what signed in wins where several subjects have the same key."""
+    keys: dict[PrincipalKey, Subject] = {}
+    for subject in (*identity.users, *identity.groups):
+        for key in signed_in_keys(subject):
+            keys.setdefault(key, subject)
+    for group in identity.reached:
+        for key in own_keys(group):
+            keys.setdefault(key, group)
+    return Forms(identity=identity, keys=keys)
+
+
+def _split_principal(principal: Principal) -> tuple[str, str]:
+    name = principal.name.strip()
+    return (name, "") if principal.unqualified else split_name(name)

@@ -1,0 +1,200 @@
+"""The query language: what a user types, as a tree.
+
+    query    = { clause }                      all clauses must hold
+    clause   = term { "OR" term }              OR is upper case and binds tighter than the blank
+    term     = [ "-" ] atom
+    atom     = operator ":" value | '"' words '"' | number ".." number | word
+    operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache"
+
+- A hyphenated word is a phrase. A value ends at white space; one in quotes may hold blanks (``inmeta:dept="legal affairs"``). What
+  stands behind ``inmeta:`` is read by ``core.inmeta``. ``+`` is itself.
+- ``info:``, ``link:`` and ``cache:`` take everything up to white space.
+- ``allintitle:``, ``allinurl:`` and ``allintext:`` hold for every plain word and phrase behind them.
+- Nothing is an error. What cannot be understood (an operator without a value or that does not exist, an OR without a neighbour, a
+  quote without its partner) is searched as words, and a warning says so.
+- A query of negative terms alone lists everything else; the empty query is ``Everything``.
+- Length and number of terms are bounded; what is beyond is left out with a warning.
+Source: Search Protocol Reference, "Query Terms" and "Special Query Terms".
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from feedmill.core.inmeta import read_days, read_inmeta
+from feedmill.core.typedvalues import read_number
+from feedmill.model.search import (
+    And,
+    DateRange,
+    Everything,
+    FileType,
+    Info,
+    InText,
+    InTitle,
+    InUrl,
+    LinksTo,
+    Node,
+    Not,
+    NumberRange,
+    Or,
+    ParsedQuery,
+    Phrase,
+    Site,
+    Word,
+)
+
+MAX_CHARACTERS = 10_000
+MAX_TERMS = 50
+
+# a value in quotes may hold blanks, everything else ends at one
+_VALUE = r'(?:"[^"]*"|[^\s"])+'
+_TOKEN = re.compile(
+    rf"""(?P<minus>[-+](?=[^\s]))?
+    (?: (?P<operator>site|inurl|intitle|intext|filetype|ext|daterange|inmeta|related):(?P<value>{_VALUE})
+      | (?P<exact>info|link|cache):(?P<url>\S+)
+      | allin(?P<every>title|url|text):
+      | "(?P<phrase>[^"]*)"
+      | (?P<quote>")
+      | (?P<word>[^\s"]+) )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
+_UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
+# a cached copy is named by twelve letters and digits before its URL
+_COPY = re.compile(r"[A-Za-z0-9_-]{12}:(?=.)")
+
+_Placed = Callable[[str], Node]
+_PLACED: dict[str, _Placed] = {"title": InTitle, "url": InUrl, "text": InText}
+_SIMPLE: dict[str, _Placed] = {
+    "site": Site,
+    "inurl": InUrl,
+    "intitle": InTitle,
+    "intext": InText,
+    "filetype": FileType,
+    "ext": FileType,
+}
+
+
+@dataclass(slots=True)
+class _Reading:
+    clauses: list[list[Node]] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)
+    terms: int = 0
+    is_restricted: bool = False
+    joins_next: bool = False
+    is_full: bool = False
+    placed: _Placed | None = None
+    is_placed_out: bool = False
+
+    def warn(self, text: str) -> None:
+        self.warnings[text] = None
+
+    def add(self, node: Node) -> None:
+        """Adds a term to the clause that an OR left open, or begins a clause with it."""
+        if self.terms >= MAX_TERMS:
+            self.is_full = True
+            self.warn(f"only the first {MAX_TERMS} terms were searched")
+            return
+        self.terms += 1
+        if not isinstance(node, Word | Phrase):
+            self.is_restricted = True
+        if self.joins_next:
+            self.clauses[-1].append(node)
+            self.joins_next = False
+        else:
+            self.clauses.append([node])
+
+
+def parse_query(text: str) -> ParsedQuery:
+    """Returns the tree of a query and what to tell the asker about it. Errors: none, whatever the text."""
+    reading = _Reading()
+    if len(text) > MAX_CHARACTERS:
+        text = text[:MAX_CHARACTERS]
+        reading.warn(f"only the first {MAX_CHARACTERS} characters of the query were read")
+    for match in _TOKEN.finditer(text):
+        _read_token(match, reading, is_last=text[match.end() :].strip() == "" if match["word"] == "OR" else False)
+        if reading.is_full:
+            break
+    return ParsedQuery(root=_join(reading.clauses), warnings=tuple(reading.warnings), is_restricted=reading.is_restricted)
+
+
+def _join(clauses: list[list[Node]]) -> Node:
+    parts: list[Node] = [clause[0] if len(clause) == 1 else Or(tuple(clause)) for clause in clauses]
+    if not parts:
+        return Everything()
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _read_token(match: re.Match[str], reading: _Reading, *, is_last: bool) -> None:
+    if match["quote"] is not None:
+        reading.warn("a quote without its partner was ignored")
+        return
+    if match["word"] == "OR" and match["minus"] is None:
+        if reading.clauses and not reading.joins_next and not is_last:
+            reading.joins_next = True
+            return
+        reading.warn("OR without a term on both sides was searched as a word")
+    if match["every"] is not None:
+        reading.placed, reading.is_placed_out = _PLACED[match["every"].lower()], match["minus"] == "-"
+        return
+    node = _read_atom(match, reading)
+    if node is None:
+        return
+    is_out = match["minus"] == "-"
+    if reading.placed is not None and isinstance(node, Word | Phrase):
+        node, is_out = reading.placed(node.text.strip()), is_out or reading.is_placed_out
+    reading.add(Not(node) if is_out else node)
+
+
+def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
+    if match["operator"] is not None:
+        return _read_operator(match["operator"].lower(), match["value"], reading)
+    if match["exact"] is not None:
+        return _read_exact(match["exact"].lower(), match["url"], reading)
+    if match["phrase"] is not None:
+        return Phrase(match["phrase"]) if match["phrase"].strip() else None
+    return _read_word(match["word"], reading)
+
+
+def _read_word(word: str, reading: _Reading) -> Node:
+    unknown = _UNKNOWN.match(word)
+    if unknown is not None:
+        reading.warn(f"{unknown[1]}: was searched as a word")
+    low, dots, high = word.partition("..")
+    if dots and low[0:1] not in ("+", "-"):
+        numbers = read_number(low), read_number(high)
+        if numbers[0] is not None and numbers[1] is not None:
+            return NumberRange(numbers[0], numbers[1])
+    return Phrase(word) if _HYPHENATED.search(word) else Word(word)
+
+
+def _read_exact(operator: str, url: str, reading: _Reading) -> Node:
+    if operator == "link":
+        return LinksTo(url)
+    if operator == "cache":
+        reading.warn("cache: found the document itself")
+        return Info(_COPY.sub("", url, count=1) if _COPY.match(url) else url)
+    return Info(url)
+
+
+def _read_operator(operator: str, value: str, reading: _Reading) -> Node:
+    plain = value.replace('"', "").strip()
+    if not plain:
+        reading.warn(f"{operator}: without a value was searched as a word")
+        return Word(operator)
+    if operator in _SIMPLE:
+        return _SIMPLE[operator](plain)
+    if operator == "related":
+        reading.warn("related: was searched as words")
+        return Phrase(plain)
+    node = read_inmeta(plain) if operator == "inmeta" else _read_daterange(plain)
+    if node is not None:
+        return node
+    reading.warn(f"{operator}:{plain} was searched as words")
+    return Phrase(f"{operator}:{plain}")
+
+
+def _read_daterange(text: str) -> Node | None:
+    low, dots, high = text.partition("..")
+    days = read_days(low.strip(), high.strip() if dots else low.strip())
+    return None if days is None else DateRange(*days)

@@ -1,0 +1,113 @@
+"""A query tree as text again: what the parser read, written so that it reads the same.
+
+What the parser makes comes back whole: every tree of ``parse_query`` is the tree of its text, as long as the text is not longer than a
+query may be. Values stand in quotes, or percent-encoded in ``inmeta:``; a word that would read as something else gets the sign ``+``.
+Trees that the parser never makes (an And inside an Or) come out as the nearest that can be typed.
+"""
+
+import re
+from datetime import date
+from urllib.parse import quote
+
+from feedmill.model.search import (
+    And,
+    DateRange,
+    Everything,
+    FileType,
+    Info,
+    InText,
+    InTitle,
+    InUrl,
+    LinksTo,
+    MetaContains,
+    MetaDates,
+    MetaEquals,
+    MetaExists,
+    MetaNumbers,
+    MetaStarts,
+    Node,
+    Not,
+    NumberRange,
+    Or,
+    Phrase,
+    Site,
+    Some,
+    Word,
+)
+
+_DIVIDES = re.compile(r"""[\s"%=~:.*]""")
+
+
+def render_query(root: Node) -> str:
+    """Returns the text of a query tree."""
+    match root:
+        case And(parts) | Some(parts):
+            return " ".join(render_query(part) for part in parts)
+        case Or(parts):
+            return " OR ".join(render_query(part) for part in parts)
+        case Not(Word(text)):
+            return f"-{text}"
+        case Not(part):
+            return f"-{render_query(part)}"
+        case Everything():
+            return ""
+        case Word(text):
+            return f"+{text}" if text == "OR" or text[:1] in ("+", "-") else text
+        case Phrase(text):
+            return f'"{text}"'
+        case _:
+            return _render_restriction(root)
+
+
+def _render_restriction(node: Node) -> str:
+    match node:
+        case Site(text):
+            return f'site:"{text}"'
+        case InUrl(text):
+            return f'inurl:"{text}"'
+        case InTitle(text):
+            return f'intitle:"{text}"'
+        case InText(text):
+            return f'intext:"{text}"'
+        case FileType(text):
+            return f'filetype:"{text}"'
+        case Info(url):
+            return f"info:{url}"
+        case LinksTo(url):
+            return f"link:{url}"
+        case NumberRange(low, high):
+            return f"{_number(low)}..{_number(high)}"
+        case DateRange(first, last):
+            return f"daterange:{_day(first)}..{_day(last)}"
+        case _:
+            return f"inmeta:{_render_inmeta(node)}"
+
+
+def _render_inmeta(node: Node) -> str:
+    match node:
+        case MetaExists(name):
+            return _encode(name)
+        case MetaEquals(name, value):
+            return f"{_encode(name)}={_encode(value)}"
+        case MetaStarts(name, text):
+            return f"{_encode(name)}~{_encode(text)}*"
+        case MetaContains(name, text, is_prefix):
+            return f"{_encode(name)}~{_encode(text)}{'*' if is_prefix else ''}"
+        case MetaNumbers(name, low, high):
+            return f"{_encode(name)}:{_number(low)}..{_number(high)}"
+        case MetaDates(name, first, last):
+            return f"{_encode(name)}:daterange:{_day(first)}..{_day(last)}"
+        case _:
+            raise AssertionError(f"not a restriction: {node}")
+
+
+def _encode(text: str) -> str:
+    return _DIVIDES.sub(lambda found: quote(found[0], safe="") if found[0] not in "~." else f"%{ord(found[0]):02X}", text)
+
+
+def _number(number: float | None) -> str:
+    return "" if number is None else f"{number:.30f}".rstrip("0").rstrip(".")
+
+
+def _day(day: date | None) -> str:
+    return "" if day is None else day.isoformat()

@@ -1,0 +1,171 @@
+"""Numbers and dates that stand in texts, as an index compares them.
+
+A number may carry a sign, a currency sign before or behind it, and commas between its thousands; one of 10^15 or more is none, since
+not every such number can be told from the next. What is no number may be a date, in any form that feeds use. Both become 16 hexadecimal
+digits that sort as the values do: the bits of an IEEE double, turned round below zero; dates are seconds since 1970, in UTC.
+
+A range of such terms is a regular expression over the digits, with at most two branches a digit, so that an engine that can only look
+terms up answers it by walking its dictionary.
+"""
+
+import hashlib
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime
+
+from feedmill.core.analysis import fold_value
+from feedmill.core.dates import parse_date
+from feedmill.model.document import Metadata
+
+MAX_VALUE_CHARACTERS = 60
+MAX_DATES = 200
+MAX_TEXT_NUMBERS = 2_000
+MAX_TEXT_CHARACTERS = 2_000_000
+MAX_NUMBER = 1e15
+
+NUMBER = "n"
+DATE = "d"
+
+_CURRENCY = r"[$\u00a3\u00a5\u20ac]?"
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,30})(?:\.\d{1,30})?"
+_NUMBER = re.compile(rf"\s*([-+]?){_CURRENCY}\s?({_DIGITS})\s?{_CURRENCY}\s*", re.ASCII)
+# A run of digits and separators is found first, and what it is made of looked at afterwards: the search for a single class of characters
+# is many times faster than that for a number with all that may stand around it.
+_RUN = re.compile(r"[0-9][0-9.,]*")
+_WHOLE_NUMBER = re.compile(_DIGITS, re.ASCII)
+_WORD = re.compile(r"\w", re.ASCII)
+_DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})", re.ASCII)
+_ALL = "0" * 16, "f" * 16
+
+
+def read_number(text: str) -> float | None:
+    """Returns the number that a text is, None when it is none."""
+    found = _NUMBER.fullmatch(text) if len(text) <= MAX_VALUE_CHARACTERS else None
+    if found is None:
+        return None
+    number = float(found[2].replace(",", ""))
+    if number >= MAX_NUMBER:
+        return None
+    # minus nothing is nothing
+    return -number if found[1] == "-" and number else number
+
+
+def read_day(text: str) -> date | None:
+    """Returns the day that a text is, written as YYYY-MM-DD, None when it is none."""
+    found = _DAY.fullmatch(text)
+    try:
+        return date(int(found[1]), int(found[2]), int(found[3])) if found else None
+    except ValueError:
+        return None
+
+
+def numbers_of_text(text: str) -> list[float]:
+    """Returns the different numbers that stand in a text, without their signs; bounded in number."""
+    numbers: dict[float, None] = {}
+    for found in _RUN.finditer(text, 0, MAX_TEXT_CHARACTERS):
+        run = found[0].rstrip(".,")
+        if not _WHOLE_NUMBER.fullmatch(run) or _is_inside_word(text, found.start(), found.start() + len(run)):
+            continue
+        number = float(run.replace(",", ""))
+        if number < MAX_NUMBER:
+            numbers[number] = None
+        if len(numbers) >= MAX_TEXT_NUMBERS:
+            break
+    return list(numbers)
+
+
+def _is_inside_word(text: str, start: int, end: int) -> bool:
+    """Whether a word goes on before or behind a number, or the number is the end of something else, as in ``.5``."""
+    before = start > 0 and (text[start - 1] in ".," or _WORD.match(text, start - 1) is not None)
+    return before or _WORD.match(text, end) is not None
+
+
+def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, float]]:
+    """Gives each metadata value that is a number or a date: folded name, kind, and the number or the seconds.
+
+    Reading a date is slow, so that no more than ``MAX_DATES`` values are tried.
+    """
+    tries = 0
+    for name, value in metadata:
+        number = read_number(value)
+        if number is not None:
+            yield fold_value(name), NUMBER, number
+        elif tries < MAX_DATES and len(value) <= MAX_VALUE_CHARACTERS and any(character.isdecimal() for character in value):
+            tries += 1
+            moment = parse_date(value)
+            if moment is not None:
+                yield fold_value(name), DATE, moment.timestamp()
+
+
+def typed_terms(metadata: Metadata) -> list[str]:
+    """Returns the terms of all numbers and dates of a document's metadata, each once."""
+    return list(dict.fromkeys(typed_prefix(kind, name) + sortable(number) for name, kind, number in typed_values(metadata)))
+
+
+def text_number_terms(texts: Iterable[str]) -> list[str]:
+    """Returns the terms of the numbers that stand in texts, each once."""
+    return list(dict.fromkeys(f"t:{sortable(number)}" for text in texts for number in numbers_of_text(text)))
+
+
+def typed_prefix(kind: str, folded_name: str) -> str:
+    """Returns how the terms of a name begin. The name is a digest, so that terms are short whatever the name is."""
+    return f"{kind}{name_digest(folded_name)}:"
+
+
+def name_digest(folded_name: str) -> str:
+    """Returns 16 hexadecimal digits that stand for a name."""
+    return hashlib.blake2b(folded_name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def sortable(number: float) -> str:
+    """Returns 16 hexadecimal digits that sort as numbers do."""
+    (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))  # plus nothing, since minus nothing sorts elsewhere
+    return f"{bits ^ 0xFFFFFFFFFFFFFFFF if bits >> 63 else bits | 0x8000000000000000:016x}"
+
+
+def first_second(day: date | None) -> float | None:
+    """Returns the first second of a day."""
+    return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+
+
+def last_second(day: date | None) -> float | None:
+    """Returns the last second of a day."""
+    return None if day is None else datetime(day.year, day.month, day.day, 23, 59, 59, 999_999, tzinfo=UTC).timestamp()
+
+
+def is_within(number: float, low: float | None, high: float | None) -> bool:
+    """Whether a number lies in a range, ends included, None for an open end."""
+    return (low is None or low <= number) and (high is None or number <= high)
+
+
+def range_pattern(low: float | None, high: float | None) -> str | None:
+    """Returns the regular expression of the sortable terms in a range, None for a range that holds nothing."""
+    first = _ALL[0] if low is None else sortable(low)
+    last = _ALL[1] if high is None else sortable(high)
+    return "|".join(_branches(first, last)) if first <= last else None
+
+
+def _branches(first: str, last: str) -> list[str]:
+    """Returns patterns for all texts of hexadecimal digits from first to last, which are of one length."""
+    rest = len(first)
+    shared = next((at for at in range(rest) if first[at] != last[at]), rest)
+    if shared == rest:
+        return [first]
+    head, low, high = first[:shared], first[shared:], last[shared:]
+    above = [low] + [low[:at] + _digits(int(low[at], 16) + 1, 15, len(low) - at) for at in range(len(low) - 1, 0, -1)]
+    below = [high[:at] + _digits(0, int(high[at], 16) - 1, len(high) - at) for at in range(1, len(high))] + [high]
+    middle = _digits(int(low[0], 16) + 1, int(high[0], 16) - 1, len(low))
+    kept = [branch for branch in (*above, middle, *below) if "!" not in branch]
+    return [head + branch for branch in kept]
+
+
+def _digits(low: int, high: int, length: int) -> str:
+    """Returns a pattern of one digit from low to high and any behind it; one with "!" when there is no such digit.
+
+    How many are behind it need not be said, for all terms are of one length; engines that bound the size of a pattern like it short.
+    """
+    if low > high:
+        return "!"
+    wanted = "".join(f"{digit:x}" for digit in range(low, high + 1))
+    return f"[{wanted}]" + ("[0-9a-f]*" if length > 1 else "")

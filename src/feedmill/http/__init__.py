@@ -1,0 +1,1 @@
+"""The ASGI shell: one application a port, each handler a few named steps around a service."""

@@ -1,0 +1,52 @@
+"""Cached copies as pages, and the queries that ask for them.
+
+The page is in a sandbox of its own: it has no origin, no script, no form, and loads nothing.
+Source: Search Protocol Reference, "cache"; gsa-compat 8.3.
+"""
+
+import re
+from html import escape
+from urllib.parse import unquote
+
+from feedmill.services.cachedcopy import CachedCopy
+
+POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_STYLE = (
+    "body{font:1em/1.5 sans-serif;max-width:50em;margin:1em auto;padding:0 1em}pre{white-space:pre-wrap;font:inherit}mark{background:#fe8}"
+)
+_PREFIX = "cache:"
+_COPY_ID = re.compile(r"[\w-]{12}:")
+
+
+def read_cache_query(query: str) -> tuple[tuple[str, ...], str] | None:
+    """Reads ``cache:[CID:]URL words``; None for another query. Shape: the URLs that may be meant, likeliest first; words to mark."""
+    text = query.strip()
+    if text[: len(_PREFIX)].lower() != _PREFIX:
+        return None
+    target, _, words = text[len(_PREFIX) :].partition(" ")
+    bare = [target]
+    if _COPY_ID.match(target):
+        bare.append(_COPY_ID.sub("", target, count=1))
+    urls = [form for each in bare for form in (each, unquote(each))]
+    urls += [f"{scheme}://{url}" for url in urls if "://" not in url for scheme in ("http", "https")]
+    return tuple(dict.fromkeys(url for url in urls if url)), words
+
+
+def render_copy_page(copy: CachedCopy) -> str:
+    """Renders a copy as HTML."""
+    title, url = escape(copy.title), escape(copy.url)
+    day = copy.updated_at.date().isoformat()
+    return (
+        f'<!doctype html><html><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head><body>'
+        f"<p>Cached copy of <b>{url}</b> as of {day}. The document may have changed since.</p><hr><h1>{title}</h1>"
+        f"<pre>{_mark(copy)}</pre></body></html>"
+    )
+
+
+def _mark(copy: CachedCopy) -> str:
+    pieces: list[str] = []
+    position = 0
+    for low, high in copy.marks:
+        pieces.append(f"{escape(copy.text[position:low])}<mark>{escape(copy.text[low:high])}</mark>")
+        position = high
+    return "".join([*pieces, escape(copy.text[position:])])

@@ -1,0 +1,160 @@
+"""The JSON resources of the feed port: feeds, documents and data sources. Every look into the store runs in a worker thread."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from typing import BinaryIO, Final, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from feedmill.http.receipts import Json, render_document, render_feed, render_source
+from feedmill.model.errors import BadRequest, Busy, NotFound
+from feedmill.model.feed import FeedState
+from feedmill.services.inspection import inspect_url
+from feedmill.services.intake import Intake
+
+LOG_ENTRIES: Final = 1000
+"""How much of a feed's log its receipt shows."""
+
+LISTED_LOG_ENTRIES: Final = 100
+_MAX_FEEDS: Final = 1000
+_READ_BYTES: Final = 262_144
+_REMOVAL_SECONDS: Final = 600.0
+_POLL_SECONDS: Final = (0.02, 0.5)
+
+T = TypeVar("T")
+
+
+class FeedResources:
+    """The handlers under ``/api/v1``."""
+
+    def __init__(self, intake: Intake, workers: Executor) -> None:
+        self._intake = intake
+        self._store = intake.store
+        self._workers = workers
+
+    def routes(self) -> list[Route]:
+        """Gives the routes."""
+        return [
+            Route("/api/v1/feeds", self.list_feeds),
+            Route("/api/v1/feeds/{feed_id}", self.show_feed),
+            Route("/api/v1/feeds/{feed_id}/content", self.send_content),
+            Route("/api/v1/documents", self.show_document),
+            Route("/api/v1/datasources", self.list_sources),
+            Route("/api/v1/datasources/{name}", self.remove_source, methods=["DELETE"]),
+        ]
+
+    async def list_feeds(self, request: Request) -> Response:
+        """Lists receipts, newest first, of one data source or of all."""
+        datasource = request.query_params.get("datasource") or None
+        limit = _read_limit(request.query_params.get("limit") or "20")
+        return JSONResponse(await self._run(lambda: self._render_feeds(datasource, limit)))
+
+    async def show_feed(self, request: Request) -> Response:
+        """Shows one receipt."""
+        feed_id = _read_id(request.path_params["feed_id"])
+        return JSONResponse(await self._run(lambda: self._render_feed(feed_id)))
+
+    async def send_content(self, request: Request) -> Response:
+        """Sends a feed's bytes as they were received; as a download, since a feed may hold script that a browser would run."""
+        feed_id = _read_id(request.path_params["feed_id"])
+        stream, size_bytes = await self._run(lambda: self._open_content(feed_id))
+        headers = {
+            "content-length": str(size_bytes),
+            "content-disposition": f'attachment; filename="feed-{feed_id}.xml"',
+            "x-content-type-options": "nosniff",
+        }
+        return StreamingResponse(_iter_file(stream, size_bytes), media_type="application/octet-stream", headers=headers)
+
+    async def show_document(self, request: Request) -> Response:
+        """Shows what is known of a URL."""
+        url = request.query_params.get("url")
+        if not url:
+            raise BadRequest("parameter url is missing; give the document's URL, percent-encoded")
+        return JSONResponse(render_document(await self._run(lambda: inspect_url(self._store, url))))
+
+    async def list_sources(self, _request: Request) -> Response:
+        """Lists the data sources."""
+        return JSONResponse(await self._run(self._render_sources))
+
+    async def remove_source(self, request: Request) -> Response:
+        """Deletes a data source's documents, and waits until they are gone."""
+        name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
+        client = request.client.host if request.client else ""
+        feed_id = await self._run(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
+        state = await self._wait_until_final(feed_id)
+        if state is FeedState.FAILED_IN_ERROR:
+            raise Busy(f"deleting data source {name} failed, see feed {feed_id}; try again")
+        return JSONResponse({"name": name, "feed": str(feed_id), "state": "destroyed" if destroy else "deleted"})
+
+    async def count_backlog(self, _request: Request) -> Response:
+        """Gives the number of feeds that wait, and nothing else."""
+        return Response(str(await self._run(self._count_waiting)), media_type="text/plain")
+
+    async def _wait_until_final(self, feed_id: int) -> FeedState:
+        pause, longest = _POLL_SECONDS
+        waited = 0.0
+        while waited < _REMOVAL_SECONDS:
+            try:
+                feed = await self._run(lambda: self._intake.find_final(feed_id))
+            except NotFound:
+                return FeedState.COMPLETED
+            if feed is not None:
+                return feed.state
+            await asyncio.sleep(pause)
+            waited, pause = waited + pause, min(2 * pause, longest)
+        raise Busy(f"the deletion waits in its data source's queue as feed {feed_id}; it goes on, ask for that feed")
+
+    async def _run(self, act: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, act)
+
+    def _render_feeds(self, datasource: str | None, limit: int) -> list[Json]:
+        with self._store.reading() as unit:
+            feeds = unit.feeds.list_newest(datasource, limit)
+            return [render_feed(feed, unit.feeds.list_log(feed.id, LISTED_LOG_ENTRIES) if feed.logged else ()) for feed in feeds]
+
+    def _render_feed(self, feed_id: int) -> Json:
+        with self._store.reading() as unit:
+            return render_feed(unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_ENTRIES))
+
+    def _open_content(self, feed_id: int) -> tuple[BinaryIO, int]:
+        with self._store.reading() as unit:
+            feed = unit.feeds.get(feed_id)
+        if not feed.file:
+            raise NotFound(f"feed {feed_id} came without content")
+        return self._intake.files.open(feed.file), feed.size_bytes
+
+    def _render_sources(self) -> list[Json]:
+        with self._store.reading() as unit:
+            return [render_source(source) for source in unit.sources.list()]
+
+    def _count_waiting(self) -> int:
+        with self._store.reading() as unit:
+            return unit.feeds.count_waiting()
+
+
+def _iter_file(stream: BinaryIO, size_bytes: int) -> Iterator[bytes]:
+    with stream:
+        while size_bytes > 0 and (piece := stream.read(min(size_bytes, _READ_BYTES))):
+            size_bytes -= len(piece)
+            yield piece
+
+
+def _read_id(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise NotFound(f"there is no feed {text[:80]!a}; ids are numbers")
+    return int(text)
+
+
+def _read_limit(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= _MAX_FEEDS):
+        raise BadRequest(f"parameter limit is {text[:80]!a}; give a number from 1 to {_MAX_FEEDS}")
+    return int(text)
+
+
+def _read_flag(text: str | None) -> bool:
+    if text not in (None, "", "0", "1", "false", "true"):
+        raise BadRequest(f"parameter destroy is {text[:80]!a}; give true or false")
+    return text in ("1", "true")

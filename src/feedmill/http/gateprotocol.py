@@ -1,0 +1,18 @@
+"""The feed port's HTTP protocol: uvicorn's, and a way for the application to drop its connection."""
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from feedmill.http.answers import DROP_EXTENSION
+
+
+class GateProtocol(HttpToolsProtocol):
+    """To be given to uvicorn as ``http=GateProtocol``."""
+
+    def on_message_begin(self) -> None:
+        """Adds the extension to the request's scope."""
+        super().on_message_begin()
+        self.scope["extensions"] = {DROP_EXTENSION: {"drop": self._drop}}
+
+    def _drop(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.abort()

@@ -1,0 +1,171 @@
+"""``/search``: the search protocol of the old appliance, answered as XML or, through a front end's stylesheet, as HTML.
+
+``q=cache:[CID:]URL`` answers with the cached copy instead of results.
+Source: Search Protocol Reference; gsa-compat part 8; interfaces, "Search port".
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from feedmill.core.querylang import parse_query
+from feedmill.http.cachepage import POLICY, read_cache_query, render_copy_page
+from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
+from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.metrics import observe_query
+from feedmill.model.access import AccessClass, ClassSet
+from feedmill.model.errors import BadRequest, NotFound, TooLarge
+from feedmill.model.results import ResultList
+from feedmill.model.search import And, Node, Or, ResultPage, SearchRequest, Site
+from feedmill.services.cachedcopy import CachedCopies, CachedCopy
+from feedmill.services.resultlist import list_results
+from feedmill.services.searcher import Searcher
+from feedmill.wire.results.charsets import UTF_8, find_charset
+from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
+
+MAX_FORM_BYTES = 10_240
+PRIVATE = {"Cache-Control": "private, no-cache"}
+_PUBLIC = frozenset({int(AccessClass.PUBLIC)})
+
+EMPTY = ResultPage(query="", start=0, total=0, is_exact=True, results=(), warnings=(), seconds=0.0)
+
+Show = Callable[[ResultPage, SearchRequest], Response]
+"""Shows results on the built-in page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolTools:
+    """What the protocol works with. ``identify`` tells which classes the sender of a request may see."""
+
+    identify: Callable[[Request], ClassSet]
+    clock: Callable[[], datetime]
+    frontends: FrontEnds
+    copies: CachedCopies | None
+
+
+class SearchProtocol:
+    """Answers ``/search`` and ``/cache``."""
+
+    def __init__(self, searcher: Searcher, tools: ProtocolTools, show: Show) -> None:
+        self._searcher = searcher
+        self._identify = tools.identify
+        self._clock = tools.clock
+        self._frontends = tools.frontends
+        self._copies = tools.copies
+        self._show = show
+
+    def show_copy(self, request: Request) -> Response:
+        """Shows the cached copy of ``url=``, with the words of ``q=`` marked. Errors: BadRequest, NotFound."""
+        url = request.query_params.get("url", "")
+        if not url:
+            raise BadRequest("url= is missing")
+        return _copy_page(self._find_copy((url,), request.query_params.get("q", ""), request))
+
+    def _find_copy(self, urls: Sequence[str], words: str, request: Request) -> CachedCopy:
+        if self._copies is None:
+            raise NotFound("no cached copies are kept")
+        return self._copies.get(urls, words, self._identify(request))
+
+    def _answer_copy(self, request: Request, wanted: Wanted, asked: tuple[tuple[str, ...], str]) -> Response:
+        copy = self._find_copy(*asked, request)
+        if "proxystylesheet" in wanted.values or not wanted.values.get("output", "").startswith("xml"):
+            return _copy_page(copy)
+        reply = Reply(query=wanted.values.get("q", ""), parameters=echo_parameters(wanted, ""), now=self._clock())
+        body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
+        return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE)
+
+    async def answer(self, request: Request) -> Response:
+        """Answers a search, sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
+        query = bytes(request.scope["query_string"])
+        if request.method == "POST":
+            query = b"&".join(part for part in (query, await _read_form(request)) if part)
+        return await run_in_threadpool(self._answer, request, query)
+
+    def _answer(self, request: Request, query: bytes) -> Response:
+        wanted = read_wanted(split_pairs(query))
+        cached = read_cache_query(wanted.values.get("q", ""))
+        if cached is not None:
+            return self._answer_copy(request, wanted, cached)
+        frontend = wanted.values.get("proxystylesheet")
+        is_page = frontend is not None and self._frontends.has_stylesheet(frontend)
+        access = restrict(self._identify(request), wanted.access)
+        if frontend is not None and not is_page:
+            return self._show(EMPTY if wanted.nothing else self._searcher.search(wanted.request, access), wanted.request)
+        client = request.client.host if request.client is not None else ""
+        reply = self._make_reply(wanted, access, client)
+        if frontend is not None:
+            # a stylesheet names the encoding of its page itself
+            xml = render_results(replace(reply, charset=UTF_8, has_doctype=False))
+            page = self._frontends.render(frontend, xml, reload=wanted.values.get("proxyreload") == "1")
+            return Response(page.body, media_type=page.media_type, headers={**PRIVATE, "Content-Security-Policy": PAGE_POLICY})
+        return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=PRIVATE)
+
+    def _make_reply(self, wanted: Wanted, access: ClassSet, client: str) -> Reply:
+        custom = read_custom(wanted.values.get("proxycustom", ""))
+        results = None if wanted.nothing or custom else self._list(wanted, access)
+        reply = Reply(
+            query=wanted.values.get("q", ""),
+            parameters=echo_parameters(wanted, client),
+            results=results,
+            shows_total=wanted.shows_total,
+            now=self._clock(),
+            custom=custom,
+            charset=find_charset(wanted.values.get("oe", "")),
+            has_doctype=wanted.values.get("output", "") == "xml",
+        )
+        return reply if results is None else _add_pages(reply, wanted, results)
+
+    def _list(self, wanted: Wanted, access: ClassSet) -> ResultList:
+        thinning = wanted.thinning
+        if thinning.directories and asks_for_site(wanted.request):
+            thinning = replace(thinning, directories=False)
+        found = list_results(self._searcher, wanted.request, access, thinning)
+        observe_query(found.seconds)
+        return found
+
+
+def _copy_page(copy: CachedCopy) -> Response:
+    headers = {**PRIVATE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
+    return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
+
+
+def _add_pages(reply: Reply, wanted: Wanted, found: ResultList) -> Reply:
+    num = wanted.request.num
+    return replace(
+        reply,
+        previous=page_url(wanted, max(found.start - num, 0)) if found.start > 0 else "",
+        following=page_url(wanted, found.start + num) if found.has_more else "",
+    )
+
+
+def restrict(may_see: ClassSet, access: str) -> ClassSet:
+    """Returns what of the classes that an asker may see ``access=`` lets through: p public, s secure, a all of them."""
+    if access == "a":
+        return may_see
+    if access == "s":
+        return ClassSet(permitted=may_see.permitted - _PUBLIC)
+    return ClassSet(permitted=may_see.permitted & _PUBLIC)
+
+
+def asks_for_site(request: SearchRequest) -> bool:
+    """Whether a search is of one site or directory, in which directories are not thinned."""
+    return bool(request.advanced.site) or _holds_site(parse_query(request.query).root)
+
+
+def _holds_site(node: Node) -> bool:
+    if isinstance(node, And | Or):
+        return any(_holds_site(part) for part in node.parts)
+    return isinstance(node, Site)
+
+
+async def _read_form(request: Request) -> bytes:
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_FORM_BYTES:
+            raise TooLarge(f"a posted search has more than {MAX_FORM_BYTES} bytes; send fewer or shorter parameters")
+    return bytes(body)

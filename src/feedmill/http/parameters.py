@@ -1,0 +1,67 @@
+"""The parameters of a search request, as programs and people send them.
+
+No value is an error: what is no number, out of range or unknown becomes the default, and a parameter that would narrow the answer but
+is not applied says so in a warning.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from feedmill.http.refining import read_refined
+from feedmill.model.search import Match, SearchRequest
+
+DEFAULT_NUM = 10
+MAX_NUM = 1_000
+MAX_START = 100_000
+MAX_FIELDS = 200
+ALL_DOCUMENTS = frozenset({"", "default_collection"})
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_NARROWING = ("lr",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A search request as it was read. ``nothing`` is set where no document can match, whatever the query."""
+
+    request: SearchRequest
+    warnings: tuple[str, ...] = ()
+    nothing: bool = False
+
+
+def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
+    """Reads the parameters of a search."""
+    warnings = [f"{name}= is not applied" for name in _NARROWING if values.get(name)]
+    site = values.get("site", "")
+    if site not in ALL_DOCUMENTS:
+        warnings.append(f"there is no collection {site}")
+    request = SearchRequest(
+        query=values.get("q", ""),
+        start=read_number(values.get("start", ""), default=0, at_most=MAX_START),
+        num=read_number(values.get("num", ""), default=DEFAULT_NUM, at_most=max_num),
+        match=_read_match(values.get("match", "")),
+        getfields=read_names(values.get("getfields", "")),
+    )
+    return Asked(request=read_refined(request, values), warnings=tuple(warnings), nothing=site not in ALL_DOCUMENTS)
+
+
+def read_number(text: str, *, default: int, at_most: int) -> int:
+    """Reads a number from 0 to ``at_most``; a greater one counts as that, anything else as ``default``."""
+    digits = text.strip()
+    if _NUMBER.fullmatch(digits) is None:
+        return at_most if digits.isascii() and digits.isdigit() else default
+    return min(int(digits), at_most)
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Reads names joined by dots, a dot of a name percent-encoded."""
+    return tuple(unquote(name) for name in text.split(".")[:MAX_FIELDS] if name)
+
+
+def _read_match(text: str) -> Match:
+    try:
+        return Match(text.strip().lower())
+    except ValueError:
+        return Match.AUTO

@@ -1,0 +1,63 @@
+"""Errors of the JSON resources: one shape, one table from the house's errors to statuses.
+
+Shape: ``{"error": {"code", "message", "docs"}}``; the code is for programs, the message for people, docs the page of the manual.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Send
+
+from feedmill.http.answers import Body, Drain, send_early
+from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, TooLarge
+
+DOCS: Final = "docs/reference/feed-port.md#errors"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A kind of error as it leaves: status and code."""
+
+    status: int
+    code: str
+
+
+FORBIDDEN: Final = Problem(403, "forbidden")
+INTERNAL: Final = Problem(500, "internal")
+
+_TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
+    (TooLarge, Problem(413, "too_large")),
+    (BadRequest, Problem(400, "bad_request")),
+    (NotFound, Problem(404, "not_found")),
+    (Conflict, Problem(409, "conflict")),
+    (Denied, FORBIDDEN),
+    (DiskFull, Problem(507, "disk_full")),
+    (Busy, Problem(503, "busy")),
+    (Corrupt, INTERNAL),
+)
+"""From the house's errors to problems; the first that fits counts, so that special ones stand before general ones."""
+
+
+def find_problem(error: FeedmillError) -> Problem:
+    """Gives the problem that an error is to the asker."""
+    return next((problem for kind, problem in _TABLE if isinstance(error, kind)), INTERNAL)
+
+
+def describe_problem(problem: Problem, message: str) -> dict[str, dict[str, str]]:
+    """Gives a problem's JSON."""
+    return {"error": {"code": problem.code, "message": message, "docs": DOCS}}
+
+
+async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
+    """Answers a request that ended in one of the house's errors; for Starlette's table of exception handlers."""
+    problem = find_problem(exc) if isinstance(exc, FeedmillError) else INTERNAL
+    return JSONResponse(describe_problem(problem, str(exc)), problem.status)
+
+
+async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain) -> None:
+    """Answers with a problem before the body was read, and closes the connection."""
+    text = json.dumps(describe_problem(problem, message))
+    await send_early(body, send, problem.status, text, drain, content_type=b"application/json")

@@ -1,0 +1,116 @@
+"""Feeds, documents and data sources as JSON. Shapes: docs/reference/feed-port.md. Times are ISO 8601 in UTC, ids are strings."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from feedmill.model.access import Acl
+from feedmill.model.document import Event, Metadata
+from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry
+from feedmill.services.inspection import Inspection, Past
+
+Json = dict[str, Any]
+
+_FEEDTYPES = {FeedKind.GROUPS_FULL: "full", FeedKind.GROUPS_INCREMENTAL: "incremental", FeedKind.GROUPS_CLEANUP: "cleanup"}
+
+
+def render_feed(feed: Feed, log: Sequence[LogEntry]) -> Json:
+    """Gives a feed's receipt."""
+    return {
+        "id": str(feed.id),
+        "datasource": feed.datasource,
+        "feedtype": _FEEDTYPES.get(feed.kind, feed.kind.value),
+        "groups": feed.kind.is_groups,
+        "state": feed.state.value,
+        "received_at": render_time(feed.received_at),
+        "size_bytes": feed.size_bytes,
+        "client": feed.client,
+        "records": feed.records,
+        "included": feed.included,
+        "errors": feed.errors,
+        "finished_at": render_time(feed.finished_at),
+        "searchable_at": render_time(feed.searchable_at),
+        "log": [_render_entry(entry) for entry in log],
+    }
+
+
+def render_document(inspection: Inspection) -> Json:
+    """Gives what is known of a document."""
+    document, standing = inspection.document, inspection.standing
+    attributes, text = document.attributes, document.text
+    mimetype = text.mimetype if text is not None else None
+    return {
+        "url": document.url,
+        "display_url": attributes.display_url or document.url,
+        "datasource": document.datasource,
+        "state": standing.state,
+        "searchable": standing.searchable,
+        "reason": standing.reason,
+        "title": text.title if text is not None else None,
+        "mimetype": mimetype or attributes.mimetype,
+        "last_modified": render_time(attributes.last_modified),
+        "metadata": group_metadata(document.metadata),
+        "acl": _render_acl(inspection.acl.acl) if inspection.acl is not None else None,
+        "locked": attributes.lock,
+        "pagerank": attributes.pagerank,
+        "crawl_once": attributes.crawl_once,
+        "crawl_immediately": attributes.crawl_immediately,
+        "history": [_render_event(event) for event in inspection.history],
+    }
+
+
+def render_past(past: Past) -> Json:
+    """Gives what is known of a URL that has no document now; its last event says why."""
+    last = past.history[-1]
+    reason = f"{last.kind.value}: {last.detail}" if last.detail else last.kind.value
+    history = [_render_event(event) for event in past.history]
+    return {"url": past.url, "state": "gone", "searchable": False, "reason": reason, "history": history}
+
+
+def render_source(source: DataSource) -> Json:
+    """Gives a data source with its counts."""
+    return {"name": source.name, "kind": source.kind, "documents": source.documents, "feeds": source.feeds}
+
+
+def render_time(time: datetime | None) -> str | None:
+    """Gives a time as ISO 8601 in UTC."""
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def group_metadata(metadata: Metadata) -> dict[str, list[str]]:
+    """Gives the values of each name, both in the order they were given."""
+    grouped: dict[str, list[str]] = {}
+    for name, value in metadata:
+        grouped.setdefault(name, []).append(value)
+    return grouped
+
+
+def _render_event(event: Event) -> Json:
+    return {
+        "at": render_time(event.at),
+        "event": event.kind.value,
+        "feed": None if event.feed_id is None else str(event.feed_id),
+        "line": event.line,
+        "detail": event.detail,
+    }
+
+
+def _render_entry(entry: LogEntry) -> Json:
+    return {"record": entry.record, "line": entry.line, "url": entry.url, "level": entry.level.value, "reason": entry.reason}
+
+
+def _render_acl(acl: Acl) -> Json:
+    return {
+        "inheritance_type": acl.inheritance_type.value,
+        "inherit_from": acl.inherit_from,
+        "principals": [
+            {
+                "scope": entry.principal.scope.value,
+                "access": entry.access.value,
+                "namespace": entry.principal.namespace,
+                "name": entry.principal.name,
+                "case_sensitive": entry.principal.case_sensitive,
+            }
+            for entry in acl.entries
+        ],
+    }

@@ -1,0 +1,168 @@
+"""What the search page's template shows of a page of results."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import unquote, urlencode
+
+from feedmill.http.parameters import DEFAULT_NUM
+from feedmill.http.refining import write_refined
+from feedmill.model.search import Match, Result, ResultPage, SearchRequest, Snippet
+
+PAGES_SHOWN = 9
+MAX_SHOWN_URL = 120
+
+# only what a browser may open without harm; a URL with blanks or control characters in it is not what it seems
+_LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f\"<>\\^`{|}]+", re.IGNORECASE)
+_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+_KINDS = {
+    "application/pdf": "PDF",
+    "application/msword": "Word",
+    "application/rtf": "RTF",
+    "application/vnd.ms-excel": "Excel",
+    "application/vnd.ms-powerpoint": "PowerPoint",
+    "application/vnd.oasis.opendocument.presentation": "ODP",
+    "application/vnd.oasis.opendocument.spreadsheet": "ODS",
+    "application/vnd.oasis.opendocument.text": "ODT",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word",
+    "message/rfc822": "Mail",
+    "text/markdown": "Markdown",
+    "text/plain": "Text",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A piece of a snippet, highlighted or not."""
+
+    text: str
+    is_marked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownResult:
+    """One result; ``link`` is None where its URL is none that a browser should open."""
+
+    title: str
+    link: str | None
+    shown_url: str
+    parts: tuple[Part, ...]
+    kind: str | None
+    language: str | None
+    date: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLink:
+    """A link to a page of the same result list; ``number`` counts from 1."""
+
+    number: int
+    href: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPage:
+    """Everything that the template needs. ``first`` counts from 1."""
+
+    query: str
+    has_asked: bool
+    total: int
+    first: int
+    last: int
+    seconds: float
+    results: tuple[ShownResult, ...]
+    warnings: tuple[str, ...]
+    previous: str | None
+    following: str | None
+    pages: tuple[PageLink, ...]
+    hidden: tuple[tuple[str, str], ...]
+
+
+def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
+    """Makes what the template shows."""
+    num = max(request.num, 1)
+    kept = tuple(_kept_parameters(request))
+    last = page.start + len(page.results)
+    has_more = page.total > request.start + num
+    return ShownPage(
+        query=page.query,
+        has_asked=bool(page.query.strip()),
+        total=page.total,
+        first=page.start + 1,
+        last=last,
+        seconds=page.seconds,
+        results=tuple(_show_result(result) for result in page.results),
+        warnings=page.warnings,
+        previous=_href(page.query, max(request.start - num, 0), kept) if request.start > 0 else None,
+        following=_href(page.query, request.start + num, kept) if has_more else None,
+        pages=_page_links(page, request.start // num, num, kept),
+        hidden=kept,
+    )
+
+
+def _kept_parameters(request: SearchRequest) -> list[tuple[str, str]]:
+    kept = []
+    if request.num != DEFAULT_NUM:
+        kept.append(("num", str(request.num)))
+    if request.match is not Match.AUTO:
+        kept.append(("match", request.match.value))
+    return [*kept, *write_refined(request)]
+
+
+def _page_links(page: ResultPage, current: int, num: int, kept: tuple[tuple[str, str], ...]) -> tuple[PageLink, ...]:
+    count = -(-page.total // num)
+    if count < 2:
+        return ()
+    first = max(0, min(current - PAGES_SHOWN // 2, count - PAGES_SHOWN))
+    numbers = range(first, min(first + PAGES_SHOWN, count))
+    return tuple(
+        PageLink(number=number + 1, href=_href(page.query, number * num, kept), is_current=number == current) for number in numbers
+    )
+
+
+def _href(query: str, start: int, kept: tuple[tuple[str, str], ...]) -> str:
+    parameters = [("q", query), *kept, *([("start", str(start))] if start else [])]
+    return "/?" + urlencode(parameters, errors="replace")
+
+
+def _show_result(result: Result) -> ShownResult:
+    return ShownResult(
+        title=(result.title or "").strip() or shorten_url(result.display_url),
+        link=find_link(result.display_url) or find_link(result.url),
+        shown_url=shorten_url(result.display_url),
+        parts=split_snippet(result.snippet),
+        kind=_KINDS.get((result.mimetype or "").partition(";")[0].strip().lower()),
+        language=result.language,
+        date=result.date,
+    )
+
+
+def find_link(url: str) -> str | None:
+    """Returns the URL where a browser may be sent to it, else None."""
+    return url if _LINKABLE.fullmatch(url) else None
+
+
+def shorten_url(url: str) -> str:
+    """Returns a URL for reading: without http, percent-encoded text decoded, no characters that would turn its direction."""
+    readable = unquote(_SCHEME.sub("", url), errors="replace")
+    clean = _CONTROL.sub(" ", url if "\ufffd" in readable else readable).strip()
+    clean = clean.removesuffix("/")
+    if len(clean) <= MAX_SHOWN_URL:
+        return clean
+    return f"{clean[: MAX_SHOWN_URL * 2 // 3]}…{clean[-MAX_SHOWN_URL // 3 :]}"
+
+
+def split_snippet(snippet: Snippet) -> tuple[Part, ...]:
+    """Returns a snippet cut at the borders of its marks."""
+    parts: list[Part] = []
+    position = 0
+    for start, end in snippet.marks:
+        parts += (Part(text=snippet.text[position:start], is_marked=False), Part(text=snippet.text[start:end], is_marked=True))
+        position = end
+    parts.append(Part(text=snippet.text[position:], is_marked=False))
+    return tuple(part for part in parts if part.text)

@@ -1,0 +1,174 @@
+"""The search port: the page for people, JSON for programs, and what front ends and adaptors ask at their start.
+
+GET /                     the search page
+GET /search               results as the old appliance gave them; POST too
+GET /cache                the cached copy of a document
+GET /click                takes click reports; POST too
+GET /api/v1/search        results as JSON
+GET /api/v1/documents     one document by URL
+GET /sw_version.txt       the version that adaptors expect of an appliance
+GET /healthz, /readyz     whether the process lives, whether it can answer searches
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jinja2
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from feedmill import __version__
+from feedmill.http.frontends import FrontEnds
+from feedmill.http.gsasearch import ProtocolTools, SearchProtocol
+from feedmill.http.guard import GuardHeaders
+from feedmill.http.health import Problems, health_routes
+from feedmill.http.origin import OriginCheck
+from feedmill.http.parameters import Asked, read_search
+from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
+from feedmill.http.resultpage import show_page
+from feedmill.metrics import observe_query
+from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.errors import BadRequest, FeedmillError
+from feedmill.model.search import ResultPage, SearchRequest
+from feedmill.services.cachedcopy import CachedCopies
+from feedmill.services.searcher import Searcher
+from feedmill.wire.results.json import render_document, render_page
+
+MAX_PAGE_NUM = 100
+APPLIANCE_VERSION = "7.4.0-0"
+
+Identify = Callable[[Request], ClassSet]
+"""Tells which classes of documents the sender of a request may see."""
+
+_HERE = Path(__file__).parent
+_JSON = "application/json"
+_PRIVATE = {"Cache-Control": "private, no-cache"}
+
+
+def _everybody(_request: Request) -> ClassSet:
+    return ANONYMOUS
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSite:
+    """What the search port needs besides the searcher. ``find_problems`` adds to what ``/readyz`` learns from the searcher."""
+
+    identify: Identify = _everybody
+    version: str = APPLIANCE_VERSION
+    find_problems: Problems = list
+    allow_origins: tuple[str, ...] = ()
+    clock: Callable[[], datetime] = _now
+    frontends: FrontEnds = field(default_factory=lambda: FrontEnds({}))
+    copies: CachedCopies | None = None
+
+
+def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
+    """Builds the application of the search port; ``routes`` are added to its own."""
+    site = site or SearchSite()
+    endpoints = _Endpoints(searcher, site)
+    tools = ProtocolTools(identify=site.identify, clock=site.clock, frontends=site.frontends, copies=site.copies)
+    protocol = SearchProtocol(searcher, tools, endpoints.show_results)
+    own = [
+        Route("/", endpoints.show, methods=["GET"]),
+        Route("/search", protocol.answer, methods=["GET", "POST"]),
+        Route("/cache", protocol.show_copy, methods=["GET"]),
+        Route("/click", endpoints.take_click, methods=["GET", "POST"]),
+        Route("/api/v1/search", endpoints.search, methods=["GET"]),
+        Route("/api/v1/documents", endpoints.find_document, methods=["GET"]),
+        Route("/sw_version.txt", endpoints.tell_version, methods=["GET"]),
+        *health_routes(endpoints.find_problems),
+        Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),
+    ]
+    return Starlette(
+        routes=[*own, *routes],
+        middleware=[Middleware(GuardHeaders), Middleware(OriginCheck, allowed=endpoints.site.allow_origins)],
+        exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
+    )
+
+
+class _Endpoints:
+    """The requests of the search port; those that search run in threads, since the searcher is synchronous."""
+
+    def __init__(self, searcher: Searcher, site: SearchSite) -> None:
+        self.site = site
+        self._searcher = searcher
+        loader = jinja2.FileSystemLoader(_HERE / "templates")
+        self._templates = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        self._templates.globals["version"] = __version__
+
+    def show(self, request: Request) -> Response:
+        """Shows the search page."""
+        asked = read_search(request.query_params, max_num=MAX_PAGE_NUM)
+        return self.show_results(self._ask(asked, request), asked.request)
+
+    def show_results(self, page: ResultPage, request: SearchRequest) -> Response:
+        """Shows results on the search page."""
+        shown = show_page(page, request)
+        return HTMLResponse(self._templates.get_template("search.html").render(page=shown), headers=_PRIVATE)
+
+    def search(self, request: Request) -> Response:
+        """Answers a search as JSON."""
+        page = self._ask(read_search(request.query_params), request)
+        return Response(render_page(page), media_type=_JSON, headers=_PRIVATE)
+
+    def find_document(self, request: Request) -> Response:
+        """Answers what an asker may know of one document."""
+        url = request.query_params.get("url", "")
+        if not url:
+            raise BadRequest("url= is missing")
+        found = self._searcher.get_document(url, self.site.identify(request))
+        return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=_PRIVATE)
+
+    async def take_click(self, _request: Request) -> Response:
+        """Takes what the click reports of old result pages send; nothing is made of it."""
+        return Response(status_code=204, headers=_PRIVATE)
+
+    async def tell_version(self, _request: Request) -> Response:
+        """Tells the appliance version that clients go by."""
+        return PlainTextResponse(self.site.version)
+
+    def find_problems(self) -> list[str]:
+        """Lists what keeps the port from its work."""
+        return self._searcher.find_problems() + self.site.find_problems()
+
+    def answer_error(self, request: Request, exc: Exception) -> Response:
+        """Answers what the searcher raised."""
+        problem = find_problem(exc) if isinstance(exc, FeedmillError) else INTERNAL
+        # what went wrong inside is for the log, not for whoever asked
+        text = str(exc) if problem.status < 500 else "the search cannot be answered now; try again later"
+        return self._answer(request, problem, text)
+
+    def answer_http_error(self, request: Request, exc: Exception) -> Response:
+        """Answers an unknown path or method."""
+        status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
+        text = detail.lower()
+        response = self._answer(request, Problem(status, text.replace(" ", "_")), text)
+        if isinstance(exc, HTTPException) and exc.headers:
+            response.headers.update(exc.headers)
+        return response
+
+    def _answer(self, request: Request, problem: Problem, text: str) -> Response:
+        if request.url.path.startswith("/api/"):
+            return JSONResponse(describe_problem(problem, text), problem.status, headers=_PRIVATE)
+        body = self._templates.get_template("error.html").render(status=problem.status, text=text)
+        return HTMLResponse(body, status_code=problem.status, headers=_PRIVATE)
+
+    def _ask(self, asked: Asked, request: Request) -> ResultPage:
+        if asked.nothing:
+            query = asked.request.query
+            empty = ResultPage(query=query, start=asked.request.start, total=0, is_exact=True, results=(), warnings=(), seconds=0.0)
+            return replace(empty, warnings=asked.warnings)
+        page = self._searcher.search(asked.request, self.site.identify(request))
+        observe_query(page.seconds)
+        return replace(page, warnings=page.warnings + asked.warnings)

@@ -1,0 +1,111 @@
+"""What is counted, for Prometheus: each process counts for itself, any of them answers for all.
+
+The parent names a folder in ``PROMETHEUS_MULTIPROC_DIR`` before a role is started; without one the process answers for itself alone.
+Names and meanings stand in docs/reference/operation.md.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from feedmill.metricfiles import FOLDER_VARIABLE
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_OWN = CollectorRegistry()
+_FEEDS = Counter("feedmill_feeds_received", "Feeds received and kept, by kind.", ("kind",), registry=_OWN)
+_FEED_BYTES = Counter("feedmill_feed_bytes_received", "Bytes of feeds received and kept.", registry=_OWN)
+_RECORDS = Counter("feedmill_records", "Records applied, by result: included or error.", ("result",), registry=_OWN)
+_EXTRACTIONS = Counter("feedmill_extractions", "Documents extracted, by outcome: whole, cut or failed.", ("outcome",), registry=_OWN)
+_COMMITS = Counter("feedmill_index_commits", "Commits of the index.", registry=_OWN)
+_INDEXED = Counter("feedmill_index_documents", "Documents put into or removed from the index by commits.", registry=_OWN)
+_QUERIES = Histogram(
+    "feedmill_query_seconds",
+    "Time that searches took.",
+    registry=_OWN,
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+
+
+def count_feed(kind: str, size_bytes: int) -> None:
+    """Counts a feed that was received and kept."""
+    _FEEDS.labels(kind).inc()
+    _FEED_BYTES.inc(size_bytes)
+
+
+def count_records(*, included: int, errors: int) -> None:
+    """Counts records that were applied, and those in error."""
+    _RECORDS.labels("included").inc(included)
+    _RECORDS.labels("error").inc(errors)
+
+
+def count_extraction(outcome: str) -> None:
+    """Counts an extraction; the outcome is whole, cut or failed."""
+    _EXTRACTIONS.labels(outcome).inc()
+
+
+def count_commit(documents: int) -> None:
+    """Counts a commit of the index and the documents it changed."""
+    _COMMITS.inc()
+    _INDEXED.inc(documents)
+
+
+def observe_query(seconds: float) -> None:
+    """Counts a search and the time it took."""
+    _QUERIES.observe(seconds)
+
+
+def render_metrics(gauges: Callable[[], Mapping[str, float]], restarts: Callable[[], Mapping[str, int]]) -> bytes:
+    """Gives all metrics as Prometheus reads them.
+
+    Shape: ``gauges`` by the names of GAUGES, asked at each call; ``restarts`` by role.
+    """
+    registry = CollectorRegistry()
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if folder:
+        MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
+    else:
+        registry.register(_Copied(_OWN))
+    registry.register(_Asked(gauges, restarts))
+    return generate_latest(registry)
+
+
+GAUGES = {
+    "feeds_waiting": "Feeds not wholly applied.",
+    "documents": "Documents that are live.",
+    "marks_extract": "Documents that wait for extraction.",
+    "marks_index": "Documents that wait for the index.",
+}
+"""What is asked of the store, by name without the prefix ``feedmill_``, with its meaning."""
+
+
+class _Copied(Collector):
+    """Gives the metrics of another registry."""
+
+    def __init__(self, source: CollectorRegistry) -> None:
+        self._source = source
+
+    def collect(self) -> Iterable[Metric]:
+        return self._source.collect()
+
+
+class _Asked(Collector):
+    """Gives what is not counted but asked for when somebody looks."""
+
+    def __init__(self, gauges: Callable[[], Mapping[str, float]], restarts: Callable[[], Mapping[str, int]]) -> None:
+        self._gauges = gauges
+        self._restarts = restarts
+
+    def collect(self) -> Iterable[Metric]:
+        values = self._gauges()
+        for name, meaning in GAUGES.items():
+            if name in values:
+                yield GaugeMetricFamily(f"feedmill_{name}", meaning, value=values[name])
+        family = CounterMetricFamily("feedmill_role_restarts", "Times that a role's process was started again.", labels=("role",))
+        for role, count in sorted(self._restarts().items()):
+            family.add_metric((role,), count)
+        yield family

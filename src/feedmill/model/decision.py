@@ -1,0 +1,67 @@
+"""What the ACLs of a URL say to somebody, and why."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from feedmill.model.access import Acl, Entry
+from feedmill.model.identity import Subject
+
+
+class Verdict(Enum):
+    """What an ACL, or a whole chain of them, says; INDETERMINATE leaves it to others."""
+
+    PERMIT = "PERMIT"
+    DENY = "DENY"
+    INDETERMINATE = "INDETERMINATE"
+
+
+class Cause(Enum):
+    """The rule that settled a decision."""
+
+    PERMITTED = "permitted by an entry"
+    DENIED = "denied by an entry"
+    NOT_BOTH = "and-both-permit without two permits"
+    UNNAMED = "no entry of the chain names the asker"
+    NO_ACL = "no ACL"
+    EMPTY_ACL = "an empty ACL alone"
+    MISSING_PARENT = "a parent without an ACL"
+    CYCLE = "the chain comes back to itself"
+    LEAF_PARENT = "a leaf-node ACL has a child"
+    TOO_DEEP = "the chain is too long"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """An entry that names the asker.
+
+    ``way`` leads from what signed in, a user or a group, through nested groups to the one that the entry names; it is never empty.
+    """
+
+    entry: Entry
+    way: tuple[Subject, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One ACL of a chain: whose it is, what it says taken alone, and the entry by which it says so."""
+
+    url: str
+    acl: Acl
+    local: Verdict
+    match: Match | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the chain of a URL says to somebody.
+
+    Shape: ``path`` begins with the URL's own ACL and goes up; it holds every ACL that was found, also where the chain is broken.
+    ``decisive`` is the ACL whose entry or inheritance type settled it, None where no single one did. ``reason`` is for people.
+    """
+
+    url: str
+    verdict: Verdict
+    cause: Cause
+    reason: str
+    path: tuple[Step, ...] = ()
+    decisive: Step | None = None

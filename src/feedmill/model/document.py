@@ -1,0 +1,142 @@
+"""A document: one URL with its content, metadata, attributes, owner and state."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import NewType
+
+BlobRef = NewType("BlobRef", str)
+"""Where bytes are kept; opaque to everybody but the blob store that gave it."""
+
+Metadata = tuple[tuple[str, str], ...]
+"""Name and value in the order they were given; a repeated name has several values, its spelling is kept."""
+
+
+class DocumentState(Enum):
+    """Whether the URL has a document now. A gone one keeps its row for its history alone."""
+
+    LIVE = "live"
+    GONE = "gone"
+
+
+class Origin(Enum):
+    """Which kind of feed owns the document: its content was fed, or it is to be fetched by the crawler."""
+
+    CONTENT = "content"
+    WEB = "web"
+
+
+class AuthMethod(Enum):
+    """How the document's own server protects it; anything but NONE makes it secure."""
+
+    NONE = "none"
+    HTTPBASIC = "httpbasic"
+    NTLM = "ntlm"
+    HTTPSSO = "httpsso"
+    NEGOTIATE = "negotiate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attributes:
+    """What a record says of its document besides content and metadata.
+
+    Units: pagerank 68 to 100, feedrank 1 to 100; ``last_modified`` an aware UTC time.
+    Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document".
+    """
+
+    display_url: str | None = None
+    mimetype: str | None = None
+    last_modified: datetime | None = None
+    lock: bool = False
+    authmethod: AuthMethod | None = None
+    pagerank: int | None = None
+    feedrank: int | None = None
+    scoring: str | None = None
+    crawl_immediately: bool = False
+    crawl_once: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """What extraction made of a document's content.
+
+    ``source`` is the content it was made from, so that a text is known to be out of date when the content has changed;
+    ``blob`` holds the text itself, ``reason`` says why it is cut or missing.
+    """
+
+    source: BlobRef
+    blob: BlobRef | None = None
+    title: str | None = None
+    mimetype: str | None = None
+    language: str | None = None
+    metadata: Metadata = ()
+    robots: frozenset[str] = frozenset()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One URL as the store keeps it.
+
+    ``version`` grows with every change of the URL; ``feed_id`` is the feed of the last change, ``seen_feed_id`` that of the last
+    feed that named it (a full feed removes what it did not name). ``events`` counts all events ever, of which the last 20 are kept.
+    ``charset``: what the content is written in where its protocol settled that.
+    """
+
+    id: int | None
+    url: str
+    state: DocumentState
+    origin: Origin
+    datasource: str
+    version: int
+    feed_id: int
+    seen_feed_id: int
+    attributes: Attributes
+    metadata: Metadata
+    secure: bool
+    content: BlobRef | None
+    content_bytes: int
+    charset: str | None
+    text: Text | None
+    updated_at: datetime
+    events: int = 0
+
+    @property
+    def awaits_extraction(self) -> bool:
+        """Whether there is content that the kept text was not made from."""
+        return self.content is not None and (self.text is None or self.text.source != self.content)
+
+    @property
+    def rank(self) -> int:
+        """The pagerank that decides who goes first when the licence is full; none given counts as 96."""
+        return 96 if self.attributes.pagerank is None else self.attributes.pagerank
+
+
+class EventKind(Enum):
+    """What can happen to a URL."""
+
+    FED = "fed"
+    REPLACED = "replaced"
+    METADATA_FED = "metadata fed"
+    NAMED = "named for crawling"
+    TAKEN_OVER = "taken over from another source"
+    DELETED = "deleted"
+    SWEPT = "swept by a full feed"
+    SOURCE_DELETED = "source deleted"
+    BLOCKED = "blocked by pattern"
+    REJECTED = "rejected"
+    PUSHED_OUT = "pushed out by the licence limit"
+    ACL_CHANGED = "acl changed"
+    EXTRACTION_FAILED = "extraction failed"
+    CUT = "text cut"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened to a URL. Units: ``line`` counts from 1 in the feed as received, 0 = none."""
+
+    kind: EventKind
+    at: datetime
+    feed_id: int | None = None
+    line: int = 0
+    detail: str = ""

@@ -1,0 +1,122 @@
+"""A feed: one received file, its kind, state, counts and log."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+
+class FeedKind(Enum):
+    """What a feed does to its source.
+
+    The two deletions are the administrator's and stand in the data source's queue like a feed. Groups feeds are for group sources, which
+    are no data sources even where they have the same name; a cleanup has no bytes.
+    """
+
+    FULL = "full"
+    INCREMENTAL = "incremental"
+    METADATA_AND_URL = "metadata-and-url"
+    DELETE_SOURCE = "delete"
+    DESTROY_SOURCE = "destroy"
+    GROUPS_FULL = "groups-full"
+    GROUPS_INCREMENTAL = "groups-incremental"
+    GROUPS_CLEANUP = "groups-cleanup"
+
+    @property
+    def is_groups(self) -> bool:
+        """Whether it defines groups, not documents."""
+        return self in (FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP)
+
+
+class FeedState(Enum):
+    """How far a feed is, by the appliance's names. Source: interfaces, "Feed port"."""
+
+    RECEIVED = "received"
+    IN_PROGRESS = "in progress"
+    COMPLETED = "completed"
+    COMPLETED_WITH_ERRORS = "completed with errors"
+    FAILED_IN_ERROR = "failed in error"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more will come of the feed."""
+        return self not in (FeedState.RECEIVED, FeedState.IN_PROGRESS)
+
+
+class Phase(Enum):
+    """The step of the feeder that comes next; a step that was cut short is done again from its checkpoint."""
+
+    SCAN = "scan"
+    APPLY = "apply"
+    SWEEP = "sweep"
+    SETTLE = "settle"
+    DONE = "done"
+
+
+class LogLevel(Enum):
+    """How bad a log entry is: ERROR costs a record, WARNING changed what was sent, NOTICE only tells."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """One line of a feed's log. Units: record and line count from 1, 0 = the feed as a whole."""
+
+    level: LogLevel
+    reason: str
+    record: int = 0
+    line: int = 0
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFeed:
+    """A feed that was just received; ``file`` names its bytes in the feed folder (empty for the administrator's kinds)."""
+
+    datasource: str
+    kind: FeedKind
+    file: str
+    size_bytes: int
+    received_at: datetime
+    client: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """A feed as the store keeps it.
+
+    ``applied`` counts the changes applied so far: the checkpoint. ``included`` and ``errors`` are the appliance's "documents included"
+    and "documents in error"; ``acls`` counts good group-level ACLs. ``repaired_file`` is the repaired copy that is read in place of
+    ``file`` when the XML needed one. Times are aware UTC, None = not yet.
+    """
+
+    id: int
+    datasource: str
+    kind: FeedKind
+    file: str
+    size_bytes: int
+    received_at: datetime
+    client: str
+    state: FeedState
+    phase: Phase
+    repaired_file: str | None = None
+    records: int = 0
+    applied: int = 0
+    included: int = 0
+    errors: int = 0
+    acls: int = 0
+    logged: int = 0
+    finished_at: datetime | None = None
+    searchable_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSource:
+    """A name under which documents are pushed. ``kind``: content, web or deleted; counts are of live documents and of feeds kept."""
+
+    name: str
+    kind: str
+    documents: int
+    feeds: int

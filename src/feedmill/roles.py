@@ -1,0 +1,168 @@
+"""The roles of the server, each the whole life of one process: it works until SIGTERM and may be killed at any time."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from feedmill import metrics
+from feedmill.admintoken import read_token
+from feedmill.bootstrap import House, open_house
+from feedmill.core.networks import Networks
+from feedmill.http.admin import Administration, admin_app, metrics_route
+from feedmill.http.frontends import FrontEnds
+from feedmill.http.gate import dtd_app, gate_app
+from feedmill.http.gateconfig import GateConfig
+from feedmill.http.gateprotocol import GateProtocol
+from feedmill.http.listen import take_listeners
+from feedmill.http.search import SearchSite, search_app
+from feedmill.http.serving import Listener, serve
+from feedmill.http.status import tell_status
+from feedmill.runstate import find_server
+from feedmill.services.cachedcopy import CachedCopies
+from feedmill.services.feeder import FeederLane
+from feedmill.services.indexing import request_rebuild
+from feedmill.services.overview import tell_gauges
+from feedmill.settings import Settings, read_snapshot
+from feedmill.wire.gsafeed.dtd import DTD
+
+QUICK_FEED_BYTES = 4_000_000
+"""Feeds below this size have a feeder of their own."""
+
+
+def run_role(name: str, data: Path, settings: Settings) -> None:
+    """Lives as one role until SIGTERM. Errors: ValueError for a role that does not exist."""
+    if name not in ROLES:
+        raise ValueError(f"there is no role {name}; the roles are {', '.join(ROLES)}")
+    with open_house(data, settings, name) as house:
+        ROLES[name](house)
+
+
+# --- the ports ------------------------------------------------------------------------------------------------------------------
+
+
+def _run_gate(house: House) -> None:
+    settings = house.settings.gate
+    config = GateConfig(
+        trusted=Networks.parse(settings.trusted),
+        max_feed_bytes=settings.max_feed_bytes,
+        server_header=settings.server_header,
+        allow_origins=settings.allow_origins,
+    )
+    app = gate_app(
+        config=lambda: config,
+        intake=house.intake,
+        dtd=DTD,
+        count_feed=metrics.count_feed,
+        find_problems=_problems_of(house),
+        routes=[metrics_route(_metrics_of(house))],
+    )
+    sockets = take_listeners("gate", house.settings)
+    listeners = [Listener(app=app, socket=sockets["gate"], protocol=GateProtocol)]
+    if "gate_tls" in sockets:
+        tls = Listener(app=app, socket=sockets["gate_tls"], protocol=GateProtocol, certificate=settings.certificate, key=settings.key)
+        listeners.append(tls)
+    listeners.append(Listener(app=dtd_app(DTD, _problems_of(house)), socket=sockets["dtd"]))
+    serve(listeners)
+
+
+def _run_web(house: House) -> None:
+    settings = house.settings
+    sockets = take_listeners("web", settings)
+    frontends = FrontEnds({frontend.name: frontend.stylesheet for frontend in settings.frontends})
+    searcher = house.searcher
+    site = SearchSite(find_problems=_problems_of(house), frontends=frontends, copies=CachedCopies(searcher, house.blobs))
+    search = search_app(searcher, site)
+    admin = admin_app(_administration_of(house), read_token(house.data))
+    serve(
+        [
+            Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
+            Listener(app=admin, socket=sockets["admin"], certificate=settings.admin.certificate, key=settings.admin.key),
+        ]
+    )
+
+
+def _administration_of(house: House) -> Administration:
+    def reindex() -> dict[str, str]:
+        folder = request_rebuild(house.store)
+        house.bell.ring("indexer")
+        return {"folder": folder}
+
+    def remove_source(name: str, destroy: bool) -> None:
+        house.intake.remove_and_wait(name, destroy=destroy, client="admin port")
+
+    return Administration(
+        tell_status=lambda: tell_status(house.store, house.data, read_snapshot(house.data)),
+        reindex=reindex,
+        remove_source=remove_source,
+        render_metrics=_metrics_of(house),
+        find_problems=_problems_of(house),
+    )
+
+
+def _metrics_of(house: House) -> Callable[[], bytes]:
+    def restarts() -> dict[str, int]:
+        server = find_server(house.data)
+        return {name: role.restarts for name, role in server.roles.items()} if server else {}
+
+    return lambda: metrics.render_metrics(lambda: tell_gauges(house.store), restarts)
+
+
+def _problems_of(house: House) -> Callable[[], list[str]]:
+    def find_problems() -> list[str]:
+        with house.store.reading() as unit:
+            unit.feeds.count_waiting()
+        return []
+
+    return find_problems
+
+
+# --- the work behind them -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _until_told(house: House, role: str) -> Iterator[Callable[[], bool]]:
+    """Gives what says that SIGTERM came; the signal also rings the role's own bell, which ends a wait."""
+    stopped = threading.Event()
+
+    def _stop(_number: int, _frame: object) -> None:
+        stopped.set()
+        house.bell.ring(role)
+
+    earlier = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield stopped.is_set
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+
+
+def _run_feeder(house: House) -> None:
+    with _until_told(house, "feeder") as is_stopped:
+        feeder = house.feeder(FeederLane(owner="feeder", min_bytes=QUICK_FEED_BYTES))
+        feeder.work(is_stopped, aside=(house.sweep().step, house.upkeep().step))
+
+
+def _run_quick_feeder(house: House) -> None:
+    with _until_told(house, "feeder-quick") as is_stopped:
+        house.feeder(FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES)).work(is_stopped)
+
+
+def _run_extractor(house: House) -> None:
+    with _until_told(house, "extractor") as is_stopped:
+        house.extracting().work(is_stopped)
+
+
+def _run_indexer(house: House) -> None:
+    with _until_told(house, "indexer") as is_stopped:
+        house.indexing().work(is_stopped)
+
+
+ROLES: dict[str, Callable[[House], None]] = {
+    "gate": _run_gate,
+    "web": _run_web,
+    "feeder": _run_feeder,
+    "feeder-quick": _run_quick_feeder,
+    "extractor": _run_extractor,
+    "indexer": _run_indexer,
+}

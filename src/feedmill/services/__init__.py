@@ -1,0 +1,1 @@
+"""The verbs of the appliance; each works on ports alone."""

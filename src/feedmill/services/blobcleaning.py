@@ -1,0 +1,157 @@
+"""Giving back the room of blobs that no document keeps any more.
+
+A round goes through all documents once and adds up what of each pack is still kept. Rules:
+
+- Only what nobody writes to and nothing has changed for a while is looked at: a blob that was put, whose transaction is not committed
+  yet, is younger. Nothing refers anew to an old pack or file, so that what a round finds unkept stays unkept.
+- A pack or file that is kept by nobody goes in the round after: a reader may hold a reference that was just dropped.
+- Of a pack of which little is kept, the rest is copied to where new blobs go. The documents' references are changed where they are
+  still as they were read, so that a feed or an extractor that came first wins; the pack is then kept by nobody.
+- A document that waits for its extraction keeps its place, since the text that comes back names the content by its reference.
+
+Each ``yield`` ends one bounded piece of work.
+"""
+
+import io
+from collections.abc import Iterator, Set
+from contextlib import suppress
+from dataclasses import replace
+
+import structlog
+
+from feedmill.model.document import BlobRef
+from feedmill.model.errors import Conflict, Corrupt
+from feedmill.ports import BlobGarbage, BlobStore, KeptRefs, Store
+
+PACK_REST_SECONDS = 3600.0
+FILE_REST_SECONDS = 86400.0
+DOCUMENTS_AT_ONCE = 500
+COPIED_BYTES_AT_ONCE = 4_000_000
+
+log = structlog.get_logger("upkeep")
+
+
+class BlobCleaning:
+    """The rounds of one process; what one round found is remembered for the next."""
+
+    def __init__(self, store: Store, blobs: BlobStore, garbage: BlobGarbage) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._garbage = garbage
+        self._unkept: set[str] = set()
+
+    def round(self) -> Iterator[None]:
+        """Goes through everything once."""
+        packs = {
+            pack.name: pack.size_bytes for pack in self._garbage.list_packs() if _rests(pack.is_in_use, pack.age_seconds, PACK_REST_SECONDS)
+        }
+        files = {file.name for file in self._garbage.list_files() if _rests(file.is_in_use, file.age_seconds, FILE_REST_SECONDS)}
+        yield
+        kept_bytes = dict.fromkeys(packs, 0)
+        unkept_files = set(files)
+        if packs or files:
+            for refs in self._documents():
+                self._add_up(refs, kept_bytes, unkept_files)
+                yield
+        unkept_packs = {name for name, size_bytes in kept_bytes.items() if size_bytes == 0}
+        yield from self._remove(unkept_packs, unkept_files)
+        thin = {name for name, size_bytes in kept_bytes.items() if 0 < 2 * size_bytes < packs[name]}
+        if thin:
+            yield from self._thin_out(thin)
+
+    def _documents(self) -> Iterator[list[KeptRefs]]:
+        reached = 0
+        while True:
+            with self._store.reading() as unit:
+                refs = unit.documents.list_refs(after=reached, limit=DOCUMENTS_AT_ONCE)
+            if not refs:
+                return
+            reached = refs[-1].document_id
+            yield refs
+
+    def _add_up(self, refs: list[KeptRefs], kept_bytes: dict[str, int], unkept_files: set[str]) -> None:
+        for ref in (ref for kept in refs for ref in _refs_of(kept)):
+            with suppress(Corrupt):
+                name = self._garbage.home(ref)
+                unkept_files.discard(name)
+                if name in kept_bytes:
+                    # An empty blob keeps its pack too.
+                    kept_bytes[name] += max(1, self._blobs.size(ref))
+
+    def _remove(self, packs: set[str], files: set[str]) -> Iterator[None]:
+        """Removes what the round before found unkept too."""
+        found, self._unkept = self._unkept, packs | files
+        for name in sorted(self._unkept & found):
+            with suppress(Conflict):
+                if name in packs:
+                    self._garbage.remove_pack(name)
+                else:
+                    self._garbage.remove_file(name)
+                self._unkept.discard(name)
+                log.info("blobs_removed", name=name)
+            yield
+
+    # --- packs of which little is kept ---
+
+    def _thin_out(self, thin: Set[str]) -> Iterator[None]:
+        for refs in self._documents():
+            moving: list[KeptRefs] = []
+            size_bytes = 0
+            for kept in refs:
+                if not self._is_to_move(kept, thin):
+                    continue
+                moving.append(kept)
+                size_bytes += sum(self._blobs.size(ref) for ref in _refs_of(kept))
+                if size_bytes >= COPIED_BYTES_AT_ONCE:
+                    self._move(moving, thin)
+                    yield
+                    moving, size_bytes = [], 0
+            self._move(moving, thin)
+            yield
+
+    def _is_to_move(self, kept: KeptRefs, thin: Set[str]) -> bool:
+        if kept.content is not None and (kept.text is None or kept.text.source != kept.content):
+            return False
+        try:
+            return any(self._garbage.home(ref) in thin for ref in _refs_of(kept))
+        except Corrupt:
+            return False
+
+    def _move(self, moving: list[KeptRefs], thin: Set[str]) -> None:
+        """Copies blobs, makes the copies durable, and only then changes the references."""
+        moves = [(kept, copied) for kept in moving if (copied := self._copy(kept, thin)) is not None]
+        if not moves:
+            return
+        self._blobs.sync()
+        with self._store.writing() as unit:
+            moved = unit.documents.move_refs(moves)
+        log.info("blobs_moved", documents=moved, of=len(moves))
+
+    def _copy(self, kept: KeptRefs, thin: Set[str]) -> KeptRefs | None:
+        """Gives references to copies, None where the bytes cannot be read: they stay where somebody may still mend them."""
+        try:
+            content = None if kept.content is None else self._copy_blob(kept.content, thin)
+            text = kept.text
+            if text is not None and text.blob is not None:
+                text = replace(text, blob=self._copy_blob(text.blob, thin))
+        except Corrupt as error:
+            log.error("blob_lost", document=kept.document_id, reason=str(error))
+            return None
+        if text is not None and content is not None:
+            text = replace(text, source=content)
+        return replace(kept, content=content, text=text)
+
+    def _copy_blob(self, ref: BlobRef, thin: Set[str]) -> BlobRef:
+        if self._garbage.home(ref) not in thin:
+            return ref
+        data = self._blobs.read(ref)
+        return self._blobs.put(io.BytesIO(data), len(data))
+
+
+def _refs_of(kept: KeptRefs) -> list[BlobRef]:
+    refs = [kept.content, None if kept.text is None else kept.text.blob]
+    return [ref for ref in refs if ref is not None]
+
+
+def _rests(is_in_use: bool, age_seconds: float, rest_seconds: float) -> bool:
+    return not is_in_use and age_seconds >= rest_seconds

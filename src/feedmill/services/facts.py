@@ -1,0 +1,19 @@
+"""The names of the single values that the services keep in the store."""
+
+INDEX_FOLDER = "index.folder"
+"""The index folder that is served now, relative to the index root."""
+
+INDEX_TOKEN = "index.token"  # noqa: S105 - a commit's token, no password
+"""The token of that folder's newest commit; a searcher that does not see it yet reloads."""
+
+INDEX_GENERATION = "index.generation"
+"""How many commits there have been."""
+
+INDEX_REBUILD = "index.rebuild"
+"""The folder that a rebuild was asked for, empty when none is."""
+
+POLICY_DIGEST = "policy.digest"
+"""The settings that every document was last held against."""
+
+POLICY_CURSOR = "policy.cursor"
+"""How far the sweep towards a new digest is: ``DIGEST:ROUND:ID``."""

@@ -1,0 +1,191 @@
+"""Applying changes to the store, a bounded transaction at a time.
+
+A slice of changes is read and its contents are stored first, outside any transaction; then one write transaction reads what is known of the
+URLs, folds the changes over it in their order, and writes documents, ACLs, events and marks together. What it came to is a tally, which
+the caller keeps with its checkpoint in the same transaction.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from feedmill.core.lifecycle import PUBLIC_NOW, Counted, Feeding, Outcome, Rules, UrlState, apply, gone, secured
+from feedmill.model.access import StoredAcl
+from feedmill.model.change import Change, PutDocument
+from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
+from feedmill.model.feed import LogEntry, LogLevel
+from feedmill.ports import BlobStore, Lane, Mark, Stage, UnitOfWork
+
+PUSHED_OUT_AT_ONCE = 1_000
+"""How many documents one transaction pushes out for the licence limit."""
+
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceLimits:
+    """How much goes into one transaction. Units: changes, bytes of content."""
+
+    changes: int = 500
+    content_bytes: int = 16_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the settings say that holds for every document. ``max_documents`` 0 = no licence limit."""
+
+    rules: Rules
+    max_documents: int = 0
+
+
+Slice = list[tuple[Change, BlobRef | None]]
+
+
+def take_slice(changes: Iterator[Change], blobs: BlobStore, limits: SliceLimits) -> Slice:
+    """Reads the next slice and stores its contents; an empty one means the end."""
+    taken: Slice = []
+    size_bytes = 0
+    for change in changes:
+        ref = None
+        if isinstance(change, PutDocument) and change.content is not None:
+            with change.content.stream as stream:
+                ref = blobs.put(stream, change.content.size_bytes)
+            size_bytes += change.content.size_bytes
+        taken.append((change, ref))
+        if len(taken) >= limits.changes or size_bytes >= limits.content_bytes:
+            break
+    return taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What a transaction's changes counted as, and what to log of them."""
+
+    counts: Mapping[Counted, int]
+    log: tuple[LogEntry, ...]
+
+
+class Workbench:
+    """What one transaction works on: the URLs' states as they were and as they become.
+
+    Each change has its own moment, a microsecond after the one before, so that the licence limit knows the older update of one slice.
+    """
+
+    def __init__(self, unit: UnitOfWork, feeding: Feeding, lane: Lane) -> None:
+        self._unit = unit
+        self._feeding = feeding
+        self._lane = lane
+        self._before: dict[str, UrlState] = {}
+        self._states: dict[str, UrlState] = {}
+        self._events: dict[str, list[Event]] = {}
+        self._log: list[LogEntry] = []
+        self._counts = dict.fromkeys(Counted, 0)
+
+    def load(self, urls: Iterable[str]) -> None:
+        """Reads what is known of URLs."""
+        wanted = [url for url in dict.fromkeys(urls) if url not in self._states]
+        documents = self._unit.documents.find_many(wanted)
+        acls = self._unit.acls.find_many(wanted)
+        for url in wanted:
+            self._before[url] = self._states[url] = UrlState(url=url, document=documents.get(url), acl=acls.get(url))
+
+    def apply(self, change: Change, content: BlobRef | None) -> None:
+        """Folds one change over the state of its URL, which is loaded."""
+        state = UrlState(url="") if change.url is None else self._states[change.url]
+        outcome = apply(change, state, self._feeding, content)
+        self._feeding = replace(self._feeding, now=self._feeding.now + _TICK)
+        self._counts[outcome.counted] += 1
+        self._log.extend(outcome.log)
+        if change.url is not None:
+            self._become(outcome)
+
+    def _become(self, outcome: Outcome) -> None:
+        self._states[outcome.state.url] = outcome.state
+        self._events.setdefault(outcome.state.url, []).extend(outcome.events)
+
+    def remove_document(self, document: Document, kind: EventKind, detail: str) -> None:
+        """Takes a loaded document away that no record named."""
+        state = self._states[document.url]
+        self._states[document.url] = replace(state, document=gone(document, self._feeding.feed_id, self._feeding.now))
+        self._remember(document.url, kind, detail)
+
+    def remove_acl(self, acl: StoredAcl) -> None:
+        """Takes a loaded ACL away that nothing named; a document that it protected is decided anew."""
+        state = self._states[acl.url]
+        document = state.document
+        if document is not None and document.state is DocumentState.LIVE:
+            document = replace(secured(document, False, self._feeding.rules), version=document.version + 1)
+            self._remember(acl.url, EventKind.ACL_CHANGED, "removed with its data source's other acls")
+            if not document.secure:
+                self._log.append(LogEntry(level=LogLevel.WARNING, reason=PUBLIC_NOW, url=acl.url))
+        self._states[acl.url] = replace(state, acl=None, document=document)
+
+    def reconsider(self, document: Document) -> None:
+        """Holds a loaded live document against the rules once more."""
+        state = self._states[document.url]
+        refusal = self._feeding.rules.refusal(document.url)
+        if refusal is not None:
+            self.remove_document(document, EventKind.BLOCKED, refusal)
+            return
+        again = secured(document, state.acl is not None, self._feeding.rules)
+        if again.secure is not document.secure:
+            self._states[document.url] = replace(state, document=replace(again, version=document.version + 1))
+
+    def _remember(self, url: str, kind: EventKind, detail: str) -> None:
+        event = Event(kind=kind, at=self._feeding.now, feed_id=self._feeding.feed_id or None, detail=detail)
+        self._events.setdefault(url, []).append(event)
+
+    def finish(self) -> Tally:
+        """Writes everything."""
+        changed = [url for url, state in self._states.items() if state != self._before[url] or self._events.get(url)]
+        documents = [d for url in changed if (d := self._states[url].document) is not None and self._is_to_save(d)]
+        with_events = [self._with_events(document) for document in documents]
+        ids = self._unit.documents.save_many([document for document, _ in with_events])
+        self._unit.documents.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
+        self._save_acls(changed)
+        self._unit.marks.put_many([self._mark(document, ids[document.url]) for document in documents if self._is_new_version(document)])
+        return Tally(counts=self._counts, log=tuple(self._log))
+
+    def _is_to_save(self, document: Document) -> bool:
+        return document != self._before[document.url].document or bool(self._events.get(document.url))
+
+    def _with_events(self, document: Document) -> tuple[Document, list[tuple[int, Event]]]:
+        happened = self._events.get(document.url, [])
+        return replace(document, events=document.events + len(happened)), list(enumerate(happened, document.events))
+
+    def _save_acls(self, changed: list[str]) -> None:
+        states = [(self._before[url].acl, self._states[url].acl, url) for url in changed]
+        self._unit.acls.save_many([new for old, new, _ in states if new is not None and new != old])
+        self._unit.acls.remove_many([url for old, new, url in states if new is None and old is not None])
+
+    def _is_new_version(self, document: Document) -> bool:
+        before = self._before[document.url].document
+        return document.version != (0 if before is None else before.version)
+
+    def _mark(self, document: Document, document_id: int) -> Mark:
+        # A document that is gone may still be in the index as it was, so that its next version tightens too.
+        before = self._before[document.url].document
+        return Mark(
+            document_id=document_id,
+            version=document.version,
+            stage=Stage.EXTRACT if document.awaits_extraction else Stage.INDEX,
+            lane=self._lane,
+            feed_id=self._feeding.feed_id,
+            datasource=document.datasource,
+            tightens=before is not None and document.secure and not before.secure,
+        )
+
+
+def push_out(unit: UnitOfWork, max_documents: int, feeding: Feeding, lane: Lane, *, at_once: int = PUSHED_OUT_AT_ONCE) -> int:
+    """Takes documents beyond the licence limit away and counts them; 0 once there are none."""
+    if not max_documents:
+        return 0
+    excess = unit.documents.count_live() - max_documents
+    victims = unit.documents.list_for_eviction(min(excess, at_once)) if excess > 0 else []
+    if victims:
+        bench = Workbench(unit, feeding, lane)
+        bench.load(document.url for document in victims)
+        for document in victims:
+            bench.remove_document(document, EventKind.PUSHED_OUT, f"the limit is {max_documents} documents")
+        bench.finish()
+    return len(victims)

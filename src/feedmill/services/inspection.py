@@ -1,0 +1,81 @@
+"""What is known of a URL, and whether a search could find it now.
+
+A document is searchable once the index shows its newest version. It is not while a mark says that it waits for extraction or for the
+index, not while it was only named for crawling, and not when its own robots tag says noindex.
+"""
+
+from dataclasses import dataclass
+
+from feedmill.model.access import StoredAcl
+from feedmill.model.document import Document, DocumentState, Event, Origin
+from feedmill.model.errors import NotFound
+from feedmill.ports import Mark, Stage, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a live document is on its way. ``reason`` says why it is not wholly searchable, None when it is."""
+
+    state: str
+    searchable: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """A live document with its ACL, its standing and its history, oldest first."""
+
+    document: Document
+    acl: StoredAcl | None
+    standing: Standing
+    history: list[Event]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What is kept of a URL that has no document now: its history, oldest first, never empty."""
+
+    url: str
+    history: list[Event]
+
+
+def inspect_url(store: Store, url: str) -> Inspection:
+    """Gives what is known of a URL's document. Errors: NotFound where there is none now, whatever ACL the URL has; Busy."""
+    with store.reading() as unit:
+        document = unit.documents.find_many([url]).get(url)
+        if document is None or document.id is None or document.state is not DocumentState.LIVE:
+            raise _unknown(url)
+        acl = unit.acls.find_many([url]).get(url)
+        mark = unit.marks.find_many([document.id]).get(document.id)
+        history = unit.documents.list_events(document.id)
+    return Inspection(document=document, acl=acl, standing=judge(document, mark), history=history)
+
+
+def recall_url(store: Store, url: str) -> Past:
+    """Gives what is kept of a URL whose document is gone or was never taken. Errors: NotFound where nothing is kept; Busy."""
+    with store.reading() as unit:
+        document = unit.documents.find_many([url]).get(url)
+        history = unit.documents.list_events(document.id) if document is not None and document.id is not None else []
+    if not history:
+        raise _unknown(url)
+    return Past(url=url, history=history)
+
+
+def _unknown(url: str) -> NotFound:
+    return NotFound(f"there is no document {url[:2000]!a}")
+
+
+def judge(document: Document, mark: Mark | None) -> Standing:
+    """Tells where a live document stands. Shape: ``mark`` is the document's, None when the index shows its newest version."""
+    text = document.text
+    if document.origin is Origin.WEB and document.content is None:
+        return Standing(state="known, not crawled", searchable=False, reason="it was named for crawling and has not been crawled")
+    if mark is not None and mark.stage is Stage.EXTRACT:
+        return Standing(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
+    if mark is not None:
+        return Standing(state="waiting for the index", searchable=False, reason="the index does not show its newest version yet")
+    if text is not None and "noindex" in text.robots:
+        return Standing(state="not indexed", searchable=False, reason="its own robots tag says noindex")
+    if document.awaits_extraction:
+        return Standing(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
+    return Standing(state="indexed", searchable=True, reason=text.reason if text is not None else None)

@@ -1,0 +1,98 @@
+"""Takes feeds in: bytes first, record second, and only then is a feed acknowledged.
+
+1. The bytes go into a file under a temporary name (``create_file``), however they arrive.
+2. ``accept`` makes the file and its folder entry durable, then adds the feed's row in a transaction of its own, then wakes the feeder.
+3. Whoever sent the feed hears of it only after ``accept`` has come back with the feed's id.
+
+A crash between the steps leaves a file without a row, which upkeep removes; a row without its file cannot be.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+
+from feedmill.core.submission import Submission
+from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.feed import Feed, FeedKind, NewFeed
+from feedmill.ports import Bell, Clock, FeedFile, FeedFiles, Store
+
+FEEDERS: Final = ("feeder", "feeder-quick")
+"""The roles that are rung for when a feed has come in: which of them takes it depends on its size."""
+
+_COPY_BYTES: Final = 1_048_576
+_WAIT_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """The way of every feed into the house; every method blocks on the disk. Errors of all: Busy, DiskFull, with nothing kept."""
+
+    store: Store
+    files: FeedFiles
+    bell: Bell
+    clock: Clock
+
+    def create_file(self) -> FeedFile:
+        """Opens a file to receive a feed into; it is to be given to ``accept`` or discarded."""
+        return self.files.create()
+
+    def accept(self, file: FeedFile, submission: Submission, *, client: str) -> int:
+        """Keeps a feed whose bytes were all written, durably, and gives its id. The file is discarded when this fails."""
+        try:
+            size_bytes = file.commit()
+            feed_id = self._add(submission.datasource, submission.kind, client, file=file.name, size_bytes=size_bytes)
+        except BaseException:
+            file.discard()
+            raise
+        self._ring()
+        return feed_id
+
+    def take(self, stream: BinaryIO, submission: Submission, *, client: str) -> int:
+        """Keeps a feed that is read from a stream, and gives its id. Errors: also BadRequest for no bytes at all."""
+        file = self.create_file()
+        is_empty = True
+        try:
+            while piece := stream.read(_COPY_BYTES):
+                is_empty = False
+                file.write(piece)
+            if is_empty:
+                raise BadRequest("the feed is empty; send its XML")
+        except BaseException:
+            file.discard()
+            raise
+        return self.accept(file, submission, client=client)
+
+    def accept_bare(self, submission: Submission, *, client: str) -> int:
+        """Keeps a submission that came without bytes and needs none, and gives its id."""
+        feed_id = self._add(submission.datasource, submission.kind, client, file="", size_bytes=0)
+        self._ring()
+        return feed_id
+
+    def request_removal(self, datasource: str, *, destroy: bool, client: str) -> int:
+        """Puts the deletion of a data source into its queue, behind what was fed before, and gives its id. Errors: also NotFound."""
+        with self.store.reading() as unit:
+            if all(source.name != datasource for source in unit.sources.list()):
+                raise NotFound(f"there is no data source {datasource[:80]!a}")
+        kind = FeedKind.DESTROY_SOURCE if destroy else FeedKind.DELETE_SOURCE
+        return self.accept_bare(Submission(datasource=datasource, kind=kind), client=client)
+
+    def remove_and_wait(self, datasource: str, *, destroy: bool, client: str) -> None:
+        """Deletes a data source and comes back when its documents are gone. Errors: also NotFound."""
+        feed_id = self.request_removal(datasource, destroy=destroy, client=client)
+        while self.find_final(feed_id) is None:
+            time.sleep(_WAIT_SECONDS)
+
+    def find_final(self, feed_id: int) -> Feed | None:
+        """Gives a feed of which nothing more will come, None while it is being applied. Errors: also NotFound when it is forgotten."""
+        with self.store.reading() as unit:
+            feed = unit.feeds.get(feed_id)
+        return feed if feed.state.is_final else None
+
+    def _add(self, datasource: str, kind: FeedKind, client: str, *, file: str, size_bytes: int) -> int:
+        feed = NewFeed(datasource=datasource, kind=kind, file=file, size_bytes=size_bytes, received_at=self.clock(), client=client)
+        with self.store.writing() as unit:
+            return unit.feeds.add(feed)
+
+    def _ring(self) -> None:
+        for role in FEEDERS:
+            self.bell.ring(role)

@@ -1,0 +1,30 @@
+"""How the house stands as a whole: what waits, what is there, how far the index is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from feedmill.ports import Store
+from feedmill.services.facts import INDEX_FOLDER, INDEX_GENERATION, INDEX_REBUILD
+
+
+def tell_overview(store: Store) -> dict[str, Any]:
+    """Gives counts and the state of the index, as ``feedmill status`` and the admin port show them. Errors: Busy, Corrupt."""
+    with store.reading() as unit:
+        marks = unit.marks.count()
+        return {
+            "feeds_waiting": unit.feeds.count_waiting(),
+            "documents": unit.documents.count_live(),
+            "marks": {stage.value: count for stage, count in marks.items()},
+            "index": {
+                "folder": unit.facts.get(INDEX_FOLDER),
+                "generation": int(unit.facts.get(INDEX_GENERATION) or 0),
+                "rebuilding": unit.facts.get(INDEX_REBUILD) or None,
+            },
+        }
+
+
+def tell_gauges(store: Store) -> Mapping[str, float]:
+    """Gives what the metrics ask of the store, by the names that they have there. Errors: Busy, Corrupt."""
+    overview = tell_overview(store)
+    marks = {f"marks_{stage}": float(count) for stage, count in overview["marks"].items()}
+    return {"feeds_waiting": float(overview["feeds_waiting"]), "documents": float(overview["documents"]), **marks}

@@ -1,0 +1,56 @@
+"""Who may use the quick workers.
+
+A small text is quick to read. Anything else is a risk: of each data source one such document at a time may be with the quick workers, and
+a source whose document turned out too slow for them has its risks read elsewhere for a while; its small texts too when it was one of those.
+So a source of hostile files holds up one quick worker once in that while, and another one is free for everybody else.
+"""
+
+import time
+
+from feedmill.model.document import Document
+from feedmill.model.extraction import Task
+
+SMALL_TEXT_BYTES = 65_536
+SLOW_SECONDS = 60.0
+
+_COSTLY_BEGINNINGS = (b"%PDF", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"{\\rt")
+
+
+class Pacing:
+    """Remembers what is with the quick workers and which data sources were slow."""
+
+    def __init__(self) -> None:
+        self._risks: dict[int, str] = {}
+        self._slow_until: dict[str, float] = {}
+        self._barred_until: dict[str, float] = {}
+
+    def must_wait(self, document: Document) -> bool:
+        """Whether a document has to wait until another one of its source is through."""
+        is_large = document.content_bytes > SMALL_TEXT_BYTES
+        return is_large and not self.is_slow(document.datasource) and document.datasource in self._risks.values()
+
+    def admit(self, task: Task, datasource: str) -> bool:
+        """Whether a document may go to the quick workers now; it counts as being there from then on."""
+        if not _is_risk(task):
+            return self._barred_until.get(datasource, 0.0) <= time.monotonic()
+        if self.is_slow(datasource) or datasource in self._risks.values():
+            return False
+        self._risks[task.key] = datasource
+        return True
+
+    def dismiss(self, key: int, *, was_too_slow: bool, datasource: str) -> None:
+        """Takes note that a document is through."""
+        was_risk = self._risks.pop(key, None) is not None
+        if was_too_slow:
+            until = time.monotonic() + SLOW_SECONDS
+            self._slow_until[datasource] = until
+            if not was_risk:
+                self._barred_until[datasource] = until
+
+    def is_slow(self, datasource: str) -> bool:
+        """Whether a source was too slow lately."""
+        return self._slow_until.get(datasource, 0.0) > time.monotonic()
+
+
+def _is_risk(task: Task) -> bool:
+    return task.data is None or len(task.data) > SMALL_TEXT_BYTES or task.data.startswith(_COSTLY_BEGINNINGS)

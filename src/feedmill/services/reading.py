@@ -1,0 +1,172 @@
+"""Reading a feed's bytes: once whole, to know that they are well-formed and how many records there are, then change by change.
+
+The first reading is strict. When it fails for a fault that the repair pass knows, the text is repaired on the way to a second strict
+reading; where there is a folder for it, the repaired copy is kept there and is what later readings should be opened on. Nothing here
+holds more than one record and one piece of input.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import BinaryIO, Protocol, TypeVar
+
+from feedmill.model.change import Change, GroupChange
+from feedmill.model.feed import FeedKind, LogEntry
+from feedmill.ports import FeedFile, FeedFiles
+from feedmill.wire.gsafeed.adapt import Adapter
+from feedmill.wire.gsafeed.parse import EVERYTHING, FeedParser
+from feedmill.wire.gsafeed.schema import Header
+from feedmill.wire.gsagroups.parse import GroupsParser
+from feedmill.wire.xmlstream.errors import NotWellFormed
+from feedmill.wire.xmlstream.repair import Repairer
+
+PIECE_BYTES = 65_536
+"""How much is read at once. A piece may inflate to a thousand times its size before what is in it is handed on, so it stays small."""
+
+_Item = TypeVar("_Item")
+Opener = Callable[[], BinaryIO]
+Spool = Callable[[], BinaryIO]
+
+
+class Parser(Protocol[_Item]):
+    """What the readings need of a protocol's parser. Errors of all: BadFeed."""
+
+    @property
+    def items(self) -> int:
+        """How many changes were met."""
+
+    @property
+    def remarks(self) -> list[LogEntry]:
+        """What to tell the sender of the whole."""
+
+    records: int
+
+    def feed(self, data: bytes) -> list[_Item]:
+        """Takes bytes, gives what ended in them."""
+
+    def close(self) -> list[_Item]:
+        """Takes the end, gives the rest."""
+
+    def discard(self) -> None:
+        """Drops what is unfinished."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanReport:
+    """What a whole reading found.
+
+    ``records`` counts records, ``changes`` those and the ACLs beside them; ``log`` is about the feed as a whole. ``repaired`` says that
+    the text needed repair, ``repaired_file`` where its repaired copy is kept, if anywhere.
+    """
+
+    records: int
+    changes: int
+    log: tuple[LogEntry, ...] = ()
+    repaired: bool = False
+    repaired_file: str | None = None
+    header: Header = field(default_factory=Header)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedReader:
+    """Reads one feed of documents as often as needed; ``opener`` gives its bytes anew each time.
+
+    ``spool`` opens a file for one large content. Without ``files`` a feed that needs repair is repaired in passing, at every reading.
+    """
+
+    opener: Opener
+    kind: FeedKind
+    spool: Spool
+    files: FeedFiles | None = None
+    require_fqdn: bool = False
+    max_inflated_bytes: int = 1_073_741_824
+    piece_bytes: int = PIECE_BYTES
+
+    def scan(self) -> ScanReport:
+        """Reads all of it without keeping anything. Errors: BadFeed, NotFound, DiskFull."""
+        parsers: list[FeedParser] = []
+
+        def make_parser() -> FeedParser:
+            parsers.append(self._parser(EVERYTHING))
+            return parsers[-1]
+
+        report = _scan(self.opener, make_parser, self.files, self.piece_bytes)
+        return replace(report, header=parsers[-1].header)
+
+    def changes(self, skip: int = 0, *, repaired: bool = False) -> Iterator[Change]:
+        """Gives the changes in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
+        adapter = Adapter(kind=self.kind, require_fqdn=self.require_fqdn)
+        for item in _read(self.opener, self._parser(skip), Repairer() if repaired else None, self.piece_bytes):
+            yield adapter.adapt(item)
+
+    def _parser(self, skip: int) -> FeedParser:
+        return FeedParser(spool=self.spool, max_inflated_bytes=self.max_inflated_bytes, skip=skip)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsReader:
+    """Reads one groups feed as often as needed; see ``FeedReader``."""
+
+    opener: Opener
+    files: FeedFiles | None = None
+    piece_bytes: int = PIECE_BYTES
+
+    def scan(self) -> ScanReport:
+        """Reads all of it without keeping anything. Errors: BadFeed, NotFound, DiskFull."""
+        return _scan(self.opener, lambda: GroupsParser(skip=EVERYTHING), self.files, self.piece_bytes)
+
+    def changes(self, skip: int = 0, *, repaired: bool = False) -> Iterator[GroupChange]:
+        """Gives the definitions in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
+        yield from _read(self.opener, GroupsParser(skip=skip), Repairer() if repaired else None, self.piece_bytes)
+
+
+def _read(opener: Opener, parser: Parser[_Item], repairer: Repairer | None, piece_bytes: int) -> Iterator[_Item]:
+    try:
+        with opener() as stream:
+            while piece := stream.read(piece_bytes):
+                yield from parser.feed(piece if repairer is None else repairer.feed(piece))
+        if repairer is not None:
+            yield from parser.feed(repairer.close())
+        yield from parser.close()
+    finally:
+        parser.discard()
+
+
+def _scan(opener: Opener, make_parser: Callable[[], Parser[_Item]], files: FeedFiles | None, piece_bytes: int) -> ScanReport:
+    parser = make_parser()
+    try:
+        for _ in _read(opener, parser, None, piece_bytes):
+            pass
+    except NotWellFormed as error:
+        if not error.repairable:
+            raise
+        return _scan_repaired(opener, make_parser(), files, piece_bytes)
+    return ScanReport(records=parser.records, changes=parser.items, log=tuple(parser.remarks))
+
+
+def _scan_repaired(opener: Opener, parser: Parser[_Item], files: FeedFiles | None, piece_bytes: int) -> ScanReport:
+    """Repairs, keeps the repaired text where it can, and reads it strictly, all in one pass."""
+    repairer = Repairer()
+    file = files.create() if files is not None else None
+    try:
+        with opener() as stream:
+            while piece := stream.read(piece_bytes):
+                _pass_on(repairer.feed(piece), file, parser)
+        _pass_on(repairer.close(), file, parser)
+        parser.close()
+        if file is not None:
+            file.commit()
+    except BaseException:
+        if file is not None:
+            with suppress(Exception):
+                file.discard()
+        raise
+    log = (*repairer.report, *parser.remarks)
+    name = file.name if file is not None else None
+    return ScanReport(records=parser.records, changes=parser.items, log=log, repaired=True, repaired_file=name)
+
+
+def _pass_on(data: bytes, file: FeedFile | None, parser: Parser[_Item]) -> None:
+    if file is not None:
+        file.write(data)
+    parser.feed(data)

@@ -1,0 +1,179 @@
+"""Answers searches: parse, ask the index, make results of the store's documents.
+
+The index decides what matches and in which order; it is made to see every commit that the store knows of before it is asked. What
+leaves is decided once more by the store: a document that is gone, or of a class that the asker may not see, is dropped even if the
+index still shows it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from feedmill.core.access import class_of
+from feedmill.core.asking import read_request
+from feedmill.core.matching import ENOUGH, loosen
+from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
+from feedmill.core.snippets import find_marks, make_snippet
+from feedmill.core.textblob import decode_text
+from feedmill.model.access import ClassSet
+from feedmill.model.document import Document, DocumentState, Origin
+from feedmill.model.errors import FeedmillError, NotFound
+from feedmill.model.search import Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
+from feedmill.ports import BlobStore, SearchIndex, Store
+from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
+
+MAX_NUM = 1_000
+
+IndexProvider = Callable[[str], SearchIndex]
+"""Opens the index of a folder's name."""
+
+_NOTHING = Hits(hits=(), total=0, is_exact=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """A document that the asker may see, and whether the index shows its newest version."""
+
+    document: Document
+    is_searchable: bool
+
+
+class Searcher:
+    """The one way to search. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+
+    def __init__(
+        self, store: Store, index_provider: IndexProvider, blobs: BlobStore, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._store = store
+        self._index_provider = index_provider
+        self._blobs = blobs
+        self._clock = clock
+        self._opened: tuple[str, SearchIndex] | None = None
+
+    def search(self, request: SearchRequest, access: ClassSet) -> ResultPage:
+        """Gives one page of what matches and the asker may see."""
+        begun = self._clock()
+        parsed = read_request(request)
+        index = self._current_index()
+        root, hits = parsed.root, _NOTHING
+        if index is not None and _asks_for_something(parsed):
+            root, hits = _ask(index, parsed.root, request, access)
+        results: tuple[Result, ...] = ()
+        if index is not None and hits.hits:
+            results = self._make_results(index, root, hits.hits, request, access)
+        return ResultPage(
+            query=request.query,
+            start=request.start,
+            total=max(hits.total - (len(hits.hits) - len(results)), 0),
+            is_exact=hits.is_exact,
+            results=results,
+            warnings=parsed.warnings,
+            seconds=self._clock() - begun,
+        )
+
+    def get_document(self, url: str, access: ClassSet) -> FoundDocument:
+        """Gives a document by URL. Errors: NotFound, also when the asker may not see it."""
+        with self._store.reading() as unit:
+            document = unit.documents.find_many([url]).get(url)
+            if document is None or not _may_leave(document, access):
+                raise NotFound(f"no document {url}")
+            waits = document.id is not None and bool(unit.marks.find_many([document.id]))
+        return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document))
+
+    def find_problems(self) -> list[str]:
+        """Lists what keeps searches from being answered, in words for operators; empty when nothing does."""
+        try:
+            self._current_index()
+        except FeedmillError as exc:
+            return [str(exc)]
+        return []
+
+    def _current_index(self) -> SearchIndex | None:
+        """Gives the index that the store names, seeing what was committed last; None before there is one."""
+        with self._store.reading() as unit:
+            folder = unit.facts.get(INDEX_FOLDER)
+            token = unit.facts.get(INDEX_TOKEN)
+        if folder is None:
+            return None
+        opened = self._opened
+        if opened is None or opened[0] != folder:
+            opened = (folder, self._index_provider(folder))
+            self._opened = opened
+        opened[1].is_visible(token or "")
+        return opened[1]
+
+    def _make_results(
+        self, index: SearchIndex, root: Node, hits: Sequence[Hit], request: SearchRequest, access: ClassSet
+    ) -> tuple[Result, ...]:
+        with self._store.reading() as unit:
+            documents = unit.documents.find_by_id([hit.key for hit in hits])
+        terms = index.terms(root)
+        results = []
+        for hit in hits:
+            document = documents.get(hit.key)
+            if document is not None and _may_leave(document, access) and not has_robots_rule(document, "noindex"):
+                results.append(self._make_result(document, hit, terms, index, request.getfields))
+        return tuple(results)
+
+    def _make_result(self, document: Document, hit: Hit, terms: Sequence[str], index: SearchIndex, getfields: Sequence[str]) -> Result:
+        metadata = shown_metadata(document)
+        text = document.text
+        return Result(
+            url=document.url,
+            display_url=document.attributes.display_url or document.url,
+            title=text.title if text is not None else None,
+            snippet=self._make_snippet(document, find_description(metadata), terms, index),
+            score=hit.score,
+            date=document.attributes.last_modified,
+            mimetype=shown_mimetype(document),
+            language=text.language if text is not None else None,
+            metadata=select_metadata(metadata, getfields),
+            title_marks=tuple(find_marks(text.title or "", terms, index.fold)) if text is not None else (),
+            rank=document.rank,
+            content_bytes=document.content_bytes,
+            has_copy=may_show_copy(document),
+            updated_at=document.updated_at,
+        )
+
+    def _make_snippet(self, document: Document, description: str, terms: Sequence[str], index: SearchIndex) -> Snippet:
+        if has_robots_rule(document, "nosnippet"):
+            return Snippet(text="")
+        snippet = make_snippet(self._read_text(document), terms, index.fold)
+        if description and not snippet.marks:
+            described = make_snippet(description, terms, index.fold)
+            return described if described.marks or not snippet.text else snippet
+        return snippet
+
+    def _read_text(self, document: Document) -> str:
+        if document.text is None or document.text.blob is None:
+            return ""
+        try:
+            return decode_text(self._blobs.read(document.text.blob))
+        except FeedmillError:
+            # a text that was just replaced, or cannot be read, costs its snippet and not the page
+            return ""
+
+
+def _asks_for_something(parsed: ParsedQuery) -> bool:
+    return parsed.is_restricted or not isinstance(parsed.root, Everything)
+
+
+def _ask(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits]:
+    """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
+    num = min(request.num, MAX_NUM)
+    loosened = loosen(root, request.match)
+    if loosened is not None and request.match is Match.ANY:
+        return loosened, index.search(loosened, access, start=request.start, num=num, sort=request.sort)
+    hits = index.search(root, access, start=request.start, num=num, sort=request.sort)
+    if loosened is None or hits.total >= ENOUGH:
+        return root, hits
+    return loosened, index.search(loosened, access, start=request.start, num=num, sort=request.sort)
+
+
+def _belongs_in_index(document: Document) -> bool:
+    is_awaited = document.awaits_extraction or (document.origin is Origin.WEB and document.content is None)
+    return not is_awaited and not has_robots_rule(document, "noindex")
+
+
+def _may_leave(document: Document, access: ClassSet) -> bool:
+    return document.state is DocumentState.LIVE and int(class_of(document)) in access.permitted

@@ -1,0 +1,149 @@
+"""Upkeep: what a data folder needs besides feeds, in small steps between them.
+
+Each task is a generator of bounded pieces, begun anew when its time has come. After a piece the upkeep rests some times as long as the
+piece took, so that it never has more than its share of the process that lends it the time. A task that fails is tried again at its
+next time and costs nobody else anything.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from feedmill.model.errors import FeedmillError
+from feedmill.model.feed import Feed
+from feedmill.ports import BlobGarbage, BlobStore, Clock, FeedFiles, Store
+from feedmill.services.blobcleaning import BlobCleaning
+from feedmill.services.filecleaning import tidy_feed_files
+from feedmill.services.groupcleaning import clean_groups
+
+FEEDS_AT_ONCE = 200
+LOG_ENTRIES_AT_ONCE = 20_000
+DOCUMENTS_AT_ONCE = 1_000
+
+log = structlog.get_logger("upkeep")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepLimits:
+    """What is kept for how long. Units: bytes of received feeds; ``rest`` in times of the work before it."""
+
+    feeds_of_a_source: int = 1_000
+    feed_files_bytes: int = 10 << 30
+    history: timedelta = timedelta(days=90)
+    rest: float = 4.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Task:
+    name: str
+    every: timedelta
+    begin: Callable[[], Iterator[None]]
+    due_at: datetime
+
+
+class Upkeep:
+    """The upkeep of one data folder; ``step`` from the loop of one process."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        files: FeedFiles,
+        garbage: BlobGarbage,
+        blobs: BlobStore,
+        clock: Clock,
+        limits: UpkeepLimits | None = None,
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._clock = clock
+        self._limits = limits or UpkeepLimits()
+        cleaning = BlobCleaning(store, blobs, garbage)
+        now = clock()
+        self._tasks = [
+            _Task(name="feeds", every=timedelta(minutes=10), begin=self._forget_feeds, due_at=now),
+            _Task(name="feed files", every=timedelta(minutes=10), begin=self._tidy_files, due_at=now),
+            _Task(name="groups", every=timedelta(minutes=10), begin=lambda: clean_groups(store), due_at=now),
+            _Task(name="history", every=timedelta(days=1), begin=self._forget_history, due_at=now),
+            _Task(name="blobs", every=timedelta(hours=1), begin=cleaning.round, due_at=now),
+        ]
+        self._current: tuple[_Task, Iterator[None]] | None = None
+        self._rests_until = 0.0
+
+    def step(self) -> bool:
+        """Does the next piece of what is due. Whether it did one."""
+        begun = time.monotonic()
+        if begun < self._rests_until:
+            return False
+        if self._current is None:
+            self._current = self._begin_next()
+        if self._current is None:
+            return False
+        self._work(*self._current)
+        ended = time.monotonic()
+        self._rests_until = ended + (ended - begun) * self._limits.rest
+        return True
+
+    def _begin_next(self) -> tuple[_Task, Iterator[None]] | None:
+        now = self._clock()
+        task = min(self._tasks, key=lambda task: task.due_at)
+        return (task, task.begin()) if task.due_at <= now else None
+
+    def _work(self, task: _Task, work: Iterator[None]) -> None:
+        try:
+            next(work)
+        except StopIteration:
+            self._put_off(task)
+        except FeedmillError as error:
+            self._put_off(task)
+            log.warning("upkeep_waits", task=task.name, reason=str(error))
+        except Exception:
+            self._put_off(task)
+            log.exception("upkeep_fails", task=task.name)
+
+    def _put_off(self, task: _Task) -> None:
+        task.due_at = self._clock() + task.every
+        self._current = None
+
+    # --- tasks ---
+
+    def _forget_feeds(self) -> Iterator[None]:
+        """Forgets feeds beyond the newest of their source: rows first, so that no row is left whose file is gone."""
+        with self._store.reading() as unit:
+            feeds = unit.feeds.list_prunable(self._limits.feeds_of_a_source)
+        for batch in _batches(feeds):
+            with self._store.writing() as unit:
+                unit.feeds.remove([feed.id for feed in batch])
+            for feed in batch:
+                for name in filter(None, (feed.file, feed.repaired_file)):
+                    self._files.remove(name)
+            log.info("feeds_forgotten", feeds=len(batch))
+            yield
+
+    def _tidy_files(self) -> Iterator[None]:
+        return tidy_feed_files(self._store, self._files, self._clock, self._limits.feed_files_bytes)
+
+    def _forget_history(self) -> Iterator[None]:
+        before = self._clock() - self._limits.history
+        reached: int | None = 0
+        while reached is not None:
+            with self._store.writing() as unit:
+                reached = unit.documents.forget_old(before, after=reached, limit=DOCUMENTS_AT_ONCE)
+            yield
+
+
+def _batches(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
+    """Splits feeds into runs whose rows and logs one transaction removes."""
+    batch: list[Feed] = []
+    entries = 0
+    for feed in feeds:
+        if batch and (len(batch) >= FEEDS_AT_ONCE or entries + feed.logged > LOG_ENTRIES_AT_ONCE):
+            yield batch
+            batch, entries = [], 0
+        batch.append(feed)
+        entries += feed.logged
+    if batch:
+        yield batch

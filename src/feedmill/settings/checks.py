@@ -1,0 +1,86 @@
+"""Checks of the settings that one value alone cannot fail: certificates with their keys, listeners that would share a port,
+names given twice.
+
+Each check yields faults as (path of the key, what is wrong).
+"""
+
+import ssl
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.sections import Settings
+
+Fault = tuple[KeyPath, str]
+
+
+def check_settings(settings: Settings) -> Iterator[Fault]:
+    """Yields what is wrong between keys, and with the files they name."""
+    yield from _check_certificate("gate", settings.gate.certificate, settings.gate.key)
+    yield from _check_certificate("search", settings.search.certificate, settings.search.key)
+    yield from _check_certificate("admin", settings.admin.certificate, settings.admin.key)
+    yield from _check_ports(settings)
+    yield from _check_names("datasources", [source.name for source in settings.datasources])
+    yield from _check_names("collections", [collection.name for collection in settings.collections])
+    yield from _check_names("frontends", [frontend.name for frontend in settings.frontends])
+    for place, frontend in enumerate(settings.frontends):
+        if frontend.stylesheet and not Path(frontend.stylesheet).is_file():
+            yield ("frontends", place, "stylesheet"), f"there is no file '{frontend.stylesheet}'"
+    yield from _check_names("biases", [bias.name for bias in settings.biases])
+    yield from _check_names("sources", [source.name for source in settings.sources])
+
+
+def _check_certificate(section: str, certificate: str, key: str) -> Iterator[Fault]:
+    if not certificate and not key:
+        return
+    if not key:
+        yield (section, "certificate"), f"a certificate without its key; give {section}.key too"
+        return
+    if not certificate:
+        yield (section, "key"), f"a key without its certificate; give {section}.certificate too"
+        return
+    missing = [(name, path) for name, path in (("certificate", certificate), ("key", key)) if not Path(path).is_file()]
+    for name, path in missing:
+        yield (section, name), f"there is no file '{path}'"
+    if not missing:
+        yield from _load_certificate(section, certificate, key)
+
+
+def _load_certificate(section: str, certificate: str, key: str) -> Iterator[Fault]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except ssl.SSLError as exc:
+        yield (
+            (section, "certificate"),
+            f"certificate and key do not serve together, or the key has a password ({exc.reason or 'not PEM'})",
+        )
+    except OSError as exc:
+        yield (section, "certificate"), f"certificate or key cannot be read: {exc.strerror}"
+
+
+def _check_ports(settings: Settings) -> Iterator[Fault]:
+    listeners: list[tuple[KeyPath, str, int]] = [
+        (("gate", "port"), settings.gate.bind, settings.gate.port),
+        (("dtd", "port"), settings.dtd.bind, settings.dtd.port),
+        (("search", "port"), settings.search.bind, settings.search.port),
+        (("admin", "port"), settings.admin.bind, settings.admin.port),
+    ]
+    if settings.gate.certificate:
+        listeners.insert(1, (("gate", "tls_port"), settings.gate.bind, settings.gate.tls_port))
+    for place, (path, bind, port) in enumerate(listeners):
+        for other_path, other_bind, other_port in listeners[:place]:
+            if port and port == other_port and _overlap(bind, other_bind):
+                yield path, f"port {port} is that of {'.'.join(map(str, other_path))} already"
+
+
+def _overlap(bind: str, other: str) -> bool:
+    return bind == other or "0.0.0.0" in (bind, other) or "::" in (bind, other)  # noqa: S104 - compared, not bound
+
+
+def _check_names(section: str, names: list[str]) -> Iterator[Fault]:
+    counts = Counter(names)
+    for place, name in enumerate(names):
+        if counts[name] > 1 and name in names[:place]:
+            yield (section, place, "name"), f"'{name}' is there already"

@@ -1,0 +1,87 @@
+"""Says in an operator's words what is wrong with a setting."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.sections import Settings
+
+_WANTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text in quotes",
+    "tuple_type": "a list in brackets",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "finite_number": "a finite number",
+}
+
+
+def explain(error: ErrorDetails) -> str:
+    """Gives the text of one fault that the models found."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return "unknown key" + suggest(str(error["loc"][-1]), keys_at(error["loc"][:-1]))
+    if kind == "missing":
+        return "this key must be given"
+    if kind in _WANTED:
+        return f"must be {_WANTED[kind]}, not {_describe(error['input'])}"
+    if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
+        return f"{error['input']} is out of range, must be {_bound(kind, context)}"
+    if kind == "literal_error":
+        return f"'{error['input']}' is none of {context['expected']}"
+    if kind == "value_error":
+        return str(context["error"])
+    text = error["msg"]
+    return text[:1].lower() + text[1:]
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Gives the end of a sentence that names the nearest known word, empty when none is near."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f", did you mean '{near[0]}'" if near else ""
+
+
+def keys_at(path: KeyPath) -> list[str]:
+    """Lists the keys that a table of the settings has; none for one that takes any."""
+    model: Any = Settings
+    for part in path:
+        if isinstance(part, int):
+            continue
+        field = model.model_fields.get(part) if _is_model(model) else None
+        model = _table_of(field.annotation) if field else None
+    return list(model.model_fields) if _is_model(model) else []
+
+
+def _table_of(annotation: Any) -> Any:
+    candidates = (annotation, *getattr(annotation, "__args__", ()))
+    return next((candidate for candidate in candidates if _is_model(candidate)), None)
+
+
+def _is_model(candidate: Any) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, BaseModel)
+
+
+def _bound(kind: str, context: dict[str, Any]) -> str:
+    words = {"greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "above")}
+    words |= {"less_than_equal": ("le", "at most"), "less_than": ("lt", "below")}
+    name, word = words[kind]
+    return f"{word} {context[name]}"
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"the text '{value}'"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    return str(value)

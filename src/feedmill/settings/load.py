@@ -1,0 +1,219 @@
+"""Reads the settings: the file, the environment over it, the defaults under both; every fault is told at once.
+
+``FEEDMILL_<SECTION>_<KEY>`` wins over the file; one that is empty counts as not set. A list in the environment is TOML (``["a", "b"]``)
+or texts divided by commas. A variable of a known section with an unknown key is a fault; other variables are not ours.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from feedmill.model.errors import BadSettings
+from feedmill.settings.checks import check_settings
+from feedmill.settings.faults import explain, suggest
+from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.lines import find_lines, nearest_line
+from feedmill.settings.sections import Settings, list_keys
+
+PREFIX = "FEEDMILL_"
+MAX_FILE_BYTES = 4_000_000
+DEFAULT = "default"
+_LAST = 1 << 30
+_FILE_KEYS = tuple((section, key) for section in ("gate", "search", "admin") for key in ("certificate", "key"))
+_TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """The settings and where each that is not a default came from: key with dots, then ``file`` with its line or the variable."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One reading on its way: values as nested tables, where they stand, and the faults so far."""
+
+    file: str
+    values: dict[str, Any] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+    variables: dict[KeyPath, str] = field(default_factory=dict)
+    found: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[str]:
+        """All faults, those of the file by line, then those of the environment."""
+        return [text for _, text in sorted(self.found, key=lambda fault: fault[0])]
+
+    def add_fault(self, path: KeyPath, reason: str) -> None:
+        """Keeps a fault with the place of its key."""
+        line = _LAST if self._variable(path) else nearest_line(self.lines, path)
+        place = self.place(path)
+        where = "" if place == DEFAULT else f"{place}: "
+        self.found.append((line or _LAST, f"{where}{dotted(path)}: {reason}"))
+
+    def place(self, path: KeyPath) -> str:
+        """Says where a key stands, for a fault and for ``feedmill status``."""
+        variable = self._variable(path)
+        if variable:
+            return variable
+        line = nearest_line(self.lines, path)
+        return f"{self.file}:{line}" if line else DEFAULT
+
+    def _variable(self, path: KeyPath) -> str:
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.variables:
+                return self.variables[path[:length]]
+        return ""
+
+
+def load_settings(path: Path | None, environment: Mapping[str, str]) -> Loaded:
+    """Reads settings from a file, if any, and the environment. Errors: BadSettings with all faults."""
+    reading = _Reading(file=str(path) if path else "")
+    if path is not None:
+        _read_file(reading, path)
+    _read_environment(reading, environment)
+    _resolve_files(reading, path)
+    settings = _validate(reading)
+    if settings is not None:
+        for place, reason in check_settings(settings):
+            reading.add_fault(place, reason)
+    if settings is None or reading.faults:
+        raise BadSettings(reading.faults)
+    return Loaded(settings=settings, origins=MappingProxyType(_list_origins(reading, settings)))
+
+
+def _read_file(reading: _Reading, path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as exc:
+        raise BadSettings([f"{path}: cannot be read: {exc.strerror}"]) from exc
+    if len(data) > MAX_FILE_BYTES:
+        raise BadSettings([f"{path}: larger than {MAX_FILE_BYTES} bytes"])
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        reading.values = tomllib.loads(text)
+    except UnicodeDecodeError as exc:
+        line = 1 + data.count(b"\n", 0, exc.start)
+        raise BadSettings([f"{path}:{line}: not UTF-8"]) from exc
+    except RecursionError as exc:
+        raise BadSettings([f"{path}: nested too deeply"]) from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise BadSettings([_explain_syntax(path, text, str(exc))]) from exc
+    reading.lines = find_lines(text)
+
+
+def _explain_syntax(path: Path, text: str, message: str) -> str:
+    found = _SYNTAX_PLACE.search(message)
+    line = int(found.group(1) or 1 + text.count("\n")) if found else 0
+    reason = message[: found.start()] if found else message
+    return f"{path}:{line}: not TOML: {reason[:1].lower()}{reason[1:]}"
+
+
+def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None:
+    keys = {PREFIX + "_".join(path).upper(): (path, kind) for path, kind in list_keys()}
+    sections = {PREFIX + "_".join(path[:-1]).upper() + "_" for path, _ in keys.values()}
+    for name, text in sorted(environment.items()):
+        if not name.startswith(PREFIX) or not text:
+            continue
+        if name in keys:
+            path, kind = keys[name]
+            _put(reading, path, _convert(text, kind), name)
+        elif any(name.startswith(section) for section in sections):
+            reading.found.append((_LAST, f"{name}: there is no such setting{suggest(name, keys)}"))
+
+
+def _put(reading: _Reading, path: tuple[str, ...], value: object, variable: str) -> None:
+    table = reading.values
+    for part in path[:-1]:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            return  # the file holds something else than a table here, which is a fault of its own
+        table = inner
+    table[path[-1]] = value
+    reading.variables[path] = variable
+
+
+def _convert(text: str, kind: Any) -> object:
+    """Gives a variable's text the type of its key; what does not fit is left as text, for the models to refuse."""
+    base = getattr(kind, "__origin__", kind)
+    if base is bool:
+        return _TRUTH.get(text.lower(), text)
+    if base in (int, float):
+        try:
+            return base(text)
+        except ValueError:
+            return text
+    if base is tuple:
+        return _convert_list(text)
+    return text
+
+
+def _convert_list(text: str) -> object:
+    if not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",")]
+    try:
+        return tomllib.loads(f"list = {text}")["list"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _resolve_files(reading: _Reading, path: Path | None) -> None:
+    """Makes paths of the file relative to its folder; those of the environment are relative to the working folder."""
+    folder = path.absolute().parent if path else Path.cwd()
+    for section, key in _FILE_KEYS:
+        table = reading.values.get(section)
+        value = table.get(key) if isinstance(table, dict) else None
+        if isinstance(table, dict) and isinstance(value, str) and value:
+            base = Path.cwd() if (section, key) in reading.variables else folder
+            table[key] = str(base / value)
+    frontends = reading.values.get("frontends")
+    for entry in frontends if isinstance(frontends, list) else []:
+        stylesheet = entry.get("stylesheet") if isinstance(entry, dict) else None
+        if isinstance(stylesheet, str) and stylesheet:
+            entry["stylesheet"] = str(folder / stylesheet)
+
+
+def _validate(reading: _Reading) -> Settings | None:
+    try:
+        # by way of JSON, since only there strict models take lists for tuples
+        return Settings.model_validate_json(json.dumps(reading.values, default=str))
+    except ValidationError as exc:
+        for error in exc.errors(include_url=False):
+            reading.add_fault(error["loc"], explain(error))
+        return None
+
+
+def _list_origins(reading: _Reading, settings: Settings) -> dict[str, str]:
+    given = (path for path, _ in list_values(settings) if path in reading.lines or path in reading.variables)
+    return {dotted(path): reading.place(path) for path in given}
+
+
+def list_values(model: BaseModel, path: KeyPath = ()) -> list[tuple[KeyPath, object]]:
+    """Lists every key with its value; a list of tables is one value."""
+    found: list[tuple[KeyPath, object]] = []
+    for name in type(model).model_fields:
+        value = getattr(model, name)
+        if isinstance(value, BaseModel) and type(value).model_fields:
+            found += list_values(value, (*path, name))
+        else:
+            found.append(((*path, name), value))
+    return found
+
+
+def dotted(path: KeyPath) -> str:
+    """Writes a path as people read it: parts with dots, places in lists in brackets from 1."""
+    text = ""
+    for part in path:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text

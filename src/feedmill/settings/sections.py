@@ -1,0 +1,276 @@
+"""The sections of the settings, one model each; names and defaults are promises to operators and stand in docs/reference/settings.md.
+
+Every model is frozen, refuses keys it does not know, and takes no value of another type than it names (a port in quotes is a fault).
+Checks that need more than one key, or the disk, stand in ``checks``.
+"""
+
+import re
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from feedmill.core.networks import EVERYBODY, parse_network
+from feedmill.core.patterns import is_remark, parse_pattern
+from feedmill.model.errors import BadRequest
+
+_SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
+_STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
+
+
+class Section(BaseModel):
+    """A table of the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class OpenSection(BaseModel):
+    """A table that is known by name and whose keys belong to the part that reads it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+
+def _check_pattern(text: str) -> str:
+    try:
+        parse_pattern(text)
+    except BadRequest as exc:
+        raise ValueError(str(exc)) from exc
+    return text
+
+
+def _check_list_entry(text: str) -> str:
+    return text if is_remark(text) else _check_pattern(text)
+
+
+def _check_rule_pattern(text: str) -> str:
+    """Refuses exceptions where each pattern has a rule of its own."""
+    if parse_pattern(_check_pattern(text)).is_exception:
+        raise ValueError(f"'{text}' is an exception; put a rule of its own before the others instead")
+    return text
+
+
+def _check_network(text: str) -> str:
+    if text == EVERYBODY:
+        return text
+    try:
+        parse_network(text)
+    except BadRequest as exc:
+        raise ValueError(str(exc)) from exc
+    return text
+
+
+def _check_bind(text: str) -> str:
+    if text == "localhost":
+        return text
+    try:
+        ip_address(text)
+    except ValueError as exc:
+        raise ValueError(f"'{text}' is no address of this machine; give one such as 127.0.0.1, ::1 or 0.0.0.0") from exc
+    return text
+
+
+def _check_header(text: str) -> str:
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("a header holds printable ASCII only")
+    return text
+
+
+def _check_origin(text: str) -> str:
+    scheme, found, rest = text.partition("://")
+    if text != "*" and (scheme not in ("http", "https") or not found or not rest or "/" in rest):
+        raise ValueError(f"'{text}' is no origin; give scheme and host alone, such as https://tools.example.com, or *")
+    return text
+
+
+def _check_source_name(text: str) -> str:
+    if not _SOURCE_NAME.fullmatch(text):
+        raise ValueError(f"'{text}' is no data source's name; it begins with a letter or _, then letters, digits, _ and -")
+    return text
+
+
+def _check_store(text: str) -> str:
+    if text and not _STORE_URL.match(text):
+        raise ValueError("must be empty or begin with postgresql://")
+    return text
+
+
+def _wrap_word(value: object) -> object:
+    """Lets ``trusted = "all"`` stand for a list of one."""
+    if value == EVERYBODY:
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+Bind = Annotated[str, AfterValidator(_check_bind)]
+Pattern = Annotated[str, AfterValidator(_check_list_entry)]
+NetworkText = Annotated[str, AfterValidator(_check_network)]
+NetworkList = Annotated[tuple[NetworkText, ...], BeforeValidator(_wrap_word)]
+SourceName = Annotated[str, AfterValidator(_check_source_name)]
+
+
+class Gate(Section):
+    """The feed port. Units: bytes; port 0 takes a free one."""
+
+    port: Port = 19900
+    tls_port: Port = 19902
+    bind: Bind = "127.0.0.1"
+    trusted: NetworkList = ("127.0.0.0/8", "::1")
+    require_fqdn: bool = False
+    certificate: str = ""
+    key: str = ""
+    max_feed_bytes: Annotated[int, Field(ge=1)] = 1_073_741_824
+    server_header: Annotated[str, AfterValidator(_check_header)] = "feedergate_1.0"
+    allow_origins: tuple[Annotated[str, AfterValidator(_check_origin)], ...] = ()
+
+
+class Search(Section):
+    """The search port; with a certificate it speaks TLS."""
+
+    port: Port = 8080
+    bind: Bind = "127.0.0.1"
+    certificate: str = ""
+    key: str = ""
+
+
+class Admin(Section):
+    """The admin port; whatever its bind, it answers peers on this machine alone."""
+
+    port: Port = 8000
+    bind: Bind = "127.0.0.1"
+    certificate: str = ""
+    key: str = ""
+
+
+class Dtd(Section):
+    """The port that gives the feed DTD to validators."""
+
+    port: Port = 7800
+    bind: Bind = "127.0.0.1"
+
+
+class DataSourceSettings(Section):
+    """What is set for one data source."""
+
+    name: SourceName
+    secure: bool = False
+
+
+class Urls(Section):
+    """Which URLs may be documents."""
+
+    follow: tuple[Pattern, ...] = ("/",)
+    do_not_follow: tuple[Pattern, ...] = ()
+    start: tuple[str, ...] = ()
+
+
+class CrawlAccess(Section):
+    """Credentials for the URLs of a pattern; what they open is not public unless ``make_public`` says so."""
+
+    pattern: Annotated[str, AfterValidator(_check_rule_pattern)]
+    user: str = ""
+    password: str = Field(default="", repr=False)
+    domain: str = ""
+    make_public: bool = False
+
+
+class Crawl(Section):
+    """The crawler and what it may reach."""
+
+    enabled: bool = True
+    host_load: Annotated[float, Field(ge=0)] = 4.0
+    allow_private: tuple[Pattern, ...] = ()
+    access: tuple[CrawlAccess, ...] = ()
+
+
+class Limits(Section):
+    """How much is kept. Units: documents, 0 = any number; bytes."""
+
+    max_documents: Annotated[int, Field(ge=0)] = 0
+    max_document_bytes: Annotated[int, Field(ge=1)] = 31_457_280
+
+
+class StoreSettings(Section):
+    """Where the truth is kept; "" is SQLite in the data folder."""
+
+    url: Annotated[str, AfterValidator(_check_store), Field(repr=False)] = ""
+
+
+class ExtractionSettings(Section):
+    """What extraction may cost. Units: processes (0 = by the number of processors), seconds a document, bytes of memory a process."""
+
+    workers: Annotated[int, Field(ge=0, le=256)] = 0
+    seconds: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    memory_bytes: Annotated[int, Field(ge=268_435_456)] = 1_500_000_000
+
+
+class Logs(Section):
+    """How the log on standard error looks; ``auto`` is ``pretty`` on a terminal, else ``json``."""
+
+    format: Literal["auto", "json", "pretty"] = "auto"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Named(OpenSection):
+    """An entry of a list of tables that is known by its name."""
+
+    name: str
+
+
+class FrontEnd(Named):
+    """A front end; ``stylesheet`` is the path of an XSLT 1.0 file, "" for the built-in page."""
+
+    stylesheet: str = ""
+
+
+class SignIn(Section):
+    """Who asks, as a proxy in front says."""
+
+    proxy: OpenSection = OpenSection()
+
+
+class Settings(Section):
+    """All settings, complete with their defaults."""
+
+    gate: Gate = Gate()
+    search: Search = Search()
+    admin: Admin = Admin()
+    dtd: Dtd = Dtd()
+    datasources: tuple[DataSourceSettings, ...] = ()
+    urls: Urls = Urls()
+    crawl: Crawl = Crawl()
+    limits: Limits = Limits()
+    store: StoreSettings = StoreSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    logs: Logs = Logs()
+    signin: SignIn = SignIn()
+    collections: tuple[Named, ...] = ()
+    frontends: tuple[FrontEnd, ...] = ()
+    synonyms: tuple[OpenSection, ...] = ()
+    biases: tuple[Named, ...] = ()
+    sources: tuple[Named, ...] = ()
+    dataload: OpenSection = OpenSection()
+
+    def is_secure_source(self, name: str) -> bool:
+        """Whether a data source's documents without an ACL are for nobody."""
+        return any(source.secure for source in self.datasources if source.name == name)
+
+
+def list_keys(model: type[BaseModel] = Settings, path: Sequence[str] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """Lists every key that a variable of the environment can set, with its type; lists of tables have none."""
+    found: list[tuple[tuple[str, ...], Any]] = []
+    for name, field in model.model_fields.items():
+        here = (*path, name)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            found += list_keys(field.annotation, here)
+        elif not _holds_tables(field.annotation):
+            found.append((here, field.annotation))
+    return found
+
+
+def _holds_tables(annotation: Any) -> bool:
+    if isinstance(annotation, type):
+        return issubclass(annotation, BaseModel)
+    arguments = getattr(annotation, "__args__", ())
+    return any(isinstance(argument, type) and issubclass(argument, BaseModel) for argument in arguments)

@@ -1,0 +1,37 @@
+"""The settings in force, as the parent process found them good: every role reads these, and ``feedmill status`` shows them.
+
+A role that is started again must not trip over a file that was spoilt meanwhile.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from feedmill.model.errors import Corrupt, NotFound
+from feedmill.settings.load import Loaded
+from feedmill.settings.sections import Settings
+
+FILE = "settings.json"
+
+
+def write_snapshot(data: Path, loaded: Loaded) -> None:
+    """Puts the settings in force into the data folder, for its owner's eyes alone: they may hold passwords."""
+    text = json.dumps({"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins)}, indent=1)
+    fresh = data / (FILE + ".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    fresh.replace(data / FILE)
+
+
+def read_snapshot(data: Path) -> Loaded:
+    """Reads the settings in force. Errors: NotFound, Corrupt."""
+    try:
+        held = json.loads((data / FILE).read_text())
+        return Loaded(settings=Settings.model_validate_json(json.dumps(held["settings"])), origins=held["origins"])
+    except FileNotFoundError as exc:
+        raise NotFound(f"no settings in force in '{data}'") from exc
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as exc:
+        raise Corrupt(f"'{data / FILE}' cannot be read: {exc}") from exc

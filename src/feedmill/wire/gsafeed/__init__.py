@@ -1,0 +1,1 @@
+"""The feed protocol of the Google Search Appliance, both of its generations: XML in, changes out."""

@@ -1,0 +1,188 @@
+"""Decodes what stands in ``<content>``: text, base64, or base64 around a zlib stream.
+
+Rules: white space in base64 is dropped, padding may be missing, the alphabet for URLs counts too; any other sign makes the content
+undecodable. A compressed content may inflate to so many bytes and no more. Text is written as UTF-8 and kept as it is.
+Small contents stay in memory; from ``SMALL_BYTES`` on they go to a spool as they come, so that a content of any size costs little.
+Source: Feeds Protocol Developer's Guide, "Providing Content in the Feed", "Content Compression".
+"""
+
+import binascii
+import io
+import zlib
+from collections.abc import Callable
+from typing import BinaryIO, Protocol
+
+import pybase64
+
+from feedmill.model.change import Content
+
+SMALL_BYTES = 262_144
+_PIECE_BYTES = 1_048_576
+_ZLIB_OR_GZIP = 47
+_ALPHABET = bytes.maketrans(b"-_", b"+/")
+_WHITE_SPACE = b" \t\r\n"
+_BASE64_NAMES = frozenset({"base64binary", "base64"})
+
+Spool = Callable[[], BinaryIO]
+
+
+class Undecodable(Exception):
+    """The content is not what its encoding says; the text says why."""
+
+
+class Decoder(Protocol):
+    """Turns the text of a content into bytes, piece by piece. Errors: Undecodable."""
+
+    def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
+        """Takes the next text and gives bytes to the sink."""
+
+    def finish(self, sink: Callable[[bytes], object]) -> None:
+        """Takes the end of the text."""
+
+
+class _Plain:
+    def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
+        sink(text.encode("utf-8"))
+
+    def finish(self, sink: Callable[[bytes], object]) -> None:
+        sink(b"")
+
+
+class _Base64:
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
+        clean = self._rest + _squeeze(text)
+        whole = max(len(clean) - 1, 0) // 4 * 4  # the last group of four waits, it may hold the padding
+        self._rest = clean[whole:]
+        sink(_decode_groups(clean[:whole]))
+
+    def finish(self, sink: Callable[[bytes], object]) -> None:
+        last, self._rest = self._rest.rstrip(b"="), b""
+        if len(last) % 4 == 1:
+            raise Undecodable("its base64 ends within a character")
+        sink(_decode_groups(last + b"=" * (-len(last) % 4)))
+
+
+class _Compressed:
+    def __init__(self, max_inflated_bytes: int) -> None:
+        self._base64 = _Base64()
+        self._inflater = zlib.decompressobj(_ZLIB_OR_GZIP)
+        self._limit = max_inflated_bytes
+        self._total = 0
+        self._sink: Callable[[bytes], object] = bytes
+
+    def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
+        self._sink = sink
+        self._base64.decode(text, self._inflate)
+
+    def finish(self, sink: Callable[[bytes], object]) -> None:
+        self._sink = sink
+        self._base64.finish(self._inflate)
+        if not self._inflater.eof:
+            raise Undecodable("its compressed data ends too early")
+
+    def _inflate(self, data: bytes) -> None:
+        while not self._inflater.eof:
+            room = min(_PIECE_BYTES, self._limit - self._total + 1)
+            try:
+                inflated = self._inflater.decompress(data, room)
+            except zlib.error as exc:
+                raise Undecodable("it is not zlib-compressed data") from exc
+            self._total += len(inflated)
+            if self._total > self._limit:
+                raise Undecodable(f"it inflates beyond {self._limit} bytes")
+            self._sink(inflated)
+            data = self._inflater.unconsumed_tail
+            if not data and len(inflated) < room:
+                return
+
+
+class ContentWriter:
+    """Gathers one content. ``fault`` says why there is none; from then on everything is dropped."""
+
+    def __init__(self, encoding: str | None, *, spool: Spool, max_inflated_bytes: int) -> None:
+        self.fault: str | None = None
+        self._spool = spool
+        self._file: BinaryIO | None = None
+        self._small: list[bytes] = []
+        self._size = 0
+        self._charset: str | None = None
+        self._decoder = self._choose((encoding or "").strip().lower(), max_inflated_bytes)
+
+    def write(self, text: str) -> None:
+        """Takes the next text."""
+        if self.fault is None:
+            self._guard(lambda: self._decoder.decode(text, self._keep))
+
+    def close(self, text: str) -> Content | None:
+        """Takes the last text and gives the content, None when there is a fault."""
+        self.write(text)
+        if self.fault is None:
+            self._guard(lambda: self._decoder.finish(self._keep))
+        if self.fault is not None:
+            return None
+        stream = self._file if self._file is not None else io.BytesIO(b"".join(self._small))
+        stream.seek(0)
+        return Content(stream=stream, size_bytes=self._size, charset=self._charset)
+
+    def discard(self) -> None:
+        """Drops what was gathered."""
+        self._small.clear()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _choose(self, encoding: str, max_inflated_bytes: int) -> Decoder:
+        if encoding in _BASE64_NAMES:
+            return _Base64()
+        if encoding == "base64compressed":
+            return _Compressed(max_inflated_bytes)
+        if encoding:
+            self.fault = f'its encoding "{encoding[:100]}" is neither base64binary nor base64compressed'
+        self._charset = "utf-8"
+        return _Plain()
+
+    def _guard(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Undecodable as exc:
+            self.fault = str(exc)
+            self.discard()
+
+    def _keep(self, data: bytes) -> None:
+        if not data:
+            return
+        self._size += len(data)
+        if self._file is None and self._size > SMALL_BYTES:
+            self._file = self._spool()
+            self._file.writelines(self._small)
+            self._small.clear()
+        if self._file is None:
+            self._small.append(data)
+        else:
+            self._file.write(data)
+
+
+def _squeeze(text: str) -> bytes:
+    try:
+        return text.encode("ascii").translate(_ALPHABET, _WHITE_SPACE)
+    except UnicodeEncodeError as exc:
+        raise Undecodable("it is not base64") from exc
+
+
+def _decode_groups(groups: bytes) -> bytes:
+    try:
+        return bytes(pybase64.b64decode(groups, validate=True))
+    except (binascii.Error, ValueError) as exc:
+        raise Undecodable("it is not base64") from exc
+
+
+def decode_base64(text: str) -> bytes:
+    """Decodes a short base64 text as contents are decoded. Errors: Undecodable."""
+    pieces: list[bytes] = []
+    decoder = _Base64()
+    decoder.decode(text, pieces.append)
+    decoder.finish(pieces.append)
+    return b"".join(pieces)

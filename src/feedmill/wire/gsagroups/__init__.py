@@ -1,0 +1,1 @@
+"""The groups feed of the Google Search Appliance: XML in, group definitions out."""

@@ -1,0 +1,1 @@
+"""Search results on their way out, one module a format."""

@@ -1,0 +1,69 @@
+"""The names of character encodings that ``ie=`` and ``oe=`` may hold.
+
+Shape: a name in any letter case, with ``-`` or ``_``; one that is not known is UTF-8. Encodings that a browser would misread as markup
+(UTF-7) or that need a mark (UTF-16) are not among them.
+Source: Search Protocol Reference, "Internationalization"; gsa-compat 8.1.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Charset:
+    """An encoding: its name in XML and HTTP, which Python knows too."""
+
+    name: str
+
+
+UTF_8 = Charset("UTF-8")
+LATIN_1 = Charset("ISO-8859-1")
+
+_LATIN = (1, 2, 3, 4, 9, 10, 13, 14, 15, 16)
+_NAMES = {
+    **{f"iso-8859-{part}": f"ISO-8859-{part}" for part in (*range(1, 12), *range(13, 17))},
+    **{f"latin{number}": f"ISO-8859-{part}" for number, part in enumerate(_LATIN, 1)},
+    **{f"windows-{page}": f"windows-{page}" for page in range(1250, 1259)},
+    "cyrillic": "ISO-8859-5",
+    "arabic": "ISO-8859-6",
+    "greek": "ISO-8859-7",
+    "hebrew": "ISO-8859-8",
+    "ascii": "US-ASCII",
+    "us-ascii": "US-ASCII",
+    "sjis": "Shift_JIS",
+    "shift-jis": "Shift_JIS",
+    "euc-jp": "EUC-JP",
+    "euc-kr": "EUC-KR",
+    "big5": "Big5",
+    "gb": "GB2312",
+    "gb2312": "GB2312",
+    "gbk": "GBK",
+    "gb18030": "GB18030",
+    "koi8-r": "KOI8-R",
+    "koi8-u": "KOI8-U",
+    "tis-620": "TIS-620",
+}
+
+
+def find_charset(name: str) -> Charset:
+    """Returns the encoding of a name, UTF-8 for one that is not known."""
+    known = _NAMES.get(name.strip().lower().replace("_", "-"))
+    return UTF_8 if known is None else Charset(known)
+
+
+def decode(data: bytes, name: str | None) -> str:
+    """Returns the text of a parameter. Errors: none; what cannot be read becomes U+FFFD.
+
+    Shape: ``name`` is that of ``ie=``. Without one the text is UTF-8 where it can be, else Latin-1, which the appliance assumed: text in
+    Latin-1 is hardly ever well-formed UTF-8 by chance, so both kinds of old pages are understood.
+    """
+    if name:
+        return data.decode(find_charset(name).name, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def encode(text: str, charset: Charset) -> bytes:
+    """Returns XML or HTML in an encoding, with character references for what that cannot hold."""
+    return text.encode(charset.name, "xmlcharrefreplace")

@@ -1,0 +1,222 @@
+"""Search results as the XML of the old appliance, which front ends and stylesheets parse.
+
+    GSP   TM Q PARAM* CUSTOM? RES?
+    RES   M? FI? XT? NB? R*                       there is no RES when nothing was found
+    R     U UE UD T? RK CRAWLDATE? ENT_SOURCE FS MT* S? LANG HAS HN?
+
+- T and S hold HTML as text: their own markup characters are escaped once for HTML and once more for XML, so that a stylesheet that writes
+  them out as they are shows them and runs nothing.
+- UE is percent-encoded so that it may stand in a query; it keeps ``:`` and ``/``, since stylesheets look for ``://`` in it.
+- Characters that XML cannot hold become U+FFFD; those that the encoding cannot hold become character references.
+Source: Search Protocol Reference, appendix A; gsa-compat 8.3, traps 56 and 58.
+"""
+
+import hashlib
+import re
+from base64 import b64encode, urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import escape as escape_html
+from urllib.parse import quote
+
+from feedmill.model.results import Parameter, Placed, ResultList
+from feedmill.model.search import Result
+from feedmill.wire.results.charsets import UTF_8, Charset, encode
+
+VERSION = "3.2"
+SOURCE = "FEEDMILL"
+FRESH = timedelta(days=2)
+LINE_CHARACTERS = 80
+HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
+
+_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+_ATTRIBUTE_CHARACTERS = re.compile('[&<>"\n\r\t]')
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ELLIPSIS = "<b>...</b>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What an answer holds besides results.
+
+    Shape: ``previous`` and ``following`` are relative URLs or "", ``custom`` well-formed XML for CUSTOM. ``shows_total``: M is told.
+    """
+
+    query: str
+    parameters: tuple[Parameter, ...] = ()
+    results: ResultList | None = None
+    shows_total: bool = True
+    previous: str = ""
+    following: str = ""
+    now: datetime
+    custom: str = ""
+    charset: Charset = UTF_8
+    has_doctype: bool = False
+
+
+def render_results(reply: Reply) -> bytes:
+    """Renders an answer in its encoding."""
+    seconds = reply.results.seconds if reply.results is not None else 0.0
+    parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
+    parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
+    if reply.custom:
+        parts.append(f"<CUSTOM>{reply.custom}</CUSTOM>\n")
+    if reply.results is not None and reply.results.results:
+        parts.append(_render_list(reply, reply.results))
+    return encode("".join([*parts, "</GSP>\n"]), reply.charset)
+
+
+def render_copy(reply: Reply, url: str, content_type: str, html: str) -> bytes:
+    """Renders a cached copy: its HTML as base64 of UTF-8. Source: gsa-compat 8.3."""
+    body = b64encode(html.encode("utf-8", "replace")).decode("ascii")
+    parts = [_head(reply), f"<TM>0.000000</TM><Q>{_text(reply.query)}</Q>\n"]
+    parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
+    parts.append(f"<CACHE><CACHE_URL>{_text(url)}</CACHE_URL><CACHE_CONTENT_TYPE>{_text(content_type)}</CACHE_CONTENT_TYPE>")
+    parts.append(f'<CACHE_HTML><BLOB encoding="UTF-8">{body}</BLOB></CACHE_HTML></CACHE>\n</GSP>\n')
+    return encode("".join(parts), reply.charset)
+
+
+def copy_id(url: str) -> str:
+    """Returns the twelve characters by which a front end names the cached copy of a URL."""
+    return urlsafe_b64encode(hashlib.sha256(url.encode("utf-8", "replace")).digest()[:9]).decode("ascii")
+
+
+def _head(reply: Reply) -> str:
+    doctype = '<!DOCTYPE GSP SYSTEM "google.dtd">\n' if reply.has_doctype else ""
+    return f'<?xml version="1.0" encoding="{reply.charset.name}" standalone="no"?>\n{doctype}<GSP VER="{VERSION}">\n'
+
+
+def _parameter(parameter: Parameter) -> str:
+    return f"<PARAM{_attributes(name=parameter.name, value=parameter.value, original_value=parameter.original)}/>"
+
+
+def _render_list(reply: Reply, found: ResultList) -> str:
+    parts = [f'<RES SN="{found.start + 1}" EN="{found.start + len(found.results)}">\n']
+    if reply.shows_total:
+        parts.append(f"<M>{found.total}</M>\n")
+    if found.is_thinned:
+        parts.append("<FI/>\n")
+    if reply.shows_total and found.is_exact:
+        parts.append("<XT/>\n")
+    if reply.previous or reply.following:
+        previous = f"<PU>{_text(reply.previous)}</PU>" if reply.previous else ""
+        following = f"<NU>{_text(reply.following)}</NU>" if reply.following else ""
+        parts.append(f"<NB>{previous}{following}</NB>\n")
+    parts += (_render_result(placed, found.start + place, reply.now) for place, placed in enumerate(found.results, 1))
+    return "".join([*parts, "</RES>\n"])
+
+
+# --- one result -----------------------------------------------------------------------------------------------------------------
+
+
+def _render_result(placed: Placed, number: int, now: datetime) -> str:
+    result = placed.result
+    url = result.display_url
+    mimetype = (result.mimetype or "").partition(";")[0].strip().lower()
+    kind = _attributes(MIME=mimetype) if mimetype not in HTML_TYPES else ""
+    parts = [
+        f'<R N="{number}" L="{2 if placed.is_second else 1}"{kind}>',
+        f"<U>{_text(url)}</U><UE>{_text(escape_url(url))}</UE><UD>{_text(readable_url(url))}</UD>",
+    ]
+    title = (result.title or "").strip()
+    if title:
+        parts.append(f"<T>{_text(_highlight(result.title or '', result.title_marks))}</T>")
+    parts += [f"<RK>{_rank(result.rank)}</RK>", _crawl_date(result.updated_at, now), f"<ENT_SOURCE>{SOURCE}</ENT_SOURCE>"]
+    parts.append(f'<FS NAME="date" VALUE="{result.date.date().isoformat() if result.date is not None else ""}"/>')
+    parts += (f"<MT{_attributes(N=name, V=value)}/>" for name, value in result.metadata)
+    if result.snippet.text:
+        parts.append(f"<S>{_text(_snippet_html(result))}</S>")
+    parts += [f"<LANG>{_text(result.language or '')}</LANG>", _has(result)]
+    if placed.more_in:
+        parts.append(f"<HN{_attributes(U=placed.more_in)}>{_text(placed.more_in.partition('://')[2] or placed.more_in)}</HN>")
+    return "".join([*parts, "</R>\n"])
+
+
+def _has(result: Result) -> str:
+    if not result.has_copy:
+        return "<HAS><L/></HAS>"
+    kilobytes = max(1, -(-result.content_bytes // 1024))
+    return f'<HAS><L/><C SZ="{kilobytes}k" CID="{copy_id(result.url)}" ENC="UTF-8"/></HAS>'
+
+
+def _rank(pagerank: int) -> int:
+    """Returns a pagerank of 68 to 100 on the protocol's scale of 0 to 10."""
+    return min(max(round((pagerank - 68) * 10 / 32), 0), 10)
+
+
+def _crawl_date(updated_at: datetime | None, now: datetime) -> str:
+    """Tells the day of the last update where it is not longer ago than two days."""
+    if updated_at is None or now - updated_at > FRESH:
+        return ""
+    return f"<CRAWLDATE>{updated_at.day} {_MONTHS[updated_at.month - 1]} {updated_at.year}</CRAWLDATE>"
+
+
+def escape_url(url: str) -> str:
+    """Returns a URL percent-encoded so that it may stand in a query, but for ``:`` and ``/``."""
+    return quote(url, safe=":/", errors="replace")
+
+
+def readable_url(url: str) -> str:
+    """Returns a URL with its host as people write it: labels of other scripts decoded."""
+    scheme, separator, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    if not separator or "xn--" not in host.lower():
+        return url
+    try:
+        return f"{scheme}://{host.encode('ascii').decode('idna')}{slash}{path}"
+    except UnicodeError:
+        return url
+
+
+# --- HTML as text ---------------------------------------------------------------------------------------------------------------
+
+
+def _snippet_html(result: Result) -> str:
+    text, marks = result.snippet.text, result.snippet.marks
+    begin = 2 if text.startswith("… ") else 0
+    end = len(text) - 2 if text.endswith(" …") else len(text)
+    inner = tuple((max(low, begin) - begin, min(high, end) - begin) for low, high in marks if low < end and high > begin)
+    body = _highlight(text[begin:end], inner, line=LINE_CHARACTERS)
+    return (f"{_ELLIPSIS} " if begin else "") + body + (f" {_ELLIPSIS}" if end < len(text) else "")
+
+
+def _highlight(text: str, marks: tuple[tuple[int, int], ...], line: int = 0) -> str:
+    """Returns HTML with marked ranges in ``<b>`` and, where ``line`` is given, ``<br>`` before blanks that end a line of that length."""
+    pieces: list[str] = []
+    position = width = 0
+    for low, high in (*marks, (len(text), len(text))):
+        for piece, is_marked in ((text[position:low], False), (text[low:high], True)):
+            html, width = _wrap(piece, width, line) if line else (escape_html(piece, quote=False), 0)
+            pieces.append(f"<b>{html}</b>" if is_marked and piece else html)
+        position = high
+    return "".join(pieces)
+
+
+def _wrap(text: str, width: int, line: int) -> tuple[str, int]:
+    words = text.split(" ")
+    pieces = [escape_html(words[0], quote=False)]
+    width += len(words[0])
+    for word in words[1:]:
+        if width + 1 + len(word) > line:
+            pieces.append("<br>")
+            width = 0
+        pieces.append(" " + escape_html(word, quote=False))
+        width += 1 + len(word)
+    return "".join(pieces), width
+
+
+# --- XML ------------------------------------------------------------------------------------------------------------------------
+
+
+def _text(text: str) -> str:
+    clean = _ILLEGAL.sub("\ufffd", text)
+    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
+
+def _attributes(**values: str) -> str:
+    return "".join(f' {name}="{_attribute(value)}"' for name, value in values.items())
+
+
+def _attribute(text: str) -> str:
+    return _ATTRIBUTE_CHARACTERS.sub(lambda match: _ATTRIBUTE[match[0]], _ILLEGAL.sub("\ufffd", text))

@@ -1,0 +1,78 @@
+"""Search results as the JSON of ``/api/v1``.
+
+Source: interfaces, "Search port".
+"""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from feedmill.core.shown import shown_metadata, shown_mimetype
+from feedmill.model.document import Document, Metadata
+from feedmill.model.search import Result, ResultPage
+
+
+def render_page(page: ResultPage) -> bytes:
+    """Renders one page of results. Shape: UTF-8; ``snippet_marks`` are (start, end) in characters of ``snippet``."""
+    return _encode(
+        {
+            "query": page.query,
+            "total": page.total,
+            "exact": page.is_exact,
+            "results": [_result_fields(result) for result in page.results],
+            "facets": [],
+            "spelling": None,
+            "warnings": list(page.warnings),
+        }
+    )
+
+
+def render_document(document: Document, *, is_searchable: bool) -> bytes:
+    """Renders a document for somebody who may see it: all but its owner and its ACL."""
+    attributes, text = document.attributes, document.text
+    return _encode(
+        {
+            "url": document.url,
+            "display_url": attributes.display_url or document.url,
+            "state": document.state.value,
+            "searchable": is_searchable,
+            "title": text.title if text is not None else None,
+            "mimetype": shown_mimetype(document),
+            "last_modified": format_time(attributes.last_modified),
+            "metadata": group_metadata(shown_metadata(document)),
+            "language": text.language if text is not None else None,
+            "reason": text.reason if text is not None else None,
+        }
+    )
+
+
+def _result_fields(result: Result) -> dict[str, Any]:
+    return {
+        "url": result.url,
+        "display_url": result.display_url,
+        "title": result.title,
+        "snippet": result.snippet.text,
+        "snippet_marks": [list(mark) for mark in result.snippet.marks],
+        "score": round(result.score, 6),
+        "date": format_time(result.date),
+        "mimetype": result.mimetype,
+        "language": result.language,
+        "metadata": group_metadata(result.metadata),
+    }
+
+
+def group_metadata(metadata: Metadata) -> dict[str, list[str]]:
+    """Returns the values of each name, names by their first use, values in order."""
+    grouped: dict[str, list[str]] = {}
+    for name, value in metadata:
+        grouped.setdefault(name, []).append(value)
+    return grouped
+
+
+def format_time(time: datetime | None) -> str | None:
+    """Returns a UTC time as ISO 8601 with a ``Z``, None for none."""
+    return None if time is None else time.isoformat().replace("+00:00", "Z")
+
+
+def _encode(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,69 @@
+"""A body that is the feed itself, without a form around it: its XML header gives the fields.
+
+Only the head is looked at, and not by a parser: comments are taken out, then the text of ``<datasource>`` and ``<feedtype>`` is what
+counts, wherever the header stands before the first group. Whatever is wrong with the XML is for the feed's own parser to say.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from feedmill.wire.upload.form import FieldStart, FormEvent
+
+MAX_HEAD_BYTES: Final = 65_536
+"""How far the header may reach into the body."""
+
+_FIRST_LOOK_BYTES: Final = 512
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_HEAD_END: Final = re.compile(r"</header\s*>|<group[\s/>]|<record[\s/>]|<membership[\s/>]")
+_FIELD: Final = re.compile(r"<(datasource|feedtype)\s*>(?:([^<]{0,1024})|[^<]{0,64}<!\[CDATA\[([^\]]{0,1024})\]\]>[^<]{0,64})</\1\s*>")
+
+
+class RawXmlReader:
+    """Reads a body that is XML; gives the header's fields first and then all of the body as ``data``."""
+
+    def __init__(self) -> None:
+        self._head: bytearray | None = bytearray()
+        self._next_look = _FIRST_LOOK_BYTES
+
+    def read(self, chunk: bytes) -> Iterator[FormEvent]:
+        """Holds the head back until the header was seen, then passes everything on."""
+        if self._head is None:
+            yield chunk
+            return
+        self._head += chunk
+        if len(self._head) < self._next_look:
+            return
+        self._next_look = 2 * len(self._head)
+        if len(self._head) >= MAX_HEAD_BYTES or _HEAD_END.search(_COMMENT.sub("", decode_head(bytes(self._head)))):
+            yield from self._release()
+
+    def finish(self) -> Iterator[FormEvent]:
+        """Yields a body that was shorter than any head."""
+        if self._head is not None:
+            yield from self._release()
+
+    def _release(self) -> Iterator[FormEvent]:
+        whole = bytes(self._head or b"")
+        self._head = None
+        for name, value in scan_header(whole[:MAX_HEAD_BYTES]).items():
+            yield FieldStart(name)
+            yield value.encode("utf-8")
+        yield FieldStart("data")
+        yield whole
+
+
+def scan_header(head: bytes) -> dict[str, str]:
+    """Gives what the XML header in the first bytes of a feed says of datasource and feedtype; names that it lacks are left out."""
+    text = _COMMENT.sub("", decode_head(head))
+    end = _HEAD_END.search(text)
+    return {name: (plain or quoted).strip() for name, plain, quoted in _FIELD.findall(text[: end.start()] if end else text)}
+
+
+def decode_head(head: bytes) -> str:
+    """Makes text of the first bytes of a feed: UTF-16 where they look like it, else a byte a character, which the names survive."""
+    if head.startswith(b"\xff\xfe") or (head[:4].endswith(b"\x00") and head[:1] == b"<"):
+        return head.decode("utf-16-le", "replace")
+    if head.startswith((b"\xfe\xff", b"\x00<")):
+        return head.decode("utf-16-be", "replace")
+    return head.decode("latin-1")

@@ -1,0 +1,163 @@
+"""Reads one request body as it arrives, whatever it is written in.
+
+The feed's own bytes come out as they come in; the short fields beside them are kept and asked for at the end. Nothing is held in memory
+but the short fields, each bounded, and the first bytes while the format is not yet clear. Limits count the feed after inflating; a body
+as a whole may be a little more than three times that, which is what percent-encoding costs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from feedmill.model.errors import BadRequest, TooLarge
+from feedmill.wire.upload.form import BodyReader, FieldStart, FormEvent
+from feedmill.wire.upload.inflate import choose_decoder
+from feedmill.wire.upload.multipart import MultipartReader
+from feedmill.wire.upload.rawxml import RawXmlReader
+from feedmill.wire.upload.sniff import BodyFormat, Multipart, RawXml, UrlEncoded, find_boundary, sniff
+from feedmill.wire.upload.urlencoded import UrlEncodedReader
+
+MAX_VALUE_BYTES: Final = 1024
+"""The longest a short field may be."""
+
+OVERHEAD_BYTES: Final = 65_536
+"""What a body may have beside the feed: delimiters, part headers, short fields."""
+
+LIMIT_SETTING: Final = "gate.max_feed_bytes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """Which fields a request has: those that hold the feed, and the short ones beside it; others are passed over."""
+
+    streams: frozenset[str]
+    values: frozenset[str]
+
+
+FEED_FORM: Final = Form(streams=frozenset({"data"}), values=frozenset({"datasource", "feedtype"}))
+"""The form of ``/xmlfeed``."""
+
+GROUPS_FORM: Final = Form(
+    streams=frozenset({"data", "groupsfilename"}), values=frozenset({"groupsource", "feedtype", "cleanup", "replace"})
+)
+"""The form of ``/xmlgroups``."""
+
+
+class UploadReader:
+    """Reads one body. ``values`` holds the short fields and ``size_bytes`` counts the feed's bytes so far."""
+
+    def __init__(self, form: Form, *, content_type: str, content_encoding: str, max_feed_bytes: int) -> None:
+        self._form = form
+        self._boundary = find_boundary(content_type)
+        self._decoder = choose_decoder(content_encoding)
+        self._max_feed_bytes = max_feed_bytes
+        self._head = b""
+        self._body: BodyReader | None = None
+        self._body_bytes = 0
+        self._field: str | None = None
+        self._value: bytearray | None = None
+        self._is_skipped = True
+        self._is_second = False
+        self.values: dict[str, str] = {}
+        self.size_bytes = 0
+
+    def read(self, chunk: bytes) -> Iterator[bytes]:
+        """Takes the next bytes of the body and yields those of the feed. Errors: BadRequest, TooLarge."""
+        for plain in self._decoder.read(chunk):
+            self._body_bytes += len(plain)
+            if self._body_bytes > 3 * self._max_feed_bytes + OVERHEAD_BYTES:
+                raise TooLarge(explain_limit(self._max_feed_bytes))
+            if self._body is not None:
+                yield from self._take(self._body.read(plain))
+                continue
+            self._head += plain
+            yield from self._open(is_whole=False)
+
+    def finish(self) -> Iterator[bytes]:
+        """Takes the end of the body and yields what was held back. Errors: BadRequest, TooLarge."""
+        self._decoder.finish()
+        if self._body is None:
+            yield from self._open(is_whole=True)
+        if self._body is not None:
+            yield from self._take(self._body.finish())
+        self._end_field()
+
+    def _open(self, *, is_whole: bool) -> Iterator[bytes]:
+        body_format = sniff(self._head, self._boundary, is_whole=is_whole)
+        if body_format is None:
+            return
+        self._body = _open_reader(body_format)
+        skip = body_format.skip if isinstance(body_format, Multipart) else 0
+        head, self._head = self._head[skip:], b""
+        if head:
+            yield from self._take(self._body.read(head))
+
+    def _take(self, events: Iterator[FormEvent]) -> Iterator[bytes]:
+        for event in events:
+            if isinstance(event, FieldStart):
+                self._end_field()
+                self._start_field(event.name.strip())
+            elif self._value is not None:
+                self._value += event
+                if len(self._value) > MAX_VALUE_BYTES:
+                    raise BadRequest(f"field {self._field} is longer than {MAX_VALUE_BYTES} bytes")
+            elif not self._is_skipped:
+                yield self._count(event)
+
+    def _start_field(self, name: str) -> None:
+        self._field = name
+        self._is_skipped = name not in self._form.streams and name not in self._form.values
+        self._is_second = self.size_bytes > 0
+        self._value = bytearray() if name in self._form.values else None
+
+    def _end_field(self) -> None:
+        name, value = self._field, self._value
+        self._field, self._value, self._is_skipped = None, None, True
+        if name is None or value is None:
+            return
+        text = _decode(bytes(value))
+        if self.values.setdefault(name, text) != text:
+            raise BadRequest(f"field {name} is given twice with different values")
+
+    def _count(self, piece: bytes) -> bytes:
+        if self._is_second:
+            raise BadRequest(f"field {self._field} is given twice; send one feed a request")
+        self.size_bytes += len(piece)
+        if self.size_bytes > self._max_feed_bytes:
+            raise TooLarge(explain_limit(self._max_feed_bytes))
+        return piece
+
+
+def explain_limit(max_feed_bytes: int) -> str:
+    """Says that a feed is too large, and what to do about it."""
+    return f"the feed is larger than {max_feed_bytes} bytes, which is what the setting {LIMIT_SETTING} allows; send it in several feeds"
+
+
+def is_surely_too_large(content_length: int, content_type: str, content_encoding: str, max_feed_bytes: int) -> bool:
+    """Whether a body of this length cannot hold a feed within the limit, before a byte of it is read."""
+    if content_encoding.strip().lower() not in ("", "identity"):
+        return False
+    is_form = find_boundary(content_type) is None and "xml" not in content_type.lower()
+    return content_length > max_feed_bytes * (3 if is_form else 1) + OVERHEAD_BYTES
+
+
+def _open_reader(body_format: BodyFormat) -> BodyReader:
+    match body_format:
+        case Multipart():
+            try:
+                return MultipartReader(body_format.boundary)
+            except ValueError as exc:
+                raise BadRequest("the body begins like multipart/form-data but its first line is no delimiter") from exc
+        case UrlEncoded():
+            return UrlEncodedReader()
+        case RawXml():
+            return RawXmlReader()
+        case _:
+            assert_never(body_format)
+
+
+def _decode(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")

@@ -1,0 +1,97 @@
+"""Tells what a body is by its first bytes, because clients' headers do not.
+
+In this order:
+
+1. The header names a multipart boundary and its delimiter opens the body, or opens a line in the first bytes (a preamble): multipart.
+2. The body begins with ``--``: multipart with whatever boundary its first line gives.
+3. The first thing that is no white space and no byte order mark is ``<``: the feed itself, as raw XML.
+4. Anything else is form-urlencoded, whatever the header says; the guide's own sample sends it as ``multipart/form-data``.
+
+A boundary is any bytes at all but line ends: the adaptor library's is ``<<``, unquoted, and others end in ``$``.
+Source: gsa-compat 1.2, traps 2 and 5.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from feedmill.model.errors import BadRequest
+
+HEAD_BYTES: Final = 4096
+"""How many bytes are waited for before a body is judged as it stands."""
+
+MAX_BOUNDARY_BYTES: Final = 256
+_SPACE: Final = b" \t\r\n"
+_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_BOUNDARY: Final = re.compile(r';\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))', re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Multipart:
+    """A multipart body. ``skip``: how many bytes stand before what its parser is to see."""
+
+    boundary: bytes
+    skip: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UrlEncoded:
+    """A form-urlencoded body."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawXml:
+    """A body that is the feed itself."""
+
+
+BodyFormat = Multipart | UrlEncoded | RawXml
+
+
+def find_boundary(content_type: str) -> bytes | None:
+    """Gives the boundary that a Content-Type header names, quoted or not; None when it names none or a senseless one."""
+    match = _BOUNDARY.search(content_type)
+    if match is None:
+        return None
+    quoted, bare = match.groups()
+    text = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else bare.strip()
+    boundary = text.encode("latin-1", "replace")
+    return boundary if 0 < len(boundary) <= MAX_BOUNDARY_BYTES and not re.search(rb"[\r\n]", boundary) else None
+
+
+def sniff(head: bytes, boundary: bytes | None, *, is_whole: bool) -> BodyFormat | None:
+    """Tells a body's format, None when more bytes are needed. Errors: BadRequest for a delimiter line without an end."""
+    is_enough = is_whole or len(head) >= HEAD_BYTES
+    if boundary is not None:
+        if _opens_line(head[:HEAD_BYTES], boundary):
+            return Multipart(boundary)
+        if not is_enough:
+            return None
+    lead = len(head) - len(head.lstrip(_SPACE))
+    text = head[lead:]
+    if text.startswith(b"--"):
+        return _read_first_line(text, lead, is_whole=is_whole)
+    if len(text) < 3 and not is_enough:
+        return None
+    for mark in _MARKS:
+        if text.startswith(mark):
+            text = text[len(mark) :].lstrip(_SPACE + b"\x00")
+            break
+    if not text and not is_enough:
+        return None
+    return RawXml() if text.lstrip(b"\x00").startswith(b"<") else UrlEncoded()
+
+
+def _opens_line(head: bytes, boundary: bytes) -> bool:
+    delimiter = b"--" + boundary
+    if head.startswith((delimiter + b"\r\n", delimiter + b"--")):
+        return True
+    return b"\r\n" + delimiter + b"\r\n" in head
+
+
+def _read_first_line(text: bytes, lead: int, *, is_whole: bool) -> Multipart | None:
+    line, end, _ = text.partition(b"\n")
+    if len(line) > MAX_BOUNDARY_BYTES + 3 or (is_whole and not end):
+        raise BadRequest("the body begins like multipart/form-data but its first line is no delimiter")
+    if not end:
+        return None
+    return Multipart(line[2:].removesuffix(b"\r"), skip=lead)

@@ -1,0 +1,211 @@
+"""Walks an XML text of any size in flat memory and calls what a protocol declared for each element.
+
+A protocol describes its grammar as a tree of ``Element`` values. What stands in an element and is not declared there is ignored with
+all it holds, and counted. Text is gathered only where an element asks for it.
+
+Guards, each of which refuses the text with its line: elements nested deeper than ``MAX_DEPTH``; one tag, comment or processing
+instruction longer than ``MAX_TOKEN_BYTES`` (the parser keeps it whole and, in older versions, reads it again at every piece); more
+than ``MAX_NAMES`` different names (the parser keeps each for ever), names longer than ``MAX_NAME`` characters, elements with more than
+``MAX_ATTRIBUTES`` attributes; a document type that came past the prolog. There are no entities but the five of XML, and nothing is
+ever fetched.
+Source: XML 1.0; docs/adr/0002-expat-for-feeds.md.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+
+from feedmill.model.errors import BadFeed
+from feedmill.model.feed import LogEntry, LogLevel
+from feedmill.wire.xmlstream.errors import NotWellFormed
+from feedmill.wire.xmlstream.front import Front
+
+MAX_DEPTH = 250
+MAX_TOKEN_BYTES = 4_194_304
+MAX_NAMES = 10_000
+MAX_NAME = 1_000
+MAX_ATTRIBUTES = 1_000
+MAX_TEXT = 65_536
+_TEXT_BUFFER_BYTES = 65_536
+_NAMES_SHOWN = 5
+
+Attributes = Mapping[str, str]
+
+# What libexpat says, in words that tell the sender what to look for, and whether the repair pass knows the fault.
+_SYNTAX, _INVALID, _PARTIAL, _MISMATCH, _UNDEFINED, _BAD_REFERENCE = 2, 4, 6, 7, 11, 14
+_REPAIRABLE = frozenset({_INVALID, _PARTIAL, _UNDEFINED, _BAD_REFERENCE})
+_PLAIN_WORDS = {
+    _SYNTAX: "there is text where the root element should be",
+    3: "the text ends before all elements are closed",
+    _INVALID: "a character that cannot stand here: a raw < or & in text or attribute, a missing quote, or a control byte",
+    5: "the text ends inside a tag or a comment",
+    _PARTIAL: "the text ends inside a character",
+    8: "an attribute stands twice in one element",
+    9: "there is something after the end of the root element",
+    _UNDEFINED: "an entity that XML does not define",
+    _BAD_REFERENCE: "a reference to a character that XML does not allow",
+    20: "the text ends inside a CDATA section",
+}
+
+
+def _do_nothing(_: Attributes) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """What may stand in an element, and whom to call.
+
+    ``start`` gets the attributes. ``end`` gets the text (empty unless ``text`` asks for it, then that of undeclared elements inside
+    too). ``part`` gets what text there is so far whenever a piece of input ends, so that a huge text is never held whole; without it a
+    text is cut somewhere beyond ``MAX_TEXT`` characters. No text element may be declared inside another.
+    """
+
+    attributes: frozenset[str] = frozenset()
+    children: Mapping[str, "Element"] = field(default_factory=dict)
+    start: Callable[[Attributes], None] = _do_nothing
+    end: Callable[[str], None] | None = None
+    text: bool = False
+    part: Callable[[str], None] | None = None
+
+
+_UNDECLARED = Element()
+
+
+class XmlReader:
+    """One reading of one text. ``feed`` pieces in order, then ``close``; after an error it is of no use any more."""
+
+    def __init__(self, root: str, grammar: Element) -> None:
+        self._root = root
+        self._grammar = grammar
+        self._front = Front()
+        self._open: list[tuple[str, Element]] = []
+        self._pieces: list[str] = []
+        self._text: Element | None = None
+        self._fed = 0
+        self._ignored = 0
+        self._ignored_names: dict[str, None] = {}
+        self._parser = self._make_parser()
+
+    def feed(self, data: bytes) -> None:
+        """Takes the next bytes. Errors: BadFeed, of which NotWellFormed when it is no XML."""
+        self._parse(self._front.feed(data), final=False)
+
+    def close(self) -> None:
+        """Takes the end of the text. Errors: BadFeed, of which NotWellFormed when it is no XML."""
+        self._parse(self._front.close(), final=False)
+        self._parse(b"", final=True)
+
+    @property
+    def line(self) -> int:
+        """The line of the tag that is being read. Units: from 1, as received."""
+        return self._parser.CurrentLineNumber
+
+    @property
+    def remarks(self) -> list[LogEntry]:
+        """What the sender should know of the text as a whole; complete after ``close``."""
+        if not self._ignored:
+            return list(self._front.remarks)
+        names = ", ".join(self._ignored_names) + (", ..." if len(self._ignored_names) == _NAMES_SHOWN else "")
+        reason = f"{self._ignored} unknown elements and attributes were ignored ({names})"
+        return [*self._front.remarks, LogEntry(level=LogLevel.NOTICE, reason=reason)]
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Refuses the text at the place that is being read. Errors: BadFeed, always."""
+        raise BadFeed(reason, line=self._parser.CurrentLineNumber, column=self._parser.CurrentColumnNumber + 1)
+
+    def _make_parser(self) -> expat.XMLParserType:
+        parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.buffer_size = _TEXT_BUFFER_BYTES
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.StartDoctypeDeclHandler = self._refuse_doctype
+        parser.EntityDeclHandler = self._refuse_doctype
+        defer = getattr(parser, "SetReparseDeferralEnabled", None)
+        if defer is not None:
+            defer(False)
+        return parser
+
+    def _parse(self, data: bytes, *, final: bool) -> None:
+        parser = self._parser
+        try:
+            parser.Parse(data, final)
+        except expat.ExpatError as error:
+            raise self._explain(error) from error
+        self._fed += len(data)
+        if self._fed - max(parser.CurrentByteIndex, 0) > MAX_TOKEN_BYTES:
+            self.refuse(f"a tag, comment or processing instruction is longer than {MAX_TOKEN_BYTES} bytes")
+        if len(parser.intern) > MAX_NAMES:
+            self.refuse(f"more than {MAX_NAMES} different names of elements and attributes")
+        if self._text is not None and self._pieces:
+            self._hand_over(self._text)
+
+    def _hand_over(self, element: Element) -> None:
+        """Keeps what was gathered of an unfinished text small."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        if element.part is not None:
+            element.part(text)
+        else:
+            self._pieces.append(text[:MAX_TEXT])
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        opened = self._open
+        element = opened[-1][1].children.get(name) if opened else self._enter_root(name)
+        if element is None:
+            self._ignore(name)
+            element = _UNDECLARED
+        elif not attributes.keys() <= element.attributes:
+            self._check_attributes(element, attributes)
+        opened.append((name, element))
+        if len(opened) > MAX_DEPTH:
+            self.refuse(f"elements are nested deeper than {MAX_DEPTH}")
+        if element is not _UNDECLARED:
+            element.start(attributes)
+            if element.text:
+                self._text = element
+                self._parser.CharacterDataHandler = self._pieces.append
+
+    def _end(self, _: str) -> None:
+        _, element = self._open.pop()
+        if element.end is None:
+            return
+        text = ""
+        if element.text:
+            self._parser.CharacterDataHandler = None
+            self._text = None
+            text = "".join(self._pieces)
+            self._pieces.clear()
+        element.end(text)
+
+    def _enter_root(self, name: str) -> Element:
+        if name != self._root:
+            self.refuse(f"the root element is <{name[:100]}>, not <{self._root}>")
+        return self._grammar
+
+    def _check_attributes(self, element: Element, attributes: dict[str, str]) -> None:
+        if len(attributes) > MAX_ATTRIBUTES:
+            self.refuse(f"an element has more than {MAX_ATTRIBUTES} attributes")
+        for name in attributes:
+            if name not in element.attributes and not name.startswith("xmlns"):
+                self._ignore(name)
+
+    def _ignore(self, name: str) -> None:
+        if len(name) > MAX_NAME:
+            self.refuse(f"a name is longer than {MAX_NAME} characters")
+        self._ignored += 1
+        if len(self._ignored_names) < _NAMES_SHOWN:
+            self._ignored_names[name[:100]] = None
+
+    def _refuse_doctype(self, *_: object) -> None:
+        self.refuse("a DOCTYPE or an entity definition inside the text")
+
+    def _explain(self, error: expat.ExpatError) -> NotWellFormed:
+        said = expat.ErrorString(error.code)
+        plain = _PLAIN_WORDS.get(error.code, said)
+        if error.code == _MISMATCH and self._open:
+            plain = f"<{self._open[-1][0][:100]}> is not closed before another end tag"
+        reason = plain if plain == said else f"{plain} ({said})"
+        return NotWellFormed(reason, line=error.lineno, column=error.offset + 1, repairable=error.code in _REPAIRABLE)

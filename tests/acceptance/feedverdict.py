@@ -1,0 +1,107 @@
+"""Holds a server against references: documents, searches, totals, and what it keeps inside."""
+
+import random
+import sqlite3
+import time
+
+from feedload import Feeder, Load, list_feeds, tell_reference
+from feedmodel import Page, Reference
+from tests.appliance import FINAL, Appliance
+
+STALE_WORDS_ASKED = 300
+
+
+def wait_until_applied(appliance: Appliance, seconds: float) -> None:
+    """Waits until no feed waits and all that was fed can be found."""
+    deadline = time.monotonic() + seconds
+    while list_unfinished(appliance):
+        assert time.monotonic() < deadline, list_unfinished(appliance)
+        time.sleep(0.2)
+    assert appliance.request("GET", appliance.gate, "/getbacklogcount")[::2] == (200, b"0")
+
+
+def list_unfinished(appliance: Appliance) -> list[str]:
+    """Lists feeds that are not final, or not wholly searchable."""
+    sources = appliance.get_json(appliance.gate, "/api/v1/datasources")
+    feeds = [feed for source in sources for feed in list_feeds(appliance, source["name"])]
+    return [
+        f"{feed['datasource']} {feed['id']} {feed['state']}" for feed in feeds if feed["state"] not in FINAL or not feed["searchable_at"]
+    ]
+
+
+def assert_as_told(appliance: Appliance, load: Load) -> None:
+    """Holds every feed, every document and every search against the references."""
+    for feeder in load.feeders:
+        reference = assert_documents(appliance, feeder)
+        assert_words(appliance, feeder, reference)
+    assert_nothing_left(appliance)
+
+
+def assert_documents(appliance: Appliance, feeder: Feeder) -> Reference:
+    """Holds one source's feeds and documents against its reference, URL by URL and as a whole, and gives the reference."""
+    reference, source = tell_reference(appliance, feeder), feeder.plan.name
+    for url in sorted({step.url for spec in feeder.sent.values() for step in spec.steps}):
+        document = appliance.document(url)
+        shown = None if document is None else {name: document[name] for name in ("datasource", "searchable", "reason", "metadata")}
+        page = reference.pages.get(url)
+        wanted = {"datasource": source, "searchable": True, "reason": None}
+        assert shown == (None if page is None else wanted | {"metadata": metadata_of(page)}), (url, document)
+    indexed = list_indexed(appliance, f"site:{source}.test")
+    assert len(indexed) == len(reference.pages)
+    assert dict(indexed) == {url: metadata_of(page) for url, page in reference.pages.items()}
+    counts = {each["name"]: each["documents"] for each in appliance.get_json(appliance.gate, "/api/v1/datasources")}
+    assert counts[source] == len(reference.pages)
+    return reference
+
+
+def assert_words(appliance: Appliance, feeder: Feeder, reference: Reference) -> None:
+    """Searches for the words of all documents, each of which is found once, and for words of versions that are no more."""
+    current = {page.word: url for url, page in reference.pages.items() if page.word is not None}
+    for words in batches(sorted(current)):
+        assert find_any(appliance, words) == sorted(current[word] for word in words)
+    stale = sorted(set(feeder.list_words()) - current.keys())
+    for words in batches(random.Random(1).sample(stale, min(len(stale), STALE_WORDS_ASKED))):
+        found = find_any(appliance, words)
+        assert found == [], f"words of versions that are no more are found: {words} {found}"
+
+
+def list_indexed(appliance: Appliance, query: str) -> list[tuple[str, dict[str, list[str]]]]:
+    """Lists all that a query finds, page by page, each as often as the index gives it."""
+    found: list[tuple[str, dict[str, list[str]]]] = []
+    total = 1
+    while len(found) < total:
+        page = appliance.search(query, start=len(found), num=1000, getfields="*")
+        total = page["total"]
+        assert page["results"] or not total
+        found += [(result["url"], result["metadata"]) for result in page["results"]]
+    return found
+
+
+def metadata_of(page: Page) -> dict[str, list[str]]:
+    """Gives a page's metadata as the server shows it."""
+    return {} if page.rev is None else {"rev": [page.rev]}
+
+
+def batches(words: list[str], size: int = 20) -> list[list[str]]:
+    """Splits words into as many as one search asks for."""
+    return [words[place : place + size] for place in range(0, len(words), size)]
+
+
+def find_any(appliance: Appliance, words: list[str]) -> list[str]:
+    """Finds the URLs that hold any of some words, each as often as the index gives it."""
+    found = appliance.search(" OR ".join(words), num=1000)
+    assert found["total"] == len(found["results"])
+    return sorted(result["url"] for result in found["results"])
+
+
+def assert_nothing_left(appliance: Appliance) -> None:
+    """Looks into the store: no mark is left, and it is sound."""
+    with open_read_only(appliance) as store:
+        assert store.execute("SELECT (SELECT count(*) FROM marks), (SELECT count(*) FROM overtaken_marks)").fetchone() == (0, 0)
+        assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    store.close()
+
+
+def open_read_only(appliance: Appliance) -> sqlite3.Connection:
+    """Opens the store beside the server."""
+    return sqlite3.connect(f"file:{appliance.data / 'store.sqlite'}?mode=ro", uri=True, timeout=30)

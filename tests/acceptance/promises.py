@@ -1,0 +1,146 @@
+"""What tests of the promises share: whole feeds in short words, and the ways by which a document must not leak."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from tests.appliance import Appliance, feed_of
+
+from feedmill.cli.main import main
+
+Fields = Sequence[tuple[str, bytes]]
+
+
+def make_body(fields: Fields, boundary: bytes = b"<<") -> bytes:
+    """Gives a multipart body."""
+    parts = [
+        b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (boundary, name.encode(), value) for name, value in fields
+    ]
+    return b"".join(parts) + b"--%s--\r\n" % boundary
+
+
+def post_fields(server: Appliance, path: str, fields: Fields) -> tuple[int, dict[str, str], bytes]:
+    """Posts form fields as multipart."""
+    return server.request("POST", server.gate, path, make_body(fields), {"Content-Type": "multipart/form-data; boundary=<<"})
+
+
+def counts(receipt: dict[str, Any]) -> tuple[str, int, int, int]:
+    """Gives state, records, included, errors."""
+    return receipt["state"], receipt["records"], receipt["included"], receipt["errors"]
+
+
+def levels(receipt: dict[str, Any]) -> list[str]:
+    """Gives the levels of a receipt's log entries, sorted."""
+    return sorted(entry["level"] for entry in receipt["log"])
+
+
+def group(*inside: str, action: str = "") -> str:
+    """Gives a ``<group>``."""
+    return f"<group action='{action}'>{''.join(inside)}</group>" if action else f"<group>{''.join(inside)}</group>"
+
+
+def groups_feed(*groups: str) -> bytes:
+    """Gives a feed of whole groups."""
+    return f'<?xml version="1.0" encoding="UTF-8"?><gsafeed><header/>{"".join(groups)}</gsafeed>'.encode()
+
+
+def put(server: Appliance, source: str, *records: str, feedtype: str = "incremental") -> dict[str, Any]:
+    """Feeds records, which must all be good, and gives the receipt."""
+    receipt = server.feed(feed_of(*records), source, feedtype)
+    assert receipt["state"] == "completed", receipt
+    return receipt
+
+
+def get(server: Appliance, url: str) -> dict[str, Any]:
+    """Gives a document that must be known."""
+    document = server.document(url)
+    assert document is not None, url
+    return document
+
+
+def is_known_to_search(server: Appliance, url: str) -> bool:
+    """Whether the search port knows a document for everybody."""
+    path = "/api/v1/documents?" + urllib.parse.urlencode({"url": url})
+    status, _, body = server.request("GET", server.search_port, path)
+    assert status in (200, 404), body
+    return status == 200
+
+
+def show_page(server: Appliance, query: str, **parameters: str | int) -> str:
+    """Gives the search page's HTML."""
+    path = "/?" + urllib.parse.urlencode({"q": query, **parameters})
+    status, headers, body = server.request("GET", server.search_port, path)
+    assert (status, headers["content-type"].lower()) == (200, "text/html; charset=utf-8")
+    return body.decode()
+
+
+def is_public(server: Appliance, url: str, word: str) -> bool:
+    """Whether everybody finds a document by a word of its own. All ways must agree: a document is seen by all of them or by none."""
+    answer = server.search(word, match="all")
+    page = show_page(server, word)
+    shown = [url in [result["url"] for result in answer["results"]], is_known_to_search(server, url)]
+    shown += [answer["total"] > 0, url in page, server.search(f"info:{url}")["total"] > 0]
+    assert len(set(shown)) == 1, (shown, answer)
+    return shown[0]
+
+
+def read_acl(server: Appliance, url: str) -> set[tuple[str, str, str]] | None:
+    """Gives a document's principals as (access, scope, name), None without an ACL."""
+    acl = get(server, url)["acl"]
+    return None if acl is None else {(each["access"], each["scope"], each["name"]) for each in acl["principals"]}
+
+
+def acl_of(*names: str, url: str = "", **attributes: str) -> str:
+    """Gives an ``<acl>`` that permits users."""
+    shown = ({"url": url} if url else {}) | {name.replace("_", "-"): value for name, value in attributes.items()}
+    principals = "".join(f'<principal scope="user" access="permit">{name}</principal>' for name in names)
+    return "<acl " + " ".join(f'{name}="{value}"' for name, value in shown.items()) + f">{principals}</acl>"
+
+
+def error_of(answer: tuple[int, dict[str, str], bytes]) -> Any:
+    """Gives the JSON of an error answer."""
+    return json.loads(answer[2])
+
+
+def run_process(*words: str | Path) -> tuple[int, str, str]:
+    """Runs a command of the program as a process and gives its exit code, standard output and standard error."""
+    command = [sys.executable, "-m", "feedmill.cli.main", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def run_command(*words: str | Path) -> tuple[int, str, str]:
+    """Does as ``run_process`` without a process, whose start takes longer than most commands."""
+    out, err, arguments = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["feedmill", *map(str, words)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+        code = 0
+    except SystemExit as ended:
+        code = int(str(ended.code or 0))
+    finally:
+        sys.argv = arguments
+    return code, out.getvalue(), err.getvalue()
+
+
+def run_json(*words: str | Path) -> tuple[int, Any]:
+    """Runs a command with ``--json`` and gives its exit code and what it printed."""
+    code, out, _ = run_command(*words, "--json")
+    return code, json.loads(out)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    """Waits for what a server does in its own time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

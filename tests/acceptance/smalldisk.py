@@ -1,0 +1,54 @@
+"""A disk of its own for a test, small enough to be filled."""
+
+import errno
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+_CHUNK = bytes(1 << 20)
+
+
+class SmallDisk:
+    """A mounted disk; ``fill`` lays a file on it that ``clear`` takes away."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._ballast = folder / "ballast"
+
+    @property
+    def free_bytes(self) -> int:
+        """How much may still be written."""
+        status = os.statvfs(self.folder)
+        return status.f_bavail * status.f_frsize
+
+    def fill(self, *, leave_bytes: int = 0) -> None:
+        """Takes all room but so much."""
+        with self._ballast.open("ab", buffering=0) as file:
+            try:
+                while (room := self.free_bytes - leave_bytes) > 0:
+                    file.write(_CHUNK[: min(len(_CHUNK), room)])
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+
+    def clear(self) -> None:
+        """Gives the room back."""
+        self._ballast.unlink(missing_ok=True)
+
+
+@contextmanager
+def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
+    """Mounts a disk in memory for a block; skips the test where that is not allowed."""
+    folder.mkdir()
+    mount = shutil.which("mount")
+    if mount is None or subprocess.run([mount, "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("mounting a small disk needs root")
+    try:
+        yield SmallDisk(folder)
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)

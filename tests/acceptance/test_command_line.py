@@ -1,0 +1,120 @@
+"""The commands as processes: without a server, and with one on the same data folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.appliance import Appliance, running
+
+FEED = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
+<gsafeed><header><datasource>menu</datasource><feedtype>full</feedtype></header><group>
+<record url="http://intranet.example.com/soup" mimetype="text/plain"><content>leek soup at noon</content></record>
+{more}
+</group></gsafeed>
+"""
+FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
+
+
+def run(*words: str | Path) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "feedmill.cli.main", *map(str, words)], capture_output=True, text=True, timeout=120, env=os.environ
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def run_json(*words: str | Path) -> tuple[int, Any]:
+    code, out, _ = run(*words, "--json")
+    return code, json.loads(out)
+
+
+def write(folder: Path, name: str, more: str = "") -> Path:
+    path = folder / name
+    path.write_text(FEED.format(more=more))
+    return path
+
+
+def test_commands_without_a_server_do_the_work_themselves(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    good, faulty = write(tmp_path, "good.xml"), write(tmp_path, "faulty.xml", FAULTY)
+    code, receipt = run_json("push", good, "--datasource", "menu", "--feedtype", "full", "--data", data)
+    assert (code, receipt["state"], receipt["included"]) == (0, "completed", 1)
+    code, receipt = run_json("push", faulty, "--datasource", "menu", "--feedtype", "full", "--data", data)
+    assert (code, receipt["state"], receipt["errors"]) == (1, "completed with errors", 1)
+    assert [result["url"] for result in run_json("search", "leek", "--data", data)[1]["results"]] == ["http://intranet.example.com/soup"]
+    assert run_json("reindex", "--data", data)[1]["state"] == "done"
+    assert run_json("search", "leek", "--data", data)[1]["total"] == 1
+    assert run_json("sources", "destroy", "menu", "--data", data) == (0, {"name": "menu", "state": "destroyed"})
+    assert run_json("sources", "--data", data) == (0, [])
+
+
+def test_commands_with_a_server_read_beside_it_and_write_through_it(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    good, faulty = write(tmp_path, "good.xml"), write(tmp_path, "faulty.xml", FAULTY)
+    with running(data) as server:
+        code, out, err = run("serve", "--data", data)
+        assert (code, out) == (1, "")
+        assert "is in use by process" in err
+        code, pushed = run_json("push", good, "--datasource", "menu", "--feedtype", "full", "--data", data)
+        assert code == 0
+        server.wait(pushed["id"])
+        assert server.urls("leek") == ["http://intranet.example.com/soup"]
+        push_there = ("push", faulty, "--datasource", "menu", "--feedtype", "full", "--wait", "--url", f"http://127.0.0.1:{server.gate}")
+        code, receipt = run_json(*push_there)
+        assert (code, receipt["state"]) == (1, "completed with errors")
+        assert run_json("search", "leek", "--url", f"http://127.0.0.1:{server.search_port}")[1]["total"] == 1
+        code, shown = run_json("documents", "show", "http://intranet.example.com/soup", "--data", data)
+        assert (code, shown["datasource"], shown["searchable"]) == (0, "menu", True)
+        assert [event["event"] for event in shown["history"]] != []
+        assert run_json("reindex", "--wait", "--data", data)[1]["state"] == "done"
+        assert server.urls("leek") == ["http://intranet.example.com/soup"]
+        code, told = run_json("status", "--data", data)
+        assert (told["running"], told["documents"], told["feeds_waiting"]) == (True, 1, 0)
+        assert_admin_port_answers(server)
+        assert told["settings"]["gate.port"] == {"value": server.gate, "origin": "FEEDMILL_GATE_PORT"}
+        assert set(told["roles"]) == {"gate", "web", "feeder", "feeder-quick", "extractor", "indexer"}
+        assert run_json("sources", "delete", "menu", "--data", data)[0] == 0
+        assert server.urls("leek") == []
+        assert server.stop() == 0
+    assert not (data / "run.json").exists()
+
+
+def assert_admin_port_answers(server: Appliance) -> None:
+    token = (server.data / "admin.token").read_text().strip()
+    assert server.request("GET", server.admin, "/api/v1/status")[0] == 401
+    status, _, body = server.request("GET", server.admin, "/metrics", headers={"Authorization": f"Bearer {token}"})
+    assert status == 200
+    assert b"feedmill_feeds_waiting 0.0" in body
+    assert b'feedmill_feeds_received_total{kind="full"} 2.0' in body
+    for port in (server.gate, server.search_port, server.dtd, server.admin):
+        assert server.request("GET", port, "/healthz")[0] == 200
+        assert server.request("GET", port, "/readyz")[0] == 200
+
+
+def test_server_told_to_read_good_settings_again_obeys_them_and_keeps_the_old_when_they_are_wrong(tmp_path: Path) -> None:
+    data, config = tmp_path / "data", tmp_path / "data.toml"
+    with running(data) as server:
+        assert server.process is not None
+        config.write_text("[gate]\nserver_header = 5\n")
+        server.process.send_signal(signal.SIGHUP)
+        _wait_for_log(server.log, "must be text in quotes")
+        assert server.request("GET", server.gate, "/getbacklogcount")[1]["server"] == "feedergate_1.0"
+        config.write_text('[gate]\nserver_header = "other"\n')
+        server.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 30
+        while server.request("GET", server.gate, "/getbacklogcount")[1]["server"] != "other":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def _wait_for_log(log: Path, text: str) -> None:
+    deadline = time.monotonic() + 30
+    while text not in log.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

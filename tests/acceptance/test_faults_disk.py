@@ -1,0 +1,133 @@
+"""The disk is full: feeds are refused with the documented text, acknowledged ones wait for room, searches go on, nothing is corrupt."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from feedload import DISK_FULL, TROUBLE, Load, SourcePlan, list_feeds, post
+from feedverdict import assert_as_told, assert_nothing_left, open_read_only, wait_until_applied
+from smalldisk import SmallDisk, small_disk
+from tests.appliance import Appliance, feed_of, record, running
+
+Answer = TypeVar("Answer")
+
+RESERVE_BYTES = 64_000_000
+FILLER = "<p>" + "all work and no play " * 450 + "</p>"
+
+
+def page_feed(name: str, count: int) -> bytes:
+    return feed_of(*(record(f"http://{name}.test/{place}", f"<p>{name}w{place}</p>{FILLER}") for place in range(count)))
+
+
+def test_server_short_of_room_refuses_with_the_documented_text_and_searches_on(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "data", 200_000_000) as disk, running(tmp_path / "data") as appliance:
+        assert appliance.feed(page_feed("early", 5), "early")["state"] == "completed"
+        kept = sorted(path.name for path in (disk.folder / "feeds").iterdir())
+        disk.fill(leave_bytes=RESERVE_BYTES + 4_000_000)
+
+        status, _, answer = post(appliance, "late", "full", page_feed("late", 3_000))
+        assert (status, answer) == (200, DISK_FULL)
+        assert list_feeds(appliance, "late") == []
+        assert sorted(path.name for path in (disk.folder / "feeds").iterdir()) == kept
+        assert appliance.feed(page_feed("brief", 1), "brief")["state"] == "completed"
+
+        disk.fill()
+        assert post(appliance, "late", "full", page_feed("late", 1))[::2] == (200, DISK_FULL)
+        assert appliance.urls("earlyw3") == ["http://early.test/3"]
+
+        for pids in appliance.role_pids().values():
+            os.kill(min(pids), signal.SIGKILL)
+        assert insist(lambda: appliance.urls("earlyw4")) == ["http://early.test/4"]
+        assert insist(lambda: post(appliance, "late", "full", page_feed("late", 1)))[::2] == (200, DISK_FULL)
+
+        disk.clear()
+        assert appliance.feed(page_feed("late", 3), "late", "full", seconds=120)["state"] == "completed"
+        assert appliance.urls("latew2") == ["http://late.test/2"]
+
+
+def test_feeds_acknowledged_before_the_disk_is_full_finish_after_room_is_made(tmp_path: Path) -> None:
+    count = 1_500
+    with small_disk(tmp_path / "data", 200_000_000) as disk, running(tmp_path / "data") as appliance:
+        appliance.feed(page_feed("early", 20), "early")
+        large = appliance.push(page_feed("large", count), "large", "full")
+        wait_until_some_is_applied(appliance, large)
+        disk.fill()
+        deadline = time.monotonic() + 4
+        while time.monotonic() < deadline:
+            disk.fill()
+            assert appliance.urls("earlyw7") == ["http://early.test/7"]
+            assert appliance.receipt(large)["state"] == "in progress"
+        disk.clear()
+
+        receipt = appliance.wait(large, seconds=120)
+        assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed", count, 0)
+        assert appliance.search("site:large.test")["total"] == count
+        assert appliance.urls(f"largew{count - 1}") == [f"http://large.test/{count - 1}"]
+        assert_nothing_left(appliance)
+
+
+def test_large_record_needs_no_room_where_the_system_keeps_temporary_files(tmp_path: Path) -> None:
+    with (
+        small_disk(tmp_path / "tmp", 90_000_000) as disk,
+        running(tmp_path / "data", environment={"TMPDIR": str(disk.folder)}) as appliance,
+    ):
+        appliance.feed(page_feed("narrow", 1), "narrow")
+        disk.fill()
+
+        receipt = appliance.feed(feed_of(record("http://wide.test/", f"<p>wideword</p>{FILLER * 1_000}")), "wide", seconds=50)
+
+        assert (receipt["state"], receipt["included"]) == ("completed", 1)
+        assert appliance.urls("wideword") == ["http://wide.test/"]
+
+
+def insist(ask: Callable[[], Answer]) -> Answer:
+    """Asks until somebody is there."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return ask()
+        except TROUBLE:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def wait_until_some_is_applied(appliance: Appliance, feed: str) -> None:
+    deadline = time.monotonic() + 60
+    with open_read_only(appliance) as store:
+        while not store.execute("SELECT 1 FROM feeds WHERE id = ? AND applied > 0", (int(feed),)).fetchone():
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+    store.close()
+
+
+def test_server_whose_disk_fills_again_and_again_keeps_every_acknowledged_feed(tmp_path: Path) -> None:
+    plans = [
+        SourcePlan(name="small", urls=30, steps=8),
+        SourcePlan(name="medium", urls=150, steps=120, padding_bytes=1_000, open_feeds=3),
+        SourcePlan(name="large", urls=500, steps=450, padding_bytes=12_000, open_feeds=1, full_share=0.7),
+    ]
+    dice = random.Random(7)
+    with small_disk(tmp_path / "data", 400_000_000) as disk, running(tmp_path / "data") as appliance:
+        load = Load(plans, seed=20_263)
+        load.start(appliance)
+        try:
+            for _ in range(3):
+                time.sleep(dice.uniform(0.5, 2.0))
+                keep_full(disk, dice.uniform(0.2, 2.0))
+        finally:
+            disk.clear()
+            load.stop()
+        wait_until_applied(appliance, seconds=120)
+        assert_as_told(appliance, load)
+
+
+def keep_full(disk: SmallDisk, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        disk.fill()
+        time.sleep(0.01)
+    disk.clear()

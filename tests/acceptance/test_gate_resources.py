@@ -1,0 +1,230 @@
+"""What the feed port tells about feeds, documents and data sources, and its pages."""
+
+import json
+import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.http.gate import dtd_app
+from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
+from feedmill.model.document import Attributes, Document, DocumentState, Origin
+from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.ports import Lane, Mark, Stage
+
+TYPE = "multipart/form-data; boundary=<<"
+URL = "http://example.com/a?b=c d"
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def push(gate: Gate, datasource: str, data: bytes = b"<gsafeed/>") -> str:
+    answer = gate.post(multipart(("datasource", datasource.encode()), ("feedtype", b"full"), ("data", data)), TYPE)
+    return header(answer, "x-feedmill-feed") or ""
+
+
+def ask(gate: Gate, path: str, expected: int = 200, method: str = "GET") -> Any:
+    answer = gate.get(path, method=method)
+    assert status(answer) == expected
+    assert header(answer, "content-type") == "application/json"
+    return json.loads(body_of(answer))
+
+
+def make_document(**changes: Any) -> Document:
+    document = Document(
+        id=None,
+        url=URL,
+        state=DocumentState.LIVE,
+        origin=Origin.CONTENT,
+        datasource="hr",
+        version=1,
+        feed_id=1,
+        seen_feed_id=1,
+        attributes=Attributes(last_modified=NOW, lock=True, pagerank=90),
+        metadata=(("Author", "b"), ("x", "1"), ("Author", "a")),
+        secure=False,
+        content=None,
+        content_bytes=0,
+        charset=None,
+        text=None,
+        updated_at=NOW,
+    )
+    return replace(document, **changes)
+
+
+def test_receipt_of_a_feed_shows_counts_and_log(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        feed_id = push(gate, "hr")
+        with gate.store.writing() as unit:
+            feed = replace(
+                unit.feeds.get(int(feed_id)), state=FeedState.COMPLETED_WITH_ERRORS, phase=Phase.DONE, records=2, included=1, errors=1
+            )
+            entry = LogEntry(level=LogLevel.ERROR, reason="no url", record=2, line=7)
+            unit.feeds.save(replace(feed, logged=1, searchable_at=NOW), [entry])
+        receipt = ask(gate, f"/api/v1/feeds/{feed_id}")
+        assert receipt["id"] == feed_id
+        assert (receipt["datasource"], receipt["feedtype"], receipt["state"]) == ("hr", "full", "completed with errors")
+        assert (receipt["records"], receipt["included"], receipt["errors"]) == (2, 1, 1)
+        assert receipt["searchable_at"] == "2026-01-02T03:04:05Z"
+        assert receipt["log"] == [{"record": 2, "line": 7, "url": None, "level": "error", "reason": "no url"}]
+        assert datetime.fromisoformat(receipt["received_at"]).tzinfo is not None
+
+
+def test_list_of_feeds_is_newest_first_and_by_source(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        ids = [push(gate, name) for name in ("hr", "it", "hr")]
+        assert [feed["id"] for feed in ask(gate, "/api/v1/feeds")] == ids[::-1]
+        assert [feed["id"] for feed in ask(gate, "/api/v1/feeds?datasource=hr&limit=1")] == [ids[2]]
+        assert ask(gate, "/api/v1/feeds?datasource=none") == []
+
+
+def test_content_of_a_feed_is_sent_as_received(tmp_path: Path) -> None:
+    data = b"\xff\xfe<odd/>\x00" * 100_000
+    with run_gate(tmp_path) as gate:
+        answer = gate.get(f"/api/v1/feeds/{push(gate, 'hr', data)}/content")
+        assert body_of(answer) == data
+        assert header(answer, "x-content-type-options") == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["feeds/99", "feeds/x", "feeds/99/content", "feeds/" + "9" * 30, "documents?url=http://none/"])
+def test_resource_that_is_unknown_answers_404(tmp_path: Path, path: str) -> None:
+    with run_gate(tmp_path) as gate:
+        assert ask(gate, f"/api/v1/{path}", 404)["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    "path", ["feeds?limit=0", "feeds?limit=x", "feeds?limit=1001", "feeds?limit=0000000019", "documents", "documents?url="]
+)
+def test_resource_asked_for_badly_answers_400(tmp_path: Path, path: str) -> None:
+    with run_gate(tmp_path) as gate:
+        error = ask(gate, f"/api/v1/{path}", 400)["error"]
+        assert error["code"] == "bad_request"
+        assert error["docs"].startswith("docs/reference/feed-port.md")
+
+
+def save(store: SqlStore, document: Document) -> int:
+    with store.writing() as unit:
+        return unit.documents.save_many([document])[document.url]
+
+
+def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:
+    principal = Principal(scope=Scope.GROUP, name="eng", namespace="Default", case_sensitive=False)
+    acl = Acl(entries=(Entry(access=Access.DENY, principal=principal),), inherit_from="http://example.com/")
+    with run_gate(tmp_path) as gate:
+        push(gate, "hr")
+        save(gate.store, make_document())
+        with gate.store.writing() as unit:
+            unit.acls.save_many([StoredAcl(url=URL, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)])
+        shown = ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d")
+        assert shown == {
+            "url": URL,
+            "display_url": URL,
+            "datasource": "hr",
+            "state": "indexed",
+            "searchable": True,
+            "reason": None,
+            "title": None,
+            "mimetype": None,
+            "last_modified": "2026-01-02T03:04:05Z",
+            "metadata": {"Author": ["b", "a"], "x": ["1"]},
+            "acl": {
+                "inheritance_type": "leaf-node",
+                "inherit_from": "http://example.com/",
+                "principals": [{"scope": "group", "access": "deny", "namespace": "Default", "name": "eng", "case_sensitive": False}],
+            },
+            "locked": True,
+            "pagerank": 90,
+            "crawl_once": False,
+            "crawl_immediately": False,
+            "history": [],
+        }
+
+
+def test_document_with_a_mark_is_not_searchable_yet(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        push(gate, "hr")
+        number = save(gate.store, make_document())
+        with gate.store.writing() as unit:
+            unit.marks.put_many([Mark(document_id=number, version=1, stage=Stage.INDEX, lane=Lane.QUICK, feed_id=1, datasource="hr")])
+        shown = ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d")
+        assert (shown["searchable"], shown["state"], shown["acl"]) == (False, "waiting for the index", None)
+
+
+def test_document_that_is_gone_answers_404(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        push(gate, "hr")
+        save(gate.store, make_document(state=DocumentState.GONE))
+        ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d", 404)
+
+
+def test_backlog_is_a_bare_number(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        assert body_of(gate.get("/getbacklogcount")) == b"0"
+        push(gate, "hr")
+        assert body_of(gate.get("/getbacklogcount")) == b"1"
+
+
+def test_sources_are_listed_with_their_counts(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        push(gate, "hr")
+        assert ask(gate, "/api/v1/datasources") == [{"name": "hr", "kind": "content", "documents": 0, "feeds": 1}]
+
+
+@pytest.mark.parametrize(("query", "kind"), [("", FeedKind.DELETE_SOURCE), ("?destroy=true", FeedKind.DESTROY_SOURCE)])
+def test_deleting_a_source_waits_for_its_turn(tmp_path: Path, query: str, kind: FeedKind) -> None:
+    with run_gate(tmp_path) as gate:
+        push(gate, "hr")
+        answers: list[Any] = []
+        thread = threading.Thread(target=lambda: answers.append(ask(gate, f"/api/v1/datasources/hr{query}", method="DELETE")))
+        thread.start()
+        removal = wait_for_feed(gate, kind)
+        time.sleep(0.1)
+        assert answers == []
+        with gate.store.writing() as unit:
+            unit.feeds.save(replace(unit.feeds.get(removal), state=FeedState.COMPLETED, phase=Phase.DONE))
+        thread.join(10)
+        assert answers[0]["feed"] == str(removal)
+        assert "feeder" in gate.bell.rung
+
+
+def wait_for_feed(gate: Gate, kind: FeedKind) -> int:
+    for _ in range(500):
+        for feed in gate.feeds():
+            if feed.kind is kind:
+                return feed.id
+        time.sleep(0.01)
+    raise AssertionError("no such feed came")
+
+
+def test_deleting_an_unknown_source_answers_404(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        ask(gate, "/api/v1/datasources/none", 404, "DELETE")
+        assert gate.feeds() == []
+
+
+@pytest.mark.parametrize("path", ["/getdtd", "/gsafeed.dtd"])
+def test_dtd_is_given_as_text(tmp_path: Path, path: str) -> None:
+    with run_gate(tmp_path) as gate:
+        answer = gate.get(path)
+        assert body_of(answer).decode() == DTD
+        assert b"<!ELEMENT acl " in body_of(answer)
+
+
+def test_dtd_port_gives_the_dtd_alone(tmp_path: Path) -> None:
+    with serve(dtd_app(DTD, list)) as port, run_gate(tmp_path) as gate:
+        gate.port = port
+        assert body_of(gate.get("/gsafeed.dtd")).decode() == DTD
+        assert status(gate.get("/api/v1/feeds")) == 404
+
+
+def test_push_page_is_a_form_for_the_feed_path(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        page = body_of(gate.get("/push")).decode()
+        assert '<form action="/xmlfeed" method="post" enctype="multipart/form-data">' in page
+        assert "1,073,741,824 bytes" in page
+        assert header(gate.get("/"), "location") == "/push"

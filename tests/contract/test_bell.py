@@ -1,0 +1,144 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from feedmill.adapters.bell import SocketBell
+from feedmill.ports import Bell
+
+
+def seconds_of(bell: Bell, timeout_seconds: float) -> float:
+    start = time.monotonic()
+    bell.wait(timeout_seconds)
+    return time.monotonic() - start
+
+
+def test_wait_with_ring_from_thread_ends_within_milliseconds(tmp_path: Path) -> None:
+    waiter, ringer = SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, None)
+    rung_at: list[float] = []
+
+    def ring() -> None:
+        time.sleep(0.1)
+        rung_at.append(time.monotonic())
+        ringer.ring("feeder")
+
+    thread = threading.Thread(target=ring)
+    thread.start()
+    waiter.wait(10)
+    woken_at = time.monotonic()
+    thread.join()
+    assert woken_at - rung_at[0] < 0.1
+
+
+RINGER = """
+import sys, time
+from pathlib import Path
+from feedmill.adapters.bell import SocketBell
+bell = SocketBell(Path(sys.argv[1]), "web")
+sys.stdin.readline()
+bell.ring("feeder")
+print(time.monotonic(), flush=True)
+"""
+
+
+def test_wait_with_ring_from_process_ends_within_milliseconds(tmp_path: Path) -> None:
+    waiter = SocketBell(tmp_path, "feeder")
+    with subprocess.Popen(
+        [sys.executable, "-c", RINGER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        waiter.wait(20)
+        woken_at = time.monotonic()
+        assert woken_at - float(process.stdout.readline()) < 0.2
+
+
+def test_wait_without_ring_ends_at_its_time(tmp_path: Path) -> None:
+    assert 0.05 <= seconds_of(SocketBell(tmp_path, "feeder"), 0.05) < 1
+    assert 0.05 <= seconds_of(SocketBell(tmp_path, None), 0.05) < 1
+
+
+def test_wait_with_earlier_rings_takes_them_as_one(tmp_path: Path) -> None:
+    waiter, ringer = SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, None)
+    for _ in range(3):
+        ringer.ring("feeder")
+    assert seconds_of(waiter, 5) < 1
+    assert seconds_of(waiter, 0.05) >= 0.05
+
+
+def test_ring_without_listener_or_with_full_queue_neither_fails_nor_blocks(tmp_path: Path) -> None:
+    ringer = SocketBell(tmp_path, None)
+    start = time.monotonic()
+    ringer.ring("nobody")
+    waiter = SocketBell(tmp_path, "feeder")
+    for _ in range(5000):
+        ringer.ring("feeder")
+    assert time.monotonic() - start < 2
+    assert seconds_of(waiter, 5) < 1
+
+
+def test_wait_with_ring_for_other_role_or_folder_sleeps_on(tmp_path: Path) -> None:
+    waiter = SocketBell(tmp_path, "feeder")
+    SocketBell(tmp_path, None).ring("indexer")
+    SocketBell(tmp_path / "other", None).ring("feeder")
+    assert seconds_of(waiter, 0.05) >= 0.05
+
+
+def test_bell_with_long_or_indirect_folder_finds_the_same_address(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 50)
+    folder.mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    waiter = SocketBell(folder, "feeder" * 50)
+    SocketBell(tmp_path / "link" / ".." / folder.name, None).ring("feeder" * 50)
+    assert seconds_of(waiter, 5) < 1
+
+
+def test_bell_with_address_held_by_another_waits_plainly_until_it_is_free(tmp_path: Path) -> None:
+    first, second, ringer = SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, None)
+    ringer.ring("feeder")
+    assert 0.05 <= seconds_of(second, 0.05) < 1
+    first.close()
+    second.wait(0)
+    ringer.ring("feeder")
+    assert seconds_of(second, 5) < 1
+
+
+def test_bell_after_close_does_no_harm(tmp_path: Path) -> None:
+    bell = SocketBell(tmp_path, "feeder")
+    bell.close()
+    bell.close()
+    bell.ring("feeder")
+    assert seconds_of(bell, 0.01) < 1
+
+
+def test_ring_of_oneself_in_signal_handler_ends_the_wait(tmp_path: Path) -> None:
+    bell = SocketBell(tmp_path, "feeder")
+    before = signal.signal(signal.SIGUSR1, lambda _number, _frame: bell.ring("feeder"))
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        assert seconds_of(bell, 10) < 2
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+STRANGER = """
+import socket, os, sys
+os.setuid(65534)
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"!", bytes.fromhex(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_wait_with_ring_of_another_user_sleeps_on(tmp_path: Path) -> None:
+    bell = SocketBell(tmp_path, "feeder")
+    subprocess.run([sys.executable, "-S", "-W", "ignore", "-c", STRANGER, bell._address("feeder").hex()], check=True)
+    assert seconds_of(bell, 0.05) >= 0.05

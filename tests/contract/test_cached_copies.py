@@ -1,0 +1,81 @@
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from searchhouse import SearchHouse, ask, open_house
+from starlette.applications import Starlette
+
+from feedmill.http.cachepage import read_cache_query
+from feedmill.http.search import SearchSite, search_app
+from feedmill.services.cachedcopy import CachedCopies, find_words
+from feedmill.wire.results.gsaxml import copy_id
+
+URL = "http://a.com/1?x=y"
+
+
+def open_app(house: SearchHouse) -> Starlette:
+    searcher = house.searcher()
+    return search_app(searcher, SearchSite(copies=CachedCopies(searcher, house.blobs)))
+
+
+def test_cache_shows_the_text_marked_and_in_a_sandbox(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    house.add([house.make(URL, "the <script>alert(1)</script> Nädel", title="<b>T")])
+    answer = ask(open_app(house), "/cache", [("url", URL), ("q", "nadel")])
+    assert answer.status == 200
+    assert "<mark>Nädel</mark>" in answer.text
+    assert "<script>" not in answer.text
+    assert "<h1>&lt;b&gt;T</h1>" in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("sandbox")
+    assert "allow-scripts" not in policy
+    assert "allow-same-origin" not in policy
+    house.store.close()
+
+
+def test_cache_of_what_may_not_be_seen_answers_as_unknown(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    house.add([house.make("http://a.com/shut", "x", secure=True), house.make("http://a.com/no", "x", robots=("noarchive",))])
+    app = open_app(house)
+    answers = [ask(app, "/cache", [("url", url)]) for url in ("http://a.com/shut", "http://a.com/no", "http://a.com/unknown")]
+    assert {(answer.status, answer.body) for answer in answers} == {(404, answers[0].body)}
+    assert ask(app, "/search", [("q", "cache:http://a.com/shut")]).status == 404
+    assert ask(app, "/cache").status == 400
+    house.store.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"cache:{URL}",
+        f"cache:{copy_id(URL)}:{URL} needle",
+        f"CACHE:{copy_id(URL)}:a.com/1%3Fx%3Dy",
+        "cache:a.com/1?x=y",
+        "cache:http%3A//a.com/1?x=y",
+    ],
+)
+def test_search_cache_query_in_every_form_finds_the_copy(tmp_path: Path, query: str) -> None:
+    house = open_house(tmp_path)
+    house.add([house.make(URL, "a needle")])
+    app = open_app(house)
+    assert "needle" in ask(app, "/search", [("q", query)]).text
+    root = etree.fromstring(ask(app, "/search", [("q", query), ("output", "xml_no_dtd")]).body)
+    assert root.findtext("CACHE/CACHE_URL") == URL
+    assert "needle" in b64decode(root.findtext("CACHE/CACHE_HTML/BLOB") or "").decode()
+    house.store.close()
+
+
+def test_read_cache_query_other_query_is_none() -> None:
+    assert read_cache_query("a cache:http://b") is None
+
+
+def test_find_words_marks_whole_words_once() -> None:
+    assert find_words("Red redder RED ärger", 'red OR red "arger"') == [(0, 3), (11, 14), (15, 20)]
+    assert find_words("anything", "site:a.com -red") == []
+
+
+def test_click_is_taken(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    assert ask(open_app(house), "/click", "q=a&ct=c&url=http://a").status == 204
+    house.store.close()

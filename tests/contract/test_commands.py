@@ -1,0 +1,109 @@
+"""Commands that need no server, called in this process."""
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+from typer.testing import CliRunner, Result
+
+from feedmill.cli.main import app
+from feedmill.model.errors import BadSettings, NotFound
+
+FEED = """<?xml version="1.0" encoding="UTF-8"?>
+<gsafeed><header><datasource>menu</datasource><feedtype>full</feedtype></header><group>
+<record url="http://intranet.example.com/soup" mimetype="text/plain"><content>leek soup</content></record>
+{more}
+</group></gsafeed>
+"""
+FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
+
+
+@pytest.fixture(autouse=True)
+def _restore_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+    structlog.reset_defaults()
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def write(folder: Path, more: str = "", feed: str = FEED) -> Path:
+    path = folder / "feed.xml"
+    path.write_text(feed.replace("{more}", more))
+    return path
+
+
+def test_validate_of_a_good_feed_exits_0(tmp_path: Path) -> None:
+    done = run("validate", write(tmp_path))
+    assert done.exit_code == 0
+    assert "completed: 1 records, 1 included, 0 in error" in done.stdout
+
+
+def test_validate_of_a_faulty_feed_exits_1_and_names_the_line(tmp_path: Path) -> None:
+    done = run("validate", write(tmp_path, FAULTY), "--json")
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["state"], told["errors"], told["log"][0]["line"]) == (1, "completed with errors", 1, 4)
+
+
+def test_validate_of_a_truncated_feed_exits_1(tmp_path: Path) -> None:
+    done = run("validate", write(tmp_path, feed="<gsafeed><header>"), "--json")
+    assert (done.exit_code, json.loads(done.stdout)["state"]) == (1, "failed in error")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense"],
+        ["push", "none.xml", "--datasource", "a", "--feedtype", "full"],
+        ["push", "FILE", "--datasource", "a b", "--feedtype", "full"],
+        ["push", "FILE", "--datasource", "a", "--feedtype", "all"],
+        ["push", "FILE", "--feedtype", "full"],
+        ["make-feed", "none", "--datasource", "a"],
+        ["sources", "--data", "x", "delete", "a"],
+        ["search"],
+        ["search", "x", "--num", "0"],
+    ],
+)
+def test_wrong_use_exits_2(tmp_path: Path, words: list[str]) -> None:
+    file = write(tmp_path)
+    assert run(*(file if word == "FILE" else word for word in words)).exit_code == 2
+
+
+@pytest.mark.parametrize("words", [["search", "x"], ["status"], ["sources"], ["sources", "delete", "x"], ["documents"], ["reindex"]])
+def test_commands_on_a_folder_with_nothing_in_it_fail_and_make_nothing(tmp_path: Path, words: list[str]) -> None:
+    done = run(*words, "--data", tmp_path / "none")
+    assert isinstance(done.exception, NotFound)
+    assert not (tmp_path / "none").exists()
+
+
+def test_config_check_prints_every_setting_with_its_origin(tmp_path: Path) -> None:
+    config = tmp_path / "f.toml"
+    config.write_text('[gate]\nport = 7\n[store]\nurl = "postgresql://user:secret@host/x"\n')
+    done = run("config", "check", "--config", config, "--json")
+    settings = json.loads(done.stdout)["settings"]
+    assert settings["gate.port"] == {"value": 7, "origin": f"{config}:2"}
+    assert settings["search.port"]["origin"] == "default"
+    assert "secret" not in done.stdout
+    config.write_text("[gate]\nprot = 7\n")
+    assert isinstance(run("config", "check", "--config", config).exception, BadSettings)
+
+
+def test_make_feed_writes_what_validate_accepts(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.html").write_text("<p>a</p>")
+    made = run("make-feed", tmp_path / "in", "--datasource", "files", "--output", tmp_path / "files.xml", "--compress", "--json")
+    assert json.loads(made.stdout)["files"][0]["records"] == 1
+    assert run("validate", tmp_path / "files.xml").exit_code == 0
+
+
+def test_version_is_told() -> None:
+    assert run("--version").stdout.startswith("feedmill ")

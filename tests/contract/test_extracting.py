@@ -1,0 +1,122 @@
+"""The extractor's service in trouble: documents wait for better times, and nothing is taken for extracted that was not kept."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from feedhouse import FeedHouse, SilentBell, open_house, put, url
+
+from feedmill.adapters.blobs.memory import MemoryBlobs
+from feedmill.model.document import BlobRef
+from feedmill.model.errors import Broken, Busy, DiskFull, FeedmillError
+from feedmill.model.extraction import Answer, Task
+from feedmill.ports import Stage
+from feedmill.services.extracting import Extracting
+
+
+@dataclass
+class InstantExtractor:
+    """Answers each task with its own bytes; fails first as often as it is told."""
+
+    failures: int = 0
+    tasks: list[Task] = field(default_factory=list)
+
+    def submit(self, task: Task, *, quick: bool) -> None:
+        self.tasks.append(task)
+
+    def collect(self, timeout_seconds: float) -> list[Answer]:
+        if self.failures:
+            self.failures -= 1
+            raise Busy("no worker can be started")
+        answers = [Answer(key=task.key, mimetype="text/plain", body=b"{}\n" + (task.data or b"")) for task in self.tasks]
+        self.tasks.clear()
+        return answers
+
+    def capacity(self, *, quick: bool) -> int:
+        return 10
+
+    def close(self) -> None:
+        self.tasks.clear()
+
+
+class TroubledBlobs(MemoryBlobs):
+    """Fails with what it is told, put by put or sync by sync."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.puts: list[FeedmillError] = []
+        self.syncs: list[FeedmillError] = []
+
+    def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
+        if self.puts:
+            raise self.puts.pop()
+        return super().put(stream, size_bytes)
+
+    def sync(self) -> None:
+        if self.syncs:
+            raise self.syncs.pop()
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[FeedHouse]:
+    made = open_house(tmp_path)
+    made.blobs = TroubledBlobs()
+    yield made
+    made.store.close()
+
+
+def extracting(house: FeedHouse, extractor: InstantExtractor) -> Extracting:
+    return Extracting(house.store, house.blobs, extractor, SilentBell(), house.clock)
+
+
+def count_marks(house: FeedHouse) -> dict[Stage, int]:
+    with house.store.reading() as unit:
+        return unit.marks.count()
+
+
+def work_until_extracted(house: FeedHouse, service: Extracting) -> None:
+    turns = iter(range(50))
+    service.work(lambda: count_marks(house)[Stage.EXTRACT] == 0 or next(turns, None) is None)
+    assert count_marks(house)[Stage.EXTRACT] == 0
+
+
+def assert_texts_kept(house: FeedHouse, *names: str) -> None:
+    for name in names:
+        text = house.document(url(name)).text
+        assert text is not None
+        assert text.blob is not None
+        assert text.reason is None
+        assert house.blobs.read(text.blob) == b"{}\nbody of " + name.encode()
+
+
+@pytest.mark.parametrize("trouble", ["puts", "syncs"])
+def test_extracting_without_room_for_texts_keeps_them_later(house: FeedHouse, trouble: str) -> None:
+    house.push(put("a", "body of a"), put("b", "body of b"))
+    getattr(house.blobs, trouble).extend([DiskFull("no room"), DiskFull("no room")])
+
+    work_until_extracted(house, extracting(house, InstantExtractor()))
+
+    assert_texts_kept(house, "a", "b")
+    assert count_marks(house)[Stage.INDEX] == 2
+
+
+def test_extracting_without_workers_lets_documents_wait(house: FeedHouse) -> None:
+    house.push(put("a", "body of a"))
+
+    work_until_extracted(house, extracting(house, InstantExtractor(failures=3)))
+
+    assert_texts_kept(house, "a")
+
+
+def test_extracting_whose_process_is_of_no_more_use_ends_and_a_new_one_goes_on(house: FeedHouse) -> None:
+    house.push(put("a", "body of a"))
+    assert isinstance(house.blobs, TroubledBlobs)
+    house.blobs.syncs.append(Broken("making blobs durable failed"))
+
+    with pytest.raises(Broken):
+        extracting(house, InstantExtractor()).work(lambda: False)
+    work_until_extracted(house, extracting(house, InstantExtractor()))
+
+    assert_texts_kept(house, "a")

@@ -1,0 +1,292 @@
+"""The extractor's pool with real worker processes."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.core.textblob import decode_text
+from feedmill.model.errors import Busy
+from feedmill.model.extraction import Answer, ExtractionLimits, Task
+
+PAGE = b"<title>t</title><p>The quick brown fox jumps over the lazy dog near the river bank."
+# far more time than any test waits, unless it is killed
+SLOW = b"<p><a href=x>y</a></p>" * 1_000_000
+TITLE = "feedmill: extractor"
+
+
+def page(key: int, data: bytes = PAGE, mimetype: str = "text/html") -> Task:
+    return Task(key=key, url=f"http://h/{key}", mimetype=mimetype, data=data)
+
+
+def collect_all(pool: ExtractorPool, count: int, seconds: float = 30.0) -> dict[int, Answer]:
+    answers: dict[int, Answer] = {}
+    end = time.monotonic() + seconds
+    while len(answers) < count and time.monotonic() < end:
+        for answer in pool.collect(1.0):
+            assert answer.key not in answers
+            answers[answer.key] = answer
+    assert pool.collect(0.0) == []
+    return answers
+
+
+def list_extractors(parent: int) -> list[int]:
+    """Lists the extractor processes that descend from a process, the fork server first."""
+    rows = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        # a process may end while it is looked at
+        with contextlib.suppress(OSError):
+            if TITLE in (folder / "cmdline").read_text(errors="replace"):
+                rows.append((int(folder.name), int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])))
+    servers = [pid for pid, ppid in rows if ppid == parent]
+    return servers + [pid for pid, ppid in rows if ppid in servers]
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[ExtractorPool]:
+    with ExtractorPool(ExtractionLimits(seconds=20.0), 2) as pool:
+        yield pool
+
+
+def test_pool_answers_every_task_once(shared: ExtractorPool) -> None:
+    for key in range(300):
+        shared.submit(page(key), quick=key % 10 == 0)
+    answers = collect_all(shared, 300)
+    assert len(answers) == 300
+    assert {answer.title for answer in answers.values()} == {"t"}
+    assert {answer.language for answer in answers.values()} == {"en"}
+
+
+def test_pool_with_nothing_submitted_returns_at_once(shared: ExtractorPool) -> None:
+    started = time.monotonic()
+    assert shared.collect(5.0) == []
+    assert time.monotonic() - started < 1.0
+
+
+def test_pool_capacity_shrinks_with_what_is_submitted(shared: ExtractorPool) -> None:
+    before = shared.capacity(quick=True)
+    shared.submit(page(1), quick=True)
+    assert shared.capacity(quick=True) == before - 1
+    collect_all(shared, 1)
+    assert shared.capacity(quick=True) == before
+
+
+def test_pool_reads_a_file_by_its_path(shared: ExtractorPool, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(PAGE)
+    shared.submit(Task(key=1, url="http://h/1", mimetype="text/html", path=str(path)), quick=False)
+    shared.submit(Task(key=2, url="http://h/2", mimetype="text/html", path=str(tmp_path / "gone")), quick=False)
+    answers = collect_all(shared, 2)
+    assert answers[1].title == "t"
+    assert "cannot be opened" in (answers[2].reason or "")
+
+
+def test_pool_document_larger_than_the_pipe_passes(shared: ExtractorPool) -> None:
+    shared.submit(page(1, b"words and more " * 500_000, "text/plain"), quick=False)
+    shared.submit(page(2), quick=False)
+    answers = collect_all(shared, 2)
+    assert len(decode_text(answers[1].body)) == 500_000 * 15 - 1
+
+
+def test_pool_slow_document_in_the_quick_lane_is_answered_too_slow(shared: ExtractorPool) -> None:
+    shared.submit(page(1, SLOW), quick=True)
+    shared.submit(page(2), quick=True)
+    started = time.monotonic()
+    answers = collect_all(shared, 2)
+    assert time.monotonic() - started < 4.0
+    assert (answers[1].too_slow, answers[2].too_slow) == (True, False)
+    assert answers[2].title == "t"
+
+
+def test_pool_lanes_do_not_wait_for_each_other(shared: ExtractorPool) -> None:
+    for key in (1, 2, 3):
+        shared.submit(page(key, SLOW[:5_000_000]), quick=False)
+    shared.submit(page(4), quick=True)
+    assert [answer.key for answer in shared.collect(5.0)] == [4]
+    assert len(collect_all(shared, 3, 60.0)) == 3
+
+
+def test_pool_document_beyond_its_time_is_given_up_alone() -> None:
+    with ExtractorPool(ExtractionLimits(seconds=1.0), 1) as pool:
+        tasks = [page(key) for key in range(40)]
+        tasks[5] = page(5, SLOW)
+        for task in tasks:
+            pool.submit(task, quick=False)
+        answers = collect_all(pool, 40)
+    assert answers.pop(5).reason == "extraction took longer than 1 s"
+    assert len(answers) == 39
+    assert {answer.reason for answer in answers.values()} == {None}
+
+
+def test_pool_worker_killed_once_costs_no_document() -> None:
+    with ExtractorPool(ExtractionLimits(), 2) as pool:
+        for key in range(200):
+            pool.submit(page(key, PAGE * 200), quick=False)
+        first = pool.collect(10.0)
+        for worker in list_extractors(os.getpid())[1:]:
+            os.kill(worker, signal.SIGKILL)
+        answers = collect_all(pool, 200 - len(first))
+    assert {answer.reason for answer in answers.values()} == {None}
+
+
+def test_pool_fork_server_killed_costs_no_document() -> None:
+    with ExtractorPool(ExtractionLimits(), 2) as pool:
+        for key in range(200):
+            pool.submit(page(key, PAGE * 200), quick=False)
+        first = pool.collect(10.0)
+        for process in list_extractors(os.getpid()):
+            os.kill(process, signal.SIGKILL)
+        answers = collect_all(pool, 200 - len(first))
+    assert len(answers) == 200 - len(first)
+    assert {answer.reason for answer in answers.values()} == {None}
+
+
+def test_pool_that_cannot_start_a_worker_says_so_and_keeps_its_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHOME", "/nowhere")
+    with ExtractorPool(ExtractionLimits(), 1) as pool:
+        pool.submit(page(1), quick=False)
+        for _ in range(2):
+            with pytest.raises(Busy, match="documents wait"):
+                collect_all(pool, 1)
+        monkeypatch.delenv("PYTHONHOME")
+
+        assert collect_all(pool, 1)[1].reason is None
+
+
+def test_pool_document_whose_worker_always_dies_is_given_up() -> None:
+    with ExtractorPool(ExtractionLimits(seconds=20.0), 1) as pool:
+        pool.submit(page(0), quick=False)
+        collect_all(pool, 1)
+        pool.submit(page(1, SLOW), quick=False)
+        pool.submit(page(2), quick=False)
+        answers: dict[int, Answer] = {}
+        end = time.monotonic() + 15.0
+        while 1 not in answers and time.monotonic() < end:
+            answers |= {answer.key: answer for answer in pool.collect(0.3)}
+            for worker in list_extractors(os.getpid())[1:]:
+                if is_busy(worker):
+                    os.kill(worker, signal.SIGKILL)
+        if 2 not in answers:
+            answers |= collect_all(pool, 1)
+    assert answers[1].reason == "the extractor crashed over this document"
+    assert answers[2].title == "t"
+
+
+def is_busy(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "R"
+    except OSError:
+        return False
+
+
+def test_pool_document_that_needs_too_much_memory_has_a_reason() -> None:
+    with ExtractorPool(ExtractionLimits(memory_bytes=420_000_000, max_document_bytes=100_000_000), 1) as pool:
+        pool.submit(page(1, b"<p>x</p>" * 8_000_000), quick=False)
+        pool.submit(page(2), quick=False)
+        answers = collect_all(pool, 2)
+    assert answers[1].reason is not None
+    assert answers[2].title == "t"
+
+
+def test_pool_workers_end_when_their_server_is_killed() -> None:
+    program = """
+import time
+from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.model.errors import Busy
+from feedmill.model.extraction import ExtractionLimits, Task
+pool = ExtractorPool(ExtractionLimits(), 1)
+pool.submit(Task(key=1, url="u", mimetype="text/html", data=b"<p>x"), quick=False)
+pool.collect(20.0)
+pool.submit(Task(key=2, url="u", mimetype="text/html", data=b"<p><a href=x>y</a></p>" * 1000000), quick=False)
+print("up", flush=True)
+time.sleep(60)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == b"up\n"
+    processes = list_extractors(parent.pid)
+    assert len(processes) >= 2
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    end = time.monotonic() + 5.0
+    while any(Path(f"/proc/{pid}").exists() for pid in processes) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in processes)
+
+
+def make_zip(parts: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def make_hostile() -> dict[str, bytes]:
+    """Makes documents that cost a naive reader its time, its memory or its life."""
+    row = b'<row><c t="inlineStr"><is><t>cell</t></is></c></row>'
+    namespace = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    fonts = b"".join(b"<font color=%d><p>x" % number for number in range(4_000))
+    attributes = b" ".join(b"a%d=1" % number for number in range(60_000))
+    head = {"[Content_Types].xml": b"<Types/>"}
+    return {
+        "deep": b"<div>" * 200_000 + b"word",
+        "fonts": fonts,
+        "attributes": b"<p " + attributes + b">word",
+        "zip bomb": make_zip(head | {"word/document.xml": b"0" * 300_000_000}),
+        "huge sheet": make_zip(
+            head | {"xl/worksheets/sheet1.xml": b"<worksheet %s><sheetData>%s</sheetData></worksheet>" % (namespace, row * 150_000)}
+        ),
+        "deep docx": make_zip(head | {"word/document.xml": b"<a>" * 50_000 + b"</a>" * 50_000}),
+        "laughs": make_zip(head | {"word/document.xml": b'<!DOCTYPE a [<!ENTITY b "c"><!ENTITY d "&b;&b;">]><a>&d;</a>'}),
+        "pdf loop": b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[2 0 R 2 0 R]/Count 999999999>>endobj\n"
+        b"xref\n0 1\n0000000000 65535 f \ntrailer<</Root 1 0 R/Size 3/Prev 9>>\nstartxref\n120\n%%EOF",
+        "brackets": b"<" * 1_000_000,
+        "comments": b"<!--" * 300_000,
+        "entities": b"&amp" * 500_000,
+        "deep json": b"[" * 1_000_000,
+        "deep xml": b"<?xml version='1.0'?>" + b"<a>" * 300_000,
+        "mail parts": b"Content-Type: multipart/mixed; boundary=x\r\n\r\n" + b"--x\r\n\r\ny\r\n" * 50_000,
+        "rtf groups": b"{\\rtf1" + b"{" * 200_000,
+        "one line": b"a" * 5_000_000,
+        "png chunks": b"\x89PNG\r\n\x1a\n" + b"\0\0\0\0tEXt\0\0\0\0" * 100_000,
+    }
+
+
+def test_pool_hostile_documents_cost_themselves_alone() -> None:
+    hostile = make_hostile()
+    with ExtractorPool(ExtractionLimits(seconds=8.0), 2) as pool:
+        for key, (name, data) in enumerate(hostile.items()):
+            label = {"mail parts": "message/rfc822", "deep xml": "text/xml", "deep json": "application/json"}.get(name, "text/html")
+            pool.submit(Task(key=key, url="u", mimetype=label, data=data), quick=False)
+            pool.submit(page(key + 1_000), quick=False)
+        answers = collect_all(pool, 2 * len(hostile), 120.0)
+    assert {answers[key + 1_000].reason for key in range(len(hostile))} == {None}
+    found = {name: answers[key] for key, name in enumerate(hostile)}
+    assert decode_text(found["deep"].body) == decode_text(found["attributes"].body) == "word"
+    assert "nested too deeply" in (found["fonts"].reason or "")
+    assert "unpacks to" in (found["zip bomb"].reason or "")
+    assert "damaged" in (found["deep xml"].reason or "")
+    assert "entities" in (found["laughs"].reason or "")
+    assert decode_text(found["huge sheet"].body).startswith("cell\ncell")
+    assert "crashed" not in " ".join(answer.reason or "" for answer in answers.values())
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.binary(max_size=200), st.sampled_from(["text/html", "text/plain", "application/pdf", "x", None])), max_size=5))
+def test_pool_random_bytes_are_always_answered(shared: ExtractorPool, documents: list[tuple[bytes, str | None]]) -> None:
+    for key, (data, label) in enumerate(documents):
+        shared.submit(Task(key=key, url="u", mimetype=label, data=data), quick=False)
+    assert set(collect_all(shared, len(documents))) == set(range(len(documents)))

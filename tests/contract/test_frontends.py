@@ -1,0 +1,122 @@
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from searchhouse import NOW, SearchHouse, ask, open_house
+
+from feedmill.http.frontends import FrontEnds, compile_stylesheet, read_custom
+from feedmill.http.search import SearchSite, search_app
+from feedmill.model.errors import Corrupt
+
+HEAD = (
+    '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"'
+    ' xmlns:e="http://exslt.org/common" extension-element-prefixes="e">'
+)
+OLD_PAGE = (
+    '<!DOCTYPE xsl:stylesheet [<!ENTITY nbsp "&#160;">]>'
+    + HEAD
+    + """<xsl:output method="html" encoding="UTF-8"/>
+<xsl:variable name="start" select="/GSP/PARAM[@name='start']/@value"/>
+<xsl:template match="GSP"><html><head><title><xsl:value-of select="Q"/></title></head><body>
+<xsl:choose><xsl:when test="RES"><xsl:apply-templates select="RES"/></xsl:when><xsl:when test="CUSTOM/ADVANCED">advanced form</xsl:when>
+<xsl:otherwise><p class="none">nothing&nbsp;found</p></xsl:otherwise></xsl:choose></body></html></xsl:template>
+<xsl:template match="RES"><p class="count"><xsl:value-of select="@SN"/>-<xsl:value-of select="@EN"/> of <xsl:value-of select="M"/></p>
+<xsl:apply-templates select="R"/>
+<xsl:if test="NB/NU"><a class="next" href="{NB/NU}">Next</a></xsl:if></xsl:template>
+<xsl:template match="R"><div class="r{@L}"><a href="{U}"><xsl:choose>
+<xsl:when test="T"><xsl:value-of select="T" disable-output-escaping="yes"/></xsl:when>
+<xsl:otherwise><xsl:value-of select="substring-after(UD, '://')"/></xsl:otherwise></xsl:choose></a>
+<p><xsl:value-of select="S" disable-output-escaping="yes"/></p><i><xsl:value-of select="FS[@NAME='date']/@VALUE"/></i>
+<xsl:for-each select="MT"><b><xsl:value-of select="@N"/>:<xsl:value-of select="@V"/></b></xsl:for-each>
+<xsl:if test="HAS/C"><a class="copy"
+ href="/search?q=cache:{HAS/C/@CID}:{substring-after(UE, '://')}"><xsl:value-of select="HAS/C/@SZ"/></a></xsl:if>
+<xsl:if test="HN"><a class="more"
+ href="/search?as_sitesearch={HN/@U}">More results from <xsl:value-of select="HN"/></a></xsl:if></div></xsl:template>
+</xsl:stylesheet>"""
+)
+
+
+def open_app(house: SearchHouse, folder: Path, stylesheet: str = OLD_PAGE) -> SearchSite:
+    (folder / "old.xsl").write_text(stylesheet)
+    return SearchSite(clock=lambda: NOW, frontends=FrontEnds({"old": str(folder / "old.xsl")}))
+
+
+def test_search_through_a_stylesheet_is_a_page(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    pages = [house.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T<script>{number}") for number in range(3)]
+    house.add([*pages, *(house.make(f"http://b.com/{number}/x", f"needle in b{number}", metadata=(("k", "v"),)) for number in range(10))])
+    app = search_app(house.searcher(), open_app(house, tmp_path))
+    answer = ask(app, "/search", "q=needle&output=xml_no_dtd&proxystylesheet=old&getfields=k&num=11")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=UTF-8")
+    assert "1-11 of 13" in answer.text
+    assert "<script>" not in answer.text
+    assert "<b>needle</b>" in answer.text
+    assert "More results from a.com/d/" in answer.text
+    assert "<b>k:v</b>" in answer.text
+    assert 'class="next" href="/search?q=needle&amp;output=xml_no_dtd&amp;proxystylesheet=old' in answer.text
+    assert "'unsafe-inline'" not in answer.headers["content-security-policy"].partition("script-src")[2].partition(";")[0]
+    assert "nothing\u00a0found" in ask(app, "/search", "q=nix&proxystylesheet=old").text.replace("&nbsp;", "\u00a0")
+    assert "advanced form" in ask(app, "/search", "q=needle&proxystylesheet=old&proxycustom=%3CADVANCED/%3E").text
+    house.store.close()
+
+
+def test_search_front_end_that_is_empty_or_unknown_is_an_error(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    app = search_app(house.searcher(), open_app(house, tmp_path))
+    assert ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=").status == 400
+    assert ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=../../etc/passwd").status == 404
+    assert "<html" in ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=default_frontend").text
+    house.store.close()
+
+
+def test_front_end_is_kept_until_time_or_reload(tmp_path: Path) -> None:
+    now = [0.0]
+    path = tmp_path / "a.xsl"
+    page = HEAD + '<xsl:template match="/"><p>{}</p></xsl:template></xsl:stylesheet>'
+    path.write_text(page.format("one"))
+    frontends = FrontEnds({"a": str(path)}, clock=lambda: now[0])
+    assert b"one" in frontends.render("a", b"<GSP/>").body
+    path.write_text(page.format("two"))
+    assert b"one" in frontends.render("a", b"<GSP/>").body
+    assert b"two" in frontends.render("a", b"<GSP/>", reload=True).body
+    path.write_text(page.format("three"))
+    now[0] = 901.0
+    assert b"three" in frontends.render("a", b"<GSP/>").body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<xsl:include href="{path}"/>',
+        '<xsl:import href="file://{path}"/>',
+        '<xsl:template match="/"><a><xsl:copy-of select="document(\'{path}\')"/></a></xsl:template>',
+        '<xsl:template match="/"><a><xsl:copy-of select="document(\'http://127.0.0.1:9/\')"/></a></xsl:template>',
+        '<xsl:template match="/"><e:document href="{out}">x</e:document></xsl:template>',
+        '<xsl:template match="/" name="again"><xsl:call-template name="again"/></xsl:template>',
+        "<xsl:nonsense",
+    ],
+)
+def test_stylesheet_reaches_neither_file_nor_network(tmp_path: Path, body: str) -> None:
+    secret, out = tmp_path / "secret.xsl", tmp_path / "out"
+    secret.write_text(HEAD + '<xsl:template match="/">SECRET</xsl:template></xsl:stylesheet>')
+    path = tmp_path / "a.xsl"
+    path.write_text(HEAD + body.format(path=secret, out=out) + "</xsl:stylesheet>")
+    with pytest.raises(Corrupt):
+        FrontEnds({"a": str(path)}).render("a", b"<GSP/>")
+    assert not out.exists()
+
+
+def test_stylesheet_entity_of_a_file_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("SECRET")
+    doctype = f'<!DOCTYPE a [<!ENTITY a SYSTEM "{tmp_path}/secret">]>'
+    page = HEAD + '<xsl:template match="/"><p>[&a;]</p></xsl:template></xsl:stylesheet>'
+    try:
+        made = bytes(compile_stylesheet((doctype + page).encode())(etree.fromstring(b"<GSP/>")))
+    except Corrupt:
+        made = b""
+    assert b"SECRET" not in made
+
+
+@pytest.mark.parametrize(("text", "given"), [("<HOME/>", "<HOME/>"), ("", ""), (" ", ""), ("<a", "&lt;a"), ("a\0&b", "a &amp;b")])
+def test_read_custom_is_always_well_formed(text: str, given: str) -> None:
+    assert read_custom(text) == given

@@ -1,0 +1,158 @@
+"""A groups feed on its way through the feeder, on a real store: what counts, what is kept, where it goes on."""
+
+from pathlib import Path
+
+import pytest
+from feedhouse import FeedHouse, open_house
+
+from feedmill.adapters.store.schema import group_definitions, group_layers, group_members
+from feedmill.core.principals import signed_in_keys
+from feedmill.model.access import Scope
+from feedmill.model.change import PutGroup
+from feedmill.model.feed import Feed, FeedKind, FeedState, Phase
+from feedmill.model.identity import Subject
+from feedmill.services.groupcleaning import clean_groups
+from feedmill.services.groupsrun import AT_CAPACITY, GroupsLimits, GroupsRun
+
+FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
+SMALL = GroupsLimits(memberships=3, definitions=2, max_memberships=11)
+
+
+def xml(**groups: str) -> bytes:
+    """Gives a feed of groups, each with its users' names; ``!`` is a member that cannot be read, upper case a group that is a user."""
+    memberships = []
+    for group, users in groups.items():
+        members = "".join(f'<principal scope="{"X" if user == "!" else "USER"}">{user}</principal>' for user in users.split())
+        scope = "USER" if group.isupper() else "GROUP"
+        memberships.append(f'<membership><principal scope="{scope}">{group}</principal><members>{members}</members></membership>')
+    return f"<xmlgroups>{''.join(memberships)}</xmlgroups>".encode()
+
+
+def begin(house: FeedHouse, data: bytes = b"", kind: FeedKind = FULL, source: str = "src") -> int:
+    feed_id = house.receive([], datasource=source, kind=kind)
+    house.groups[feed_id] = data
+    return feed_id
+
+
+def finish(house: FeedHouse, feed_id: int, limits: GroupsLimits = SMALL) -> Feed:
+    run = GroupsRun(house.feed(feed_id), house.tools, limits)
+    while not run.is_over:
+        run.step()
+    assert house.feed(feed_id) == run.feed
+    return run.feed
+
+
+def push(house: FeedHouse, data: bytes = b"", kind: FeedKind = FULL, source: str = "src") -> Feed:
+    return finish(house, begin(house, data, kind, source))
+
+
+def groups_of(house: FeedHouse, user: str) -> list[str]:
+    with house.store.reading() as unit:
+        found = unit.groups.find_parents(list(signed_in_keys(Subject(scope=Scope.USER, name=user))))
+    return sorted(subject.name for _, subject in found)
+
+
+def rows_left(house: FeedHouse) -> list[int]:
+    """Counts layers, definitions and members in the store, seen or not."""
+    with house.store.writer.begin() as connection:
+        return [len(connection.execute(table.select()).all()) for table in (group_layers, group_definitions, group_members)]
+
+
+def test_run_full_feed_in_many_slices_is_published_at_the_end(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    push(house, xml(old="ann"))
+    feed_id = begin(house, xml(a="ann bob", b="ann", c="ann bob cid", d=""))
+    run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
+    while run.feed.phase is not Phase.SWEEP:
+        run.step()
+        assert groups_of(house, "ann") == ["old"]
+    feed = finish(house, feed_id)
+    assert (feed.state, feed.records, feed.included, feed.errors) == (FeedState.COMPLETED, 4, 4, 0)
+    assert feed.searchable_at is not None
+    assert groups_of(house, "ann") == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_run_begun_anew_after_any_step_comes_to_the_same(tmp_path: Path, steps: int) -> None:
+    house = open_house(tmp_path)
+    push(house, xml(a="ann", old="ann"))
+    feed_id = begin(house, xml(a="bob", big="u1 u2 u3 u4 u5 u6 ann", b="ann", c="ann", D="x"), INCREMENTAL)
+    run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
+    for _ in range(steps):
+        if not run.is_over:
+            run.step()
+    feed = finish(house, feed_id, GroupsLimits(memberships=4, definitions=1))
+    assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 4, 1)
+    assert (groups_of(house, "ann"), groups_of(house, "u6")) == (["b", "big", "c", "old"], ["big"])
+    with house.store.reading() as unit:
+        assert unit.groups.count_memberships() == 1 + 1 + 7 + 1 + 1
+
+
+def test_run_large_group_killed_between_its_pieces_is_put_anew(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    feed_id = begin(house, xml(big="u1 u2 u3 u4 u5 u6 u7"))
+    run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
+    run.step()
+    with house.store.writing() as unit:
+        unit.groups.build(feed_id, "src", whole=True)
+        [change] = house.tools.groups_reader(run.feed).changes(0)
+        assert isinstance(change, PutGroup)
+        unit.groups.define_many(feed_id, [change])
+    finish(house, feed_id)
+    with house.store.reading() as unit:
+        assert unit.groups.count_memberships() == 7
+
+
+@pytest.mark.parametrize("kind", [FULL, INCREMENTAL])
+def test_run_membership_in_error_keeps_what_its_group_had(tmp_path: Path, kind: FeedKind) -> None:
+    house = open_house(tmp_path)
+    push(house, xml(kept="ann", new="ann"))
+    feed = push(house, xml(kept="bob !", new="bob"), kind)
+    assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 1, 1)
+    assert (groups_of(house, "ann"), groups_of(house, "bob")) == (["kept"], ["new"])
+    [entry] = house.log(feed.id)
+    assert (entry.record, entry.line) == (1, 1)
+
+
+@pytest.mark.parametrize("kind", [FULL, INCREMENTAL])
+@pytest.mark.parametrize("data", [xml(A="ann"), xml(a="ann")[:-5], b"<gsafeed/>"])
+def test_run_feed_that_fails_changes_nothing(tmp_path: Path, kind: FeedKind, data: bytes) -> None:
+    house = open_house(tmp_path)
+    push(house, xml(kept="ann"))
+    feed = push(house, data, kind)
+    assert (feed.state, feed.phase, feed.included) == (FeedState.FAILED_IN_ERROR, Phase.DONE, 0)
+    assert groups_of(house, "ann") == ["kept"]
+
+
+@pytest.mark.parametrize("data", [xml(a="u1 u2 u3 u4", b="u1 u2 u3"), xml(a=" ".join(f"u{number}" for number in range(40)), b="u1")])
+def test_run_beyond_capacity_fails_with_the_documented_text_and_applies_nothing(tmp_path: Path, data: bytes) -> None:
+    house = open_house(tmp_path)
+    push(house, xml(kept="ann bob cid dan eve"), source="other")
+    feed = push(house, data)
+    assert (feed.state, feed.included) == (FeedState.FAILED_IN_ERROR, 0)
+    assert [entry.reason for entry in house.log(feed.id)] == [AT_CAPACITY]
+    assert (groups_of(house, "u1"), groups_of(house, "ann")) == ([], ["kept"])
+    assert push(house, xml(kept="u1 u2 u3 u4 u5 u6 u7 u8 u9 u0"), source="other").state is FeedState.COMPLETED
+    assert groups_of(house, "u1") == ["kept"]
+
+
+def test_run_cleanup_and_empty_feeds_say_what_a_source_has(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    push(house, xml(a="ann"), INCREMENTAL, "one")
+    push(house, b"<xmlgroups/>", INCREMENTAL, "one")
+    push(house, b"<xmlgroups/>", FULL, "two")
+    assert groups_of(house, "ann") == ["a"]
+    feed = push(house, kind=CLEANUP, source="one")
+    assert (feed.state, feed.records, groups_of(house, "ann")) == (FeedState.COMPLETED, 0, [])
+
+
+def test_clean_groups_leaves_what_is_seen(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    push(house, xml(a="ann bob", b="ann u1 u2 u3 u4 u5 u6 u7"))
+    push(house, xml(a="ann", c="ann"))
+    push(house, xml(a="", b="bob"), INCREMENTAL)
+    push(house, xml(A="ann"))
+    for _ in range(2):
+        list(clean_groups(house.store, members_at_once=2))
+    assert (groups_of(house, "ann"), groups_of(house, "bob")) == (["c"], ["b"])
+    assert rows_left(house) == [2, 2, 2]

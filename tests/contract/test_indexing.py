@@ -1,0 +1,209 @@
+"""The indexer is killed at every one of its steps in turn: the next one brings the index to what the store has, and leaves nothing else."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from feedhouse import BEGIN, FeedHouse, SilentBell, delete, open_house, put
+
+from feedmill.adapters.blobs.memory import MemoryBlobs
+from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.model.document import Metadata
+from feedmill.model.errors import DiskFull
+from feedmill.model.feed import FeedState
+from feedmill.model.search import IndexDocument
+from feedmill.ports import Stage, UnitOfWork
+from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
+from feedmill.services.indexing import IndexFolders, Indexing, IndexTools, request_rebuild
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches SIGKILL."""
+
+
+@dataclass
+class Fuse:
+    """Burns down step by step; at the end it raises. Shape: None never ends."""
+
+    left: int | None = None
+    error: type[BaseException] = Killed
+
+    def burn(self) -> None:
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise self.error("the fuse has burnt down")
+
+    def burn_behind(self) -> None:
+        """Burns behind what is done: there one can be killed, but nothing fails any more."""
+        if self.error is Killed:
+            self.burn()
+
+
+@dataclass
+class FusedStore:
+    """A store on a fuse: before each transaction, and after its commit."""
+
+    store: SqlStore
+    fuse: Fuse
+
+    @contextmanager
+    def writing(self) -> Iterator[UnitOfWork]:
+        self.fuse.burn()
+        with self.store.writing() as unit:
+            yield unit
+        self.fuse.burn_behind()
+
+    @contextmanager
+    def reading(self) -> Iterator[UnitOfWork]:
+        with self.store.reading() as unit:
+            yield unit
+
+    def close(self) -> None:
+        self.store.close()
+
+
+@dataclass
+class FusedWriter:
+    """An index writer on a fuse."""
+
+    writer: MemoryWriter
+    fuse: Fuse
+
+    def put_many(self, documents: Iterable[IndexDocument]) -> None:
+        self.writer.put_many(documents)
+        self.fuse.burn()
+
+    def remove_many(self, keys: Iterable[int]) -> None:
+        self.writer.remove_many(keys)
+        self.fuse.burn()
+
+    def commit(self) -> str:
+        self.fuse.burn()
+        token = self.writer.commit()
+        self.fuse.burn_behind()
+        return token
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+@dataclass
+class IndexHouse:
+    """A store, the index folders beside it, and indexers that come and go."""
+
+    store: SqlStore
+    indexes: dict[str, MemoryIndex] = field(default_factory=dict)
+
+    def start(self, fuse: Fuse) -> Indexing:
+        def open_writer(name: str) -> FusedWriter:
+            return FusedWriter(MemoryWriter(self.indexes.setdefault(name, MemoryIndex())), fuse)
+
+        def remove(name: str) -> None:
+            fuse.burn_behind()
+            self.indexes.pop(name, None)
+
+        folders = IndexFolders(list=lambda: list(self.indexes), open=open_writer, remove=remove)
+        tools = IndexTools(store=FusedStore(self.store, fuse), blobs=MemoryBlobs(), bell=SilentBell(), clock=lambda: BEGIN)
+        return Indexing(tools, folders, schema="1")
+
+    def is_unsettled(self) -> bool:
+        """Whether marks are left, a rebuild is asked for, or a feed cannot be found as a whole."""
+        with self.store.reading() as unit:
+            return any(unit.marks.count().values()) or bool(unit.facts.get(INDEX_REBUILD)) or bool(unit.feeds.list_unsettled())
+
+    def shown(self) -> dict[int, Metadata]:
+        """Gives the metadata of what the serving index shows, by key."""
+        with self.store.reading() as unit:
+            serving = unit.facts.get(INDEX_FOLDER) or ""
+        assert list(self.indexes) == [serving]
+        return {key: entry.document.metadata for key, entry in self.indexes[serving]._entries.items()}
+
+
+def prepare(folder: Path) -> IndexHouse:
+    """Makes a house in which some documents are indexed already, some changed since, some gone, some new."""
+    folder.mkdir()
+    feeds = open_house(folder)
+    house = IndexHouse(feeds.store)
+    feeds.push(*(put(name, metadata=(("rev", "1"),)) for name in "abcdef"))
+    advance_all(feeds)
+    indexer = house.start(Fuse())
+    while indexer.turn():
+        pass
+    feeds.push(delete("a"), delete("b"), put("c", metadata=(("rev", "2"),)), put("g", metadata=(("rev", "2"),)))
+    feeds.push(put("d", metadata=(("rev", "3"),), whole=True), put("h", metadata=(("rev", "3"),), whole=True), datasource="other")
+    advance_all(feeds)
+    return house
+
+
+def advance_all(house: FeedHouse) -> None:
+    with house.store.writing() as unit:
+        unit.marks.advance(unit.marks.list(Stage.EXTRACT, 1000))
+
+
+def run_to_the_end(house: IndexHouse, fuse: Fuse, *, build_anew: bool) -> None:
+    """Indexes what is marked, and then all of it anew where that is asked for."""
+    indexer = house.start(fuse)
+    while indexer.turn():
+        pass
+    with house.store.reading() as unit:
+        is_built_anew = unit.facts.get(INDEX_FOLDER) != "1-1"
+    if build_anew and not is_built_anew:
+        request_rebuild(house.store)
+    while indexer.turn():
+        pass
+
+
+def assert_brought_up(house: IndexHouse) -> None:
+    with house.store.reading() as unit:
+        live = {document.id: document.metadata for document in unit.documents.list_live(after=0, limit=100)}
+        assert unit.marks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
+        feeds = unit.feeds.list_newest(None, 10)
+    assert house.shown() == live
+    assert sorted(live.values()) == [(("rev", number),) for number in "112233"]
+    assert [(feed.state, feed.searchable_at is not None) for feed in feeds] == [(FeedState.COMPLETED, True)] * 3
+
+
+@pytest.mark.parametrize("build_anew", [False, True])
+def test_indexer_killed_at_any_step_is_made_good_by_the_next(tmp_path: Path, build_anew: bool) -> None:
+    for step in itertools.count(1):
+        house = prepare(tmp_path / str(step))
+        try:
+            run_to_the_end(house, Fuse(step, Killed), build_anew=build_anew)
+            is_over = True
+        except Killed:
+            is_over = False
+        run_to_the_end(house, Fuse(), build_anew=build_anew)
+        assert_brought_up(house)
+        house.store.close()
+        if is_over:
+            break
+    assert step > 4
+
+
+@pytest.mark.parametrize("build_anew", [False, True])
+def test_indexer_without_room_at_any_step_goes_on(tmp_path: Path, build_anew: bool) -> None:
+    for step in itertools.count(1):
+        house = prepare(tmp_path / str(step))
+        if build_anew:
+            request_rebuild(house.store)
+        fuse = Fuse(step, DiskFull)
+        with suppress(DiskFull):
+            house.start(fuse).work(until_settled(house))
+        if house.is_unsettled():
+            house.start(fuse).work(until_settled(house))
+        assert_brought_up(house)
+        house.store.close()
+        if fuse.left is not None and fuse.left > 0:
+            break
+    assert step > 4
+
+
+def until_settled(house: IndexHouse) -> Callable[[], bool]:
+    """Gives what stops an indexer that has no more to do, or that gets nowhere."""
+    turns = iter(range(100))
+    return lambda: next(turns, None) is None or not house.is_unsettled()

@@ -1,0 +1,188 @@
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from feedhouse import STAFF, FeedHouse, SilentBell, open_house, put, url
+
+from feedmill.core.policy import build_rules, digest_of
+from feedmill.model.document import Attributes, AuthMethod, EventKind
+from feedmill.model.errors import Busy
+from feedmill.ports import Store, UnitOfWork
+from feedmill.services import facts, policysweep
+from feedmill.services.feeding import Policy
+from feedmill.services.policysweep import PolicySweep
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[FeedHouse]:
+    made = open_house(tmp_path)
+    yield made
+    made.store.close()
+
+
+@dataclass(kw_only=True)
+class Settings:
+    """The values that the settings file gives."""
+
+    do_not_follow: tuple[str, ...] = ()
+    access: tuple[tuple[str, bool], ...] = ()
+    secure: tuple[str, ...] = ()
+    max_documents: int = 0
+
+    def policy(self) -> Policy:
+        return Policy(rules=build_rules(["/"], self.do_not_follow, self.access, self.secure), max_documents=self.max_documents)
+
+    def digest(self) -> str:
+        return digest_of(["/"], self.do_not_follow, self.access, self.secure, self.max_documents)
+
+
+def sweep_of(house: FeedHouse, settings: Settings, store: Store | None = None) -> PolicySweep:
+    return PolicySweep(store or house.store, settings.policy, settings.digest, SilentBell(), house.clock, at_once=2)
+
+
+def sweep_all(house: FeedHouse, settings: Settings) -> int:
+    """Sweeps both rounds and counts the steps that had more to do."""
+    sweep = sweep_of(house, settings)
+    busy = 0
+    for _ in range(3):
+        while sweep.step():
+            busy += 1
+        house.now += policysweep.BETWEEN_ROUNDS
+    with house.store.reading() as unit:
+        assert unit.facts.get(facts.POLICY_DIGEST) == settings.digest()
+    return busy
+
+
+def test_sweep_with_a_new_pattern_removes_what_it_blocks_and_names_it(house: FeedHouse) -> None:
+    house.push(put("private/a"), put("b"), put("private/c"), datasource="wiki")
+
+    sweep_all(house, Settings(do_not_follow=("docs.test/private/",)))
+
+    assert set(house.live()) == {url("b")}
+    last = house.events(url("private/a"))[-1]
+    assert (last.kind, last.feed_id) == (EventKind.BLOCKED, None)
+    assert "'docs.test/private/'" in last.detail
+    with house.store.reading() as unit:
+        mark = unit.marks.find_many([house.document(url("private/a")).id or 0]).popitem()[1]
+    assert (mark.feed_id, mark.datasource, mark.version) == (0, "wiki", 2)
+
+
+def test_sweep_with_a_source_declared_secure_tightens_its_documents(house: FeedHouse) -> None:
+    house.push(put("a"), put("b", acl=STAFF))
+    house.push(put("theirs"), datasource="wiki")
+    house.index_all()
+
+    sweep_all(house, Settings(secure=("hr",)))
+
+    assert {name: document.secure for name, document in house.live().items()} == {url("a"): True, url("b"): True, url("theirs"): False}
+    assert [house.document(url(name)).version for name in ("a", "b", "theirs")] == [2, 1, 1]
+    with house.store.reading() as unit:
+        found = unit.marks.find_many([document.id or 0 for document in house.live().values()])
+    assert {mark.tightens for mark in found.values()} == {True}
+    assert len(found) == 1
+
+    sweep_all(house, Settings())
+    assert not house.document(url("a")).secure
+
+
+def test_sweep_with_an_access_rule_made_public_opens_what_only_it_closed(house: FeedHouse) -> None:
+    house.push(put("a", attributes=Attributes(authmethod=AuthMethod.NTLM)), put("b", acl=STAFF))
+
+    sweep_all(house, Settings(access=(("docs.test/", True),)))
+
+    assert not house.document(url("a")).secure
+    assert house.document(url("b")).secure
+
+
+def test_sweep_with_a_lower_limit_pushes_the_excess_out(house: FeedHouse) -> None:
+    house.push(*[put(f"d{number}") for number in range(9)])
+
+    sweep_all(house, Settings(max_documents=3))
+
+    assert set(house.live()) == {url("d6"), url("d7"), url("d8")}
+    assert house.events(url("d0"))[-1].kind is EventKind.PUSHED_OUT
+
+
+def test_sweep_of_settings_that_are_in_force_touches_nothing(house: FeedHouse) -> None:
+    house.push(put("a"), put("b"))
+    settings = Settings(do_not_follow=("docs.test/b",))
+    assert sweep_all(house, settings) > 0
+    before = house.live()
+
+    assert sweep_all(house, settings) == 0
+    assert house.live() == before
+    assert not sweep_of(house, settings).step()
+
+
+def test_sweep_comes_again_for_what_a_feeder_fed_by_old_settings(house: FeedHouse) -> None:
+    house.push(put("a"))
+    settings = Settings(do_not_follow=("docs.test/private/",))
+    sweep = sweep_of(house, settings)
+    while sweep.step():
+        pass
+    house.push(put("private/late"))
+    assert not sweep.step()
+    assert len(house.live()) == 2
+
+    house.now += policysweep.BETWEEN_ROUNDS
+    while sweep.step():
+        pass
+
+    assert set(house.live()) == {url("a")}
+
+
+@dataclass(slots=True)
+class KilledStore:
+    """A store every other write transaction of which is lost."""
+
+    inner: Store
+    writes: int = 0
+
+    @contextmanager
+    def writing(self) -> Iterator[UnitOfWork]:
+        self.writes += 1
+        with self.inner.writing() as unit:
+            yield unit
+            if self.writes % 2:
+                raise Busy("killed")
+
+    @contextmanager
+    def reading(self) -> Iterator[UnitOfWork]:
+        with self.inner.reading() as unit:
+            yield unit
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def test_sweep_killed_at_any_step_comes_to_the_same_end(house: FeedHouse) -> None:
+    house.push(*[put(f"{'private' if number % 3 == 0 else 'open'}/{number}") for number in range(12)])
+    settings = Settings(do_not_follow=("docs.test/private/",), secure=("hr",))
+    store = KilledStore(house.store)
+
+    for _ in range(60):
+        with suppress(Busy):
+            sweep_of(house, settings, store).step()
+        if store.writes > 14:
+            break
+    sweep_all(house, settings)
+
+    assert {document.version for document in house.live().values()} == {2}
+    assert len(house.live()) == 8
+    assert [event.kind for event in house.events(url("private/0"))] == [EventKind.FED, EventKind.BLOCKED]
+
+
+def test_sweep_begins_anew_when_the_settings_change_on_the_way(house: FeedHouse) -> None:
+    house.push(*[put(f"d{number}") for number in range(6)])
+    settings = Settings(secure=("hr",))
+    sweep = sweep_of(house, settings)
+    assert sweep.step()
+    assert sweep.step()
+
+    settings.do_not_follow = ("docs.test/d0",)
+    sweep_all(house, settings)
+
+    assert url("d0") not in house.live()
+    assert all(document.secure for document in house.live().values())

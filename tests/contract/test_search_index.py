@@ -1,0 +1,498 @@
+"""What every search index promises, run on each of them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import tantivy
+
+from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.errors import Conflict, FeedmillError
+from feedmill.model.search import (
+    And,
+    Everything,
+    IndexDocument,
+    Info,
+    InUrl,
+    MetaEquals,
+    MetaExists,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Site,
+    Some,
+    Word,
+)
+from feedmill.ports import IndexWriter, SearchIndex
+
+Opened = tuple[SearchIndex, IndexWriter]
+BOTH = ClassSet(permitted=frozenset({0, 1}))
+
+DOCUMENT = IndexDocument(
+    key=1,
+    url="http://www.example.com/dir/page.html",
+    display_url=None,
+    access_class=0,
+    title="",
+    body="",
+    metadata=(),
+    datasource="hr",
+    mimetype="text/html",
+    language="en",
+    last_modified=None,
+    pagerank=96,
+)
+
+
+@pytest.fixture(params=["tantivy", "memory"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    index: SearchIndex
+    writer: IndexWriter
+    if request.param == "memory":
+        memory = MemoryIndex()
+        index, writer = memory, MemoryWriter(memory)
+    else:
+        index = TantivyIndex(tmp_path / "root" / "index")
+        writer = TantivyWriter(tmp_path / "root" / "index", heap_bytes=15_000_000)
+    yield index, writer
+    writer.close()
+
+
+def put(opened: Opened, *documents: IndexDocument) -> None:
+    index, writer = opened
+    writer.put_many(documents)
+    assert index.is_visible(writer.commit())
+
+
+def keys(opened: Opened, query: Node, access: ClassSet = ANONYMOUS) -> list[int]:
+    return [hit.key for hit in opened[0].search(query, access, start=0, num=100).hits]
+
+
+def with_body(*bodies: str) -> list[IndexDocument]:
+    return [replace(DOCUMENT, key=number, body=body) for number, body in enumerate(bodies, 1)]
+
+
+def with_url(*urls: str) -> list[IndexDocument]:
+    return [replace(DOCUMENT, key=number, url=url, body="x") for number, url in enumerate(urls, 1)]
+
+
+# --- writing --------------------------------------------------------------------------------------------------------------------
+
+
+def test_index_nothing_written_is_empty(opened: Opened) -> None:
+    hits = opened[0].search(Everything(), ANONYMOUS, start=0, num=10)
+    assert (hits.hits, hits.total, hits.is_exact, opened[0].count()) == ((), 0, True, 0)
+
+
+def test_put_same_key_replaces(opened: Opened) -> None:
+    put(opened, replace(DOCUMENT, body="old"))
+    put(opened, replace(DOCUMENT, body="older"), replace(DOCUMENT, body="new"))
+    assert keys(opened, Word("new")) == [1]
+    assert keys(opened, Word("old")) == keys(opened, Word("older")) == []
+    assert opened[0].count() == 1
+
+
+def test_remove_key_is_gone_and_unknown_key_is_no_error(opened: Opened) -> None:
+    put(opened, *with_body("a", "b"))
+    opened[1].remove_many([1, 77])
+    assert opened[0].is_visible(opened[1].commit())
+    assert keys(opened, Everything()) == [2]
+
+
+def test_remove_then_put_in_one_batch_keeps_the_document(opened: Opened) -> None:
+    opened[1].remove_many([1])
+    put(opened, *with_body("a"))
+    assert keys(opened, Word("a")) == [1]
+
+
+def test_commit_not_yet_given_is_not_visible(opened: Opened) -> None:
+    index, writer = opened
+    writer.put_many(with_body("a"))
+    assert keys(opened, Everything()) == []
+    token = writer.commit()
+    assert not index.is_visible(str(int(token) + 1_000))
+    assert index.is_visible("")
+    assert keys(opened, Everything()) == [1]
+
+
+def test_commit_twice_without_changes_stays_visible(opened: Opened) -> None:
+    put(opened, *with_body("a"))
+    assert opened[0].is_visible(opened[1].commit())
+    assert opened[0].is_visible(opened[1].commit())
+
+
+def test_writer_closed_refuses_and_forgets(opened: Opened) -> None:
+    opened[1].put_many(with_body("a"))
+    opened[1].close()
+    with pytest.raises(Conflict):
+        opened[1].commit()
+    assert keys(opened, Everything()) == []
+
+
+def test_put_odd_values_are_taken(opened: Opened) -> None:
+    odd = replace(
+        DOCUMENT,
+        url="x" * 70_000,
+        title="\ud800 lone",
+        body="\x00 zero",
+        metadata=(("", ""), ("n" * 70_000, "v" * 70_000), ("\udc00", "\ud800")),
+        links=("\ud800", "x" * 70_000),
+        mimetype="",
+        language=None,
+        last_modified=datetime(1, 1, 1, tzinfo=UTC),
+    )
+    put(opened, odd)
+    assert keys(opened, Word("zero")) == [1]
+    assert keys(opened, Word("lone")) == [1]
+    assert keys(opened, Info("x" * 70_000)) == [1]
+    assert keys(opened, MetaEquals("N" * 70_000, "v" * 70_000)) == [1]
+
+
+# --- access ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_search_class_not_permitted_is_not_found_nor_counted(opened: Opened) -> None:
+    put(
+        opened,
+        replace(DOCUMENT, body="a"),
+        replace(DOCUMENT, key=2, body="a", access_class=1),
+        replace(DOCUMENT, key=3, body="a", access_class=7),
+    )
+    assert opened[0].search(Word("a"), ANONYMOUS, start=0, num=0).total == 1
+    assert sorted(keys(opened, Everything(), BOTH)) == [1, 2]
+    assert keys(opened, Everything(), ClassSet(permitted=frozenset())) == []
+    assert keys(opened, Not(Word("b")), ANONYMOUS) == [1]
+    assert keys(opened, Info(DOCUMENT.url), ClassSet(permitted=frozenset({7}))) == [3]
+
+
+def test_search_many_permitted_classes_finds_those_alone(opened: Opened) -> None:
+    put(opened, *[replace(DOCUMENT, key=number, body="a", access_class=number) for number in range(40)])
+    permitted = frozenset(range(0, 3_000, 2))
+    assert sorted(keys(opened, Word("a"), ClassSet(permitted=permitted))) == list(range(0, 40, 2))
+
+
+def test_search_changed_class_hides_at_the_next_commit(opened: Opened) -> None:
+    put(opened, replace(DOCUMENT, body="a"))
+    put(opened, replace(DOCUMENT, body="a", access_class=1))
+    assert keys(opened, Word("a")) == []
+
+
+# --- words ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Die Straße", "STRASSE"),
+        ("Un café noir", "cafe"),
+        ("Un cafe noir", "CAFÉ"),
+        ("re\u0301sume\u0301 sent", "résumé"),
+        ("it's o'clock", "o'clock"),
+        ("version 3.11.7 is out", "3.11"),
+        ("ПРИВЕТ мир", "привет"),
+        ("東京都に住む", "東京"),
+        ("カタカナの説明", "タカ"),
+        ("ภาษาไทยสวย", "ไทย"),
+        ("हिन्दी भाषा", "हिन्दी"),
+        ("ｆｕｌｌ width", "full"),
+        ("see www.example.org/page now", "example.org"),
+    ],
+)
+def test_word_other_writing_is_found(opened: Opened, text: str, asked: str) -> None:
+    put(opened, *with_body(text, "nothing of it"))
+    assert keys(opened, Word(asked)) == [1]
+
+
+def test_word_spaceless_run_matches_in_order_only(opened: Opened) -> None:
+    put(opened, *with_body("東京", "京東", "東の京"))
+    assert keys(opened, Word("東京")) == [1]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        replace(DOCUMENT, body="the needle here"),
+        replace(DOCUMENT, title="Needle"),
+        replace(DOCUMENT, url="http://a.com/x/needle_1.html"),
+        replace(DOCUMENT, url="http://a.com/%6Eeedle%20x"),
+        replace(DOCUMENT, metadata=(("k", "v"), ("kind", "some needle"))),
+    ],
+)
+def test_word_any_field_is_found(opened: Opened, document: IndexDocument) -> None:
+    put(opened, document, replace(DOCUMENT, key=2))
+    assert keys(opened, Word("needle")) == [1]
+
+
+def test_word_in_title_ranks_before_body(opened: Opened) -> None:
+    put(opened, replace(DOCUMENT, body="needle and more"), replace(DOCUMENT, key=2, title="needle", body="other and more"))
+    assert keys(opened, Word("needle")) == [2, 1]
+
+
+def test_phrase_order_and_neighbourhood_count(opened: Opened) -> None:
+    put(opened, *with_body("annual report", "report annual", "annual big report", "Annual-Report!"))
+    assert sorted(keys(opened, Phrase("annual report"))) == [1, 4]
+    assert sorted(keys(opened, Phrase("annual-report"))) == [1, 4]
+
+
+@pytest.mark.parametrize("asked", ["x" * 500, "nowhere"])
+def test_word_that_cannot_be_there_finds_nothing(opened: Opened, asked: str) -> None:
+    put(opened, *with_body("a " + "x" * 500))
+    assert keys(opened, Word(asked)) == []
+    assert keys(opened, And((Word("a"), Word(asked)))) == []
+
+
+def test_word_without_letters_asks_for_nothing(opened: Opened) -> None:
+    put(opened, *with_body("a"))
+    assert keys(opened, And((Word("a"), Word("&"), Not(Word("!"))))) == [1]
+    assert keys(opened, Or((Word("?"), Word("a")))) == [1]
+    assert keys(opened, Word("???")) == keys(opened, Not(Word("?"))) == keys(opened, Some((Word("?"), Word("!")))) == []
+
+
+# --- logic ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_logic_and_or_not_combine(opened: Opened) -> None:
+    put(opened, *with_body("a b", "a c", "b c", "d"))
+    assert sorted(keys(opened, And((Word("a"), Word("b"))))) == [1]
+    assert sorted(keys(opened, Or((Word("a"), Word("d"))))) == [1, 2, 4]
+    assert sorted(keys(opened, And((Word("a"), Not(Word("b")))))) == [2]
+    assert sorted(keys(opened, Not(Word("c")))) == [1, 4]
+    assert sorted(keys(opened, Or((Word("d"), Not(Word("a")))))) == [3, 4]
+    assert sorted(keys(opened, And((Not(Word("a")), Not(Word("d")))))) == [3]
+    assert sorted(keys(opened, Not(Not(Word("a"))))) == [1, 2]
+
+
+def test_some_all_holders_come_first_over_all_pages(opened: Opened) -> None:
+    put(opened, *with_body("a " * 50, "b a and many more words so that it is long", "b " * 50, "c"))
+    query = Some((Word("a"), Word("b")))
+    pages = [opened[0].search(query, ANONYMOUS, start=start, num=1) for start in range(4)]
+    found = [hit.key for page in pages for hit in page.hits]
+    assert found[0] == 2
+    assert sorted(found) == [1, 2, 3]
+    assert {page.total for page in pages} == {3}
+
+
+def test_some_with_a_restriction_holds_the_restriction(opened: Opened) -> None:
+    put(opened, *with_body("a b", "a", "b"), replace(DOCUMENT, key=4, body="a b", url="http://other.org/"))
+    assert keys(opened, And((Site("example.com"), Some((Word("a"), Word("b"))))))[0] == 1
+    assert sorted(keys(opened, And((Site("example.com"), Some((Word("a"), Word("b"))))))) == [1, 2, 3]
+
+
+# --- URLs -----------------------------------------------------------------------------------------------------------------------
+
+URLS = (
+    "http://www.example.com/",
+    "https://example.com:8443/docs/Guide/a.html?q=1",
+    "http://notexample.com/docs/",
+    "http://sub.www.example.com/docs-old/x",
+    "googleconnector://conn.localhost/doc?docid=1",
+    "http://10.0.0.1/docs/y",
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("example.com", [1, 2, 4]),
+        ("EXAMPLE.com.", [1, 2, 4]),
+        (".example.com", [1, 2, 4]),
+        ("www.example.com", [1, 4]),
+        ("http://www.example.com/", [1, 4]),
+        ("com", [1, 2, 3, 4]),
+        ("ample.com", []),
+        ("example.com/docs", [2, 4]),
+        ("example.com/docs/", [2]),
+        ("example.com/docs/guide", [2]),
+        ("example.com/docs/guide/a.html", [2]),
+        ("example.com/docs/guide/b", []),
+        ("example.com:8443", [2]),
+        ("/docs/", [2, 3, 6]),
+        ("localhost", [5]),
+        ("10.0.0.1", [6]),
+        ("0.0.1", []),
+        ("example.com/do.s", []),
+        ("/[(*+?.\\{|^$&~#-", []),
+    ],
+)
+def test_site_host_and_path_restrict(opened: Opened, value: str, found: list[int]) -> None:
+    put(opened, *with_url(*URLS))
+    assert sorted(keys(opened, Site(value))) == found
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        (URLS[0], [1]),
+        ("www.example.com", [1]),
+        ("example.com:8443/docs/Guide/a.html?q=1", [2]),
+        ("example.com:8443/docs/guide/a.html?q=1", []),
+        (URLS[4], [5]),
+        ("http://www.example.com/docs", []),
+    ],
+)
+def test_info_exact_url_is_found(opened: Opened, url: str, found: list[int]) -> None:
+    put(opened, *with_url(*URLS))
+    assert keys(opened, Info(url)) == found
+
+
+def test_inurl_words_in_order(opened: Opened) -> None:
+    put(opened, *with_url(*URLS))
+    assert keys(opened, InUrl("guide")) == keys(opened, InUrl("docs/guide")) == [2]
+    assert keys(opened, InUrl("guide/docs")) == []
+
+
+# --- metadata -------------------------------------------------------------------------------------------------------------------
+
+
+def test_inmeta_whole_values_in_any_case(opened: Opened) -> None:
+    put(
+        opened,
+        replace(DOCUMENT, metadata=(("Department", "Legal Affairs"), ("Department", "R&D = x"))),
+        replace(DOCUMENT, key=2, metadata=(("department", "legal"),)),
+        replace(DOCUMENT, key=3),
+    )
+    assert keys(opened, MetaEquals("DEPARTMENT", "legal  affairs")) == [1]
+    assert keys(opened, MetaEquals("department", "r&d = X")) == [1]
+    assert keys(opened, MetaEquals("department", "LEGAL")) == [2]
+    assert keys(opened, MetaEquals("legal", "department")) == []
+    assert sorted(keys(opened, MetaExists("departMent"))) == [1, 2]
+    assert keys(opened, Not(MetaExists("department"))) == [3]
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_search_pages_cover_all_hits_once(opened: Opened) -> None:
+    put(opened, *with_body(*["a"] * 25))
+    pages = [opened[0].search(Word("a"), ANONYMOUS, start=start, num=10) for start in (0, 10, 20, 30)]
+    assert [len(page.hits) for page in pages] == [10, 10, 5, 0]
+    assert {page.total for page in pages} == {25}
+    assert len({hit.key for page in pages for hit in page.hits}) == 25
+
+
+@pytest.mark.parametrize(("start", "num"), [(0, 0), (0, -1), (-5, 0), (10**12, 10), (99_999, 1_000)])
+def test_search_out_of_bounds_still_counts(opened: Opened, start: int, num: int) -> None:
+    put(opened, *with_body("a", "a"))
+    hits = opened[0].search(Word("a"), ANONYMOUS, start=start, num=num)
+    assert (hits.hits, hits.total) == ((), 2)
+
+
+# --- words of queries and texts -------------------------------------------------------------------------------------------------
+
+
+def test_terms_positive_words_folded_once(opened: Opened) -> None:
+    query = And((Word("Café"), Or((Phrase("Annual Report"), Word("CAFE"))), Not(Word("hidden")), Site("x.com"), Word("東京")))
+    assert opened[0].terms(query) == ("cafe", "annual report", "東 京")
+
+
+@pytest.mark.parametrize("text", ["Hello, Café!", "re\u0301sume\u0301 x", "a東京b", "\ud800 x", "", "ภาษา ไทย"])
+def test_fold_places_point_into_the_text(opened: Opened, text: str) -> None:
+    tokens = opened[0].fold(text)
+    for token, start, end in tokens:
+        assert opened[0].terms(Word(text[start:end])) == (token,)
+    assert [start for _, start, _ in tokens] == sorted(start for _, start, _ in tokens)
+
+
+# --- Tantivy alone --------------------------------------------------------------------------------------------------------------
+
+
+def test_tantivy_bad_document_costs_its_batch_and_not_the_writer(tmp_path: Path) -> None:
+    index, writer = TantivyIndex(tmp_path), TantivyWriter(tmp_path, heap_bytes=15_000_000)
+    with pytest.raises(FeedmillError):
+        writer.put_many([*with_body("a"), replace(DOCUMENT, key=2**63)])
+    writer.put_many(with_body("b"))
+    assert index.is_visible(writer.commit())
+    assert keys((index, writer), Everything()) == [1]
+    assert keys((index, writer), Word("a")) == []
+    writer.close()
+
+
+def test_tantivy_second_writer_is_a_conflict_and_lock_goes_with_close(tmp_path: Path) -> None:
+    first = TantivyWriter(tmp_path, heap_bytes=15_000_000)
+    with pytest.raises(Conflict):
+        TantivyWriter(tmp_path, heap_bytes=15_000_000)
+    with pytest.raises(FeedmillError):
+        first.put_many([replace(DOCUMENT, access_class=-1)])
+    first.close()
+    TantivyWriter(tmp_path, heap_bytes=15_000_000).close()
+
+
+def test_tantivy_reopened_keeps_tokens_growing(tmp_path: Path) -> None:
+    tokens = []
+    for number in range(3):
+        writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
+        writer.put_many([replace(DOCUMENT, key=number)])
+        tokens.append(int(writer.commit()))
+        writer.close()
+    assert tokens == sorted(set(tokens))
+    assert TantivyIndex(tmp_path).count() == 3
+
+
+def test_tantivy_foreign_folder_is_refused(tmp_path: Path) -> None:
+    other = tantivy.SchemaBuilder().add_text_field("other").build()
+    tantivy.Index(other, path=str(tmp_path))
+    with pytest.raises(Conflict):
+        TantivyIndex(tmp_path)
+    with pytest.raises(Conflict):
+        TantivyWriter(tmp_path)
+
+
+def test_tantivy_broken_folder_is_corrupt(tmp_path: Path) -> None:
+    (tmp_path / "meta.json").write_text("{")
+    with pytest.raises(FeedmillError):
+        TantivyIndex(tmp_path)
+    with pytest.raises(FeedmillError):
+        TantivyWriter(tmp_path)
+
+
+def test_tantivy_index_opened_before_its_writer_sees_the_first_commit(tmp_path: Path) -> None:
+    index = TantivyIndex(tmp_path / "later")
+    writer = TantivyWriter(tmp_path / "later", heap_bytes=15_000_000)
+    writer.put_many(with_body("a"))
+    token = writer.commit()
+    assert index.is_visible(token)
+    assert index.count() == 1
+    writer.close()
+
+
+_KILLED_WRITER = """
+import sys
+from pathlib import Path
+from feedmill.adapters.index.tantivy import TantivyWriter
+from test_search_index import with_body
+from dataclasses import replace
+writer = TantivyWriter(Path(sys.argv[1]), heap_bytes=15_000_000)
+first = int(sys.argv[2])
+for number in range(first, first + 10_000):
+    writer.put_many([replace(with_body("a")[0], key=number)])
+    print(number, writer.commit(), flush=True)
+"""
+
+
+def test_tantivy_killed_while_writing_keeps_what_was_committed(tmp_path: Path) -> None:
+    committed = 0
+    for lines in (3, 11, 17):
+        command = [sys.executable, "-c", _KILLED_WRITER, str(tmp_path), str(committed)]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+            assert process.stdout is not None
+            token = ""
+            for _ in range(lines):
+                number, token = process.stdout.readline().split()
+                committed = int(number) + 1
+            process.kill()
+        index = TantivyIndex(tmp_path)
+        assert index.is_visible(token)
+        assert index.count() >= committed
+    writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
+    put((index, writer), replace(DOCUMENT, key=10**6, body="after"))
+    assert keys((index, writer), Word("after")) == [10**6]
+    writer.close()

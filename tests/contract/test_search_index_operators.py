@@ -1,0 +1,190 @@
+"""What every search index promises of operators, metadata in all its forms and orders; run on each of them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from test_search_index import DOCUMENT, Opened, keys, put, with_body, with_url
+
+from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.model.access import ANONYMOUS
+from feedmill.model.search import (
+    And,
+    DateRange,
+    Everything,
+    FileType,
+    IndexDocument,
+    InText,
+    InTitle,
+    LinksTo,
+    MetaContains,
+    MetaDates,
+    MetaNumbers,
+    MetaStarts,
+    Node,
+    Not,
+    NumberRange,
+    Or,
+    Site,
+    Sort,
+    Word,
+)
+
+
+@pytest.fixture(params=["tantivy", "memory"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    if request.param == "memory":
+        memory = MemoryIndex()
+        yield memory, MemoryWriter(memory)
+        return
+    writer = TantivyWriter(tmp_path / "index", heap_bytes=15_000_000)
+    yield TantivyIndex(tmp_path / "index"), writer
+    writer.close()
+
+
+def with_value(*values: str, name: str = "Price.Now") -> list[IndexDocument]:
+    return [replace(DOCUMENT, key=number, metadata=((name, value),)) for number, value in enumerate(values, 1)]
+
+
+def found(opened: Opened, query: Node) -> list[int]:
+    return sorted(keys(opened, query))
+
+
+def ordered(opened: Opened, sort: Sort, query: Node | None = None, start: int = 0, num: int = 100) -> list[int]:
+    return [hit.key for hit in opened[0].search(query or Everything(), ANONYMOUS, start=start, num=num, sort=sort).hits]
+
+
+# --- places ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_intitle_and_intext_look_in_one_place(opened: Opened) -> None:
+    put(opened, replace(DOCUMENT, title="Annual Report", body="café"), replace(DOCUMENT, key=2, title="x", body="annual report"))
+    assert found(opened, InTitle("annual report")) == found(opened, InText("CAFE")) == [1]
+    assert found(opened, InText("annual-report")) == [2]
+    assert found(opened, InTitle("report annual")) == []
+    assert opened[0].terms(And((InTitle("Annual Report"), InText("x"), Not(InText("y"))))) == ("annual report", "x")
+
+
+def test_filetype_ending_or_kind_is_found(opened: Opened) -> None:
+    urls = ("http://h/a.PDF?x=1", "http://h/get?id=7", "http://h/page.htm", "http://h/v1.2/", "http://h/x.tar.gz")
+    types = ("", "application/pdf; charset=x", "text/html", "", "")
+    put(opened, *[replace(one, mimetype=kind) for one, kind in zip(with_url(*urls), types, strict=True)])
+    assert found(opened, FileType("pdf")) == found(opened, FileType(".PDF")) == [1, 2]
+    assert found(opened, FileType("html")) == found(opened, FileType("htm")) == [3]
+    assert found(opened, FileType("gz")) == [5]
+    assert found(opened, FileType("2/")) == found(opened, FileType(".")) == []
+
+
+def test_link_exact_url_is_found(opened: Opened) -> None:
+    put(opened, replace(DOCUMENT, links=("http://a.com/", "http://b.com/x#part")), replace(DOCUMENT, key=2, links=("http://b.com/xy",)))
+    assert found(opened, LinksTo("a.com")) == found(opened, LinksTo("http://b.com/x")) == [1]
+    assert found(opened, LinksTo("http://b.com/")) == []
+
+
+def test_daterange_whole_days_count(opened: Opened) -> None:
+    moments = [datetime(2011, 3, 5, tzinfo=UTC), datetime(2011, 3, 5, 23, 59, 59, tzinfo=UTC), datetime(2011, 3, 6, tzinfo=UTC), None]
+    put(opened, *[replace(DOCUMENT, key=number, last_modified=moment) for number, moment in enumerate(moments, 1)])
+    assert found(opened, DateRange(date(2011, 3, 5), date(2011, 3, 5))) == [1, 2]
+    assert found(opened, DateRange(date(2011, 3, 6), None)) == [3]
+    assert found(opened, DateRange(None, date(2011, 3, 6))) == [1, 2, 3]
+    assert found(opened, DateRange(date(2012, 1, 1), date(2011, 1, 1))) == []
+    assert found(opened, Not(DateRange(date(1, 1, 1), date(9999, 12, 31)))) == [4]
+
+
+def test_number_range_numbers_of_the_text(opened: Opened) -> None:
+    put(opened, *with_body("costs $1,250.50 now", "costs 300", "version 1.2.300", "a300 300b", "it is 12, or 13."))
+    assert found(opened, NumberRange(200, 400)) == [2]
+    assert found(opened, NumberRange(1250.5, 1250.5)) == [1]
+    assert found(opened, NumberRange(12, 13)) == found(opened, NumberRange(13, 13)) == [5]
+    assert found(opened, NumberRange(400, 200)) == []
+
+
+# --- metadata -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"),
+    [
+        (60, None, [3, 4]),
+        (None, 60, [1, 2, 3, 5, 6]),
+        (9.5, 60, [2, 3, 6]),
+        (60, 60, [3]),
+        (-10, -1, [5]),
+        (-1, 0, [1]),
+        (0.0001, 0.5, []),
+        (61, 60, []),
+    ],
+)
+def test_metadata_numbers_compare_as_numbers(opened: Opened, low: float | None, high: float | None, wanted: list[int]) -> None:
+    put(opened, *with_value("0", " 9.5 ", "$60", "1,000", "-3", "10", "60 or so", "2011-03-05", "1" * 40))
+    assert found(opened, MetaNumbers("PRICE.now", low, high)) == wanted
+    assert found(opened, MetaNumbers("price", None, None)) == []
+
+
+def test_metadata_dates_in_any_form_compare_as_days(opened: Opened) -> None:
+    put(opened, *with_value("2011-03-05", "Sat, 05 Mar 2011 23:00:00 GMT", "6 March 2011", "2011", "march", name="d"))
+    assert found(opened, MetaDates("D", date(2011, 3, 5), date(2011, 3, 5))) == [1, 2]
+    assert found(opened, MetaDates("d", date(2011, 3, 6), None)) == [3]
+    assert found(opened, MetaDates("d", None, None)) == [1, 2, 3]
+
+
+def test_metadata_several_values_each_count(opened: Opened) -> None:
+    put(opened, replace(DOCUMENT, metadata=(("p", "1"), ("p", "5"), ("q", "3"), ("p", "red car"), ("p", "blue"))))
+    assert found(opened, MetaNumbers("p", 4, 6)) == [1]
+    assert found(opened, MetaNumbers("p", 2, 4)) == []
+    assert found(opened, MetaContains("p", "car blue")) == []
+    assert found(opened, And((MetaContains("P", "BLUE"), MetaContains("p", "red-car")))) == [1]
+
+
+def test_metadata_words_whole_and_beginnings(opened: Opened) -> None:
+    put(opened, *with_value("Legal Affairs", "legality", "Paralegal", "the legal affair", "東京都", name="Dept"))
+    assert found(opened, MetaContains("dept", "LEGAL")) == [1, 4]
+    assert found(opened, MetaContains("dept", "legal", is_prefix=True)) == [1, 2, 4]
+    assert found(opened, MetaContains("dept", "legal aff", is_prefix=True)) == [1, 4]
+    assert found(opened, MetaContains("dept", "legal affairs")) == [1]
+    assert found(opened, MetaContains("other", "legal", is_prefix=True)) == found(opened, MetaContains("dept", "?!")) == []
+    assert found(opened, MetaContains("dept", "東京")) == [5]
+    assert found(opened, MetaStarts("DEPT", "legal")) == [1, 2]
+    assert found(opened, MetaStarts("dept", "legal a.*")) == []
+    assert found(opened, Or((MetaStarts("dept", "the"), MetaStarts("dept", "para")))) == [3, 4]
+
+
+def test_metadata_odd_questions_find_nothing(opened: Opened) -> None:
+    put(opened, *with_value("v"))
+    for text in ("(((", "[a-", "\\", "x" * 2_000, "é" * 600, "\ud800", "a" * 300 + " " + "b" * 300):
+        assert found(opened, MetaStarts("price.now", text)) == found(opened, MetaStarts(text, "v")) == []
+        assert found(opened, MetaContains("price.now", text, is_prefix=True)) == found(opened, FileType(text)) == []
+        assert found(opened, Site(f"example.com/{text}")) == found(opened, MetaNumbers(text, 1, None)) == []
+
+
+# --- order ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_sort_date_undated_come_last_both_ways(opened: Opened) -> None:
+    moments = [None, datetime(2020, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, tzinfo=UTC), None]
+    put(opened, *[replace(DOCUMENT, key=number, last_modified=moment) for number, moment in enumerate(moments, 1)])
+    for is_whole in (True, False):
+        assert ordered(opened, Sort(is_whole=is_whole)) == [4, 2, 3, 1, 5]
+        assert ordered(opened, Sort(is_descending=False, is_whole=is_whole)) == [3, 2, 4, 1, 5]
+        assert ordered(opened, Sort(is_whole=is_whole), start=1, num=2) == [2, 3]
+
+
+def test_sort_metadata_numbers_then_dates_then_words_then_none(opened: Opened) -> None:
+    values = ("10", "9", "Zebra", "ape", "2011-03-05", "-1")
+    put(opened, *with_value(*values, name="S.o rt"), replace(DOCUMENT, key=9))
+    assert ordered(opened, Sort(name="s.o RT", is_descending=False)) == [6, 2, 1, 5, 4, 3, 9]
+    assert ordered(opened, Sort(name="s.o rt")) == [3, 4, 5, 1, 2, 6, 9]
+    assert ordered(opened, Sort(name="s.o rt"), start=2, num=3) == [5, 1, 2]
+    assert ordered(opened, Sort(name="s.o rt"), Not(Word("x")), start=90) == []
+    assert sorted(ordered(opened, Sort(name="unknown"))) == [1, 2, 3, 4, 5, 6, 9]
+
+
+@pytest.mark.parametrize("sort", [Sort(), Sort(is_whole=False), Sort(name="n")])
+@pytest.mark.parametrize(("start", "num"), [(0, 0), (-3, -1), (10**12, 10)])
+def test_sort_out_of_bounds_still_counts(opened: Opened, sort: Sort, start: int, num: int) -> None:
+    put(opened, *with_body("a", "a"))
+    hits = opened[0].search(Word("a"), ANONYMOUS, start=start, num=num, sort=sort)
+    assert (hits.hits, hits.total) == ((), 2)

@@ -1,0 +1,244 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from searchhouse import NOW, SearchHouse, ask, open_house
+
+from feedmill.http.search import SearchSite, search_app
+from feedmill.model.access import ClassSet
+from feedmill.model.document import Attributes
+from feedmill.model.errors import Corrupt
+from feedmill.ports import SearchIndex
+from feedmill.services.searcher import Searcher
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SearchHouse]:
+    made = open_house(tmp_path)
+    yield made
+    made.store.close()
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_search_api_answers_as_documented(house: SearchHouse) -> None:
+    attributes = Attributes(display_url="http://shown.com/1", last_modified=NOW)
+    metadata = (("dc.title", "x"), ("Topic", "y"))
+    house.add([house.make("http://a.com/1", "the needle", title="Größe", metadata=metadata, attributes=attributes)])
+    answer = ask(search_app(house.searcher()), "/api/v1/search", [("q", "needle"), ("getfields", "dc%2Etitle.TOPIC"), ("what", "ever")])
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    body = answer.json
+    (result,) = body.pop("results")
+    assert body == {"query": "needle", "total": 1, "exact": True, "facets": [], "spelling": None, "warnings": []}
+    assert result.pop("score") > 0
+    assert result == {
+        "url": "http://a.com/1",
+        "display_url": "http://shown.com/1",
+        "title": "Größe",
+        "snippet": "the needle",
+        "snippet_marks": [[4, 10]],
+        "date": "2026-03-01T12:30:00Z",
+        "mimetype": "text/html",
+        "language": None,
+        "metadata": {"dc.title": ["x"], "Topic": ["y"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        ("q=a", 10),
+        ("q=a&num=5", 5),
+        ("q=a&num=0", 0),
+        ("q=a&num=-1", 10),
+        ("q=a&num=x", 10),
+        ("q=a&num=99999999999999999999", 12),
+        ("q=a&num=%D9%A3", 10),
+        ("q=a&start=11", 1),
+        ("q=a&start=-3", 10),
+        ("q=a&start=" + "9" * 5_000, 0),
+        ("q=a&start=1e3", 10),
+        ("q=a&match=nonsense", 10),
+        ("q=a&site=default_collection&client=default_frontend", 10),
+        ("q=", 0),
+        ("", 0),
+        ("q=%FF%00a&%&=&&q=a", 10),
+    ],
+)
+def test_search_api_odd_parameters_are_never_an_error(house: SearchHouse, parameters: str, found: int) -> None:
+    house.add([house.make(f"http://a.com/{number}", "a") for number in range(12)])
+    answer = ask(search_app(house.searcher()), "/api/v1/search", parameters)
+    assert answer.status == 200
+    assert len(answer.json["results"]) == found
+
+
+def test_search_api_unknown_collection_holds_nothing_and_says_so(house: SearchHouse) -> None:
+    house.add([house.make("http://a.com/1", "a")])
+    body = ask(search_app(house.searcher()), "/api/v1/search", [("q", "a"), ("site", "press")]).json
+    assert (body["total"], body["results"], body["warnings"]) == (0, [], ["there is no collection press"])
+
+
+def test_search_api_parameter_that_is_not_applied_is_named(house: SearchHouse) -> None:
+    body = ask(search_app(house.searcher()), "/api/v1/search", [("q", "a"), ("lr", "lang_en")]).json
+    assert body["warnings"] == ["lr= is not applied"]
+
+
+def test_search_api_refinements_narrow_and_order(house: SearchHouse) -> None:
+    pages = [("1", "10", "legal affairs"), ("2", "9", "Legal Affairs"), ("3", "8", "sales"), ("4", "", "")]
+    for name, price, team in pages:
+        house.add([house.make(f"http://a.com/{name}.pdf", "word", metadata=(("price", price), ("team", team)) if price else ())])
+    app = search_app(house.searcher())
+
+    def names(*parameters: tuple[str, str]) -> str:
+        results = ask(app, "/api/v1/search", parameters).json["results"]
+        return "".join(result["url"].removeprefix("http://a.com/").removesuffix(".pdf") for result in results)
+
+    assert names(("q", "word"), ("sort", "meta:Price:A")) == "3214"
+    assert names(("q", "word"), ("sort", "meta:price:D:E:en::y"), ("start", "1"), ("num", "2")) == "23"
+    assert names(("requiredfields", "team:legal%2520affairs".replace("%25", "%")), ("sort", "meta:price")) == "21"
+    assert names(("partialfields", "team:affairs|team:sales"), ("sort", "meta:price")) == "321"
+    assert names(("requiredfields", "-team.price")) == names(("requiredfields", "nothing")) == ""
+    assert names(("as_epq", "word"), ("as_filetype", "pdf"), ("as_sitesearch", "a.com"), ("as_dt", "e")) == ""
+    assert names(("q", "inmeta:price:9.."), ("sort", "meta:price:A")) == "21"
+
+
+def test_search_page_links_keep_refinements(house: SearchHouse) -> None:
+    house.add([house.make(f"http://a.com/{number}", "word", metadata=(("k", "v"),)) for number in range(15)])
+    text = ask(search_app(house.searcher()), "/", [("q", "word"), ("requiredfields", "k:v"), ("sort", "meta:a b:D")]).text
+    assert "requiredfields=k%3Av&amp;sort=meta%3Aa%2520b%3AD&amp;start=10" in text
+
+
+def test_documents_api_secure_answers_as_unknown(house: SearchHouse) -> None:
+    house.add([house.make("http://a.com/open", title="T", metadata=(("k", "v"),)), house.make("http://a.com/closed", secure=True)])
+    app = search_app(house.searcher())
+    body = ask(app, "/api/v1/documents", [("url", "http://a.com/open")]).json
+    assert (body["title"], body["metadata"], body["searchable"]) == ("T", {"k": ["v"]}, True)
+    assert not {"datasource", "acl"} & set(body)
+    closed, unknown = (ask(app, "/api/v1/documents", [("url", url)]) for url in ("http://a.com/closed", "http://a.com/none00"))
+    assert closed.status == unknown.status == 404
+    assert closed.text.replace("closed", "none00") == unknown.text
+    assert ask(app, "/api/v1/documents").status == 400
+
+
+def test_search_api_asker_is_told_apart_by_identify(house: SearchHouse) -> None:
+    house.add([house.make("http://a.com/1", "a", secure=True)])
+    app = search_app(house.searcher(), SearchSite(identify=lambda request: ClassSet(permitted=frozenset({0, 1}))))
+    assert ask(app, "/api/v1/search", [("q", "a")]).json["total"] == 1
+    assert ask(search_app(house.searcher()), "/api/v1/search", [("q", "a")]).json["total"] == 0
+
+
+# --- the page -------------------------------------------------------------------------------------------------------------------
+
+
+def test_page_without_a_query_is_a_search_box(house: SearchHouse) -> None:
+    answer = ask(search_app(house.searcher()), "/")
+    assert answer.status == 200
+    assert '<input id="q" name="q"' in answer.text
+    assert "Nothing was found" not in answer.text
+    assert "<script" not in answer.text
+
+
+def test_page_shows_results_with_marks_date_and_title_or_url(house: SearchHouse) -> None:
+    attributes = Attributes(last_modified=NOW)
+    house.add(
+        [house.make("http://a.com/1", "the needle", title="Title", attributes=attributes), house.make("http://a.com/no%20title", "needle")]
+    )
+    text = ask(search_app(house.searcher()), "/", [("q", "needle")]).text
+    assert "the <mark>needle</mark>" in text
+    assert 'datetime="2026-03-01T12:30:00+00:00">1 Mar 2026</time>' in text
+    assert '<a href="http://a.com/1" rel="noopener">Title</a>' in text
+    assert '<a href="http://a.com/no%20title" rel="noopener">a.com/no title</a>' in text
+    assert "2 results" in text
+
+
+def test_page_hostile_documents_and_queries_stay_text(house: SearchHouse) -> None:
+    hostile = '<script>alert("x")</script>'
+    attributes = Attributes(display_url="javascript:alert(1)//http://")
+    document = house.make("http://a.com/1", f"needle {hostile}", title=hostile, language='"><b>', attributes=attributes)
+    house.add([document])
+    text = ask(search_app(house.searcher()), "/", [("q", f'needle "{hostile}')]).text
+    assert "<script" not in text
+    assert 'href="javascript' not in text.lower()
+    assert '<a href="http://a.com/1" rel="noopener">' in text
+    assert "&lt;script&gt;" in text
+    assert "<b>" not in text
+
+
+def test_page_url_that_no_browser_should_open_is_no_link(house: SearchHouse) -> None:
+    house.add([house.make("data:text/html,needle", "needle", title="Here")])
+    text = ask(search_app(house.searcher()), "/", [("q", "needle")]).text
+    assert "<h2>Here</h2>" in text
+
+
+def test_page_walks_through_pages(house: SearchHouse) -> None:
+    house.add([house.make(f"http://a.com/{number}", "a") for number in range(25)])
+    app = search_app(house.searcher())
+    first, last = ask(app, "/", [("q", "a")]).text, ask(app, "/", [("q", "a"), ("start", "20"), ("match", "all")]).text
+    assert '<a class="step" rel="next" href="/?q=a&amp;start=10">Next</a>' in first
+    assert 'rel="prev"' not in first
+    assert '<a class="step" rel="prev" href="/?q=a&amp;match=all&amp;start=10">Previous</a>' in last
+    assert 'rel="next"' not in last
+    assert '<input type="hidden" name="match" value="all">' in last
+    assert "The list ends before here" in ask(app, "/", [("q", "a"), ("start", "50")]).text
+
+
+def test_page_nothing_found_and_warnings_are_said(house: SearchHouse) -> None:
+    text = ask(search_app(house.searcher()), "/", [("q", "nowhere OR")]).text
+    assert "Nothing was found for <q" in text
+    assert "OR without a term on both sides was searched as a word" in text
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(query=st.text(max_size=60), start=st.text(max_size=8), num=st.text(max_size=8))
+def test_search_port_any_parameters_answer(house: SearchHouse, query: str, start: str, num: str) -> None:
+    app = search_app(house.searcher())
+    parameters = [("q", query), ("start", start), ("num", num)]
+    assert ask(app, "/api/v1/search", parameters).status == 200
+    assert ask(app, "/", parameters).status == 200
+
+
+# --- the rest of the port -------------------------------------------------------------------------------------------------------
+
+
+def test_search_port_small_resources(house: SearchHouse) -> None:
+    app = search_app(house.searcher())
+    assert ask(app, "/sw_version.txt").text == "7.4.0-0"
+    assert ask(search_app(house.searcher(), SearchSite(version="7.6.1")), "/sw_version.txt").text == "7.6.1"
+    assert ask(app, "/healthz").status == ask(app, "/readyz").status == 200
+    assert ask(search_app(house.searcher(), SearchSite(find_problems=lambda: ["no"])), "/readyz").status == 503
+    assert ask(app, "/static/search.css").headers["content-type"].startswith("text/css")
+    assert ask(app, "/", method="HEAD").status == 200
+
+
+def test_search_port_unknown_paths_and_methods_are_refused(house: SearchHouse) -> None:
+    app = search_app(house.searcher())
+    assert ask(app, "/nowhere").status == 404
+    assert ask(app, "/api/v1/nowhere").json["error"]["code"] == "not_found"
+    assert ask(app, "/api/v1/search", method="POST").status == 405
+    assert ask(app, "/static/../search.py").status == 404
+    assert ask(app, "/", method="POST", origin="http://evil.example.org").status == 403
+
+
+def test_search_port_every_answer_guards_the_browser(house: SearchHouse) -> None:
+    app = search_app(house.searcher())
+    for path in ("/", "/api/v1/search", "/nowhere", "/static/search.css", "/healthz"):
+        headers = ask(app, path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_search_port_store_that_fails_hides_why(house: SearchHouse) -> None:
+    house.add([house.make("http://a.com/1", "a")])
+
+    def open_index(folder: str) -> SearchIndex:
+        raise Corrupt(f"secret place {folder}")
+
+    app = search_app(Searcher(house.store, open_index, house.blobs))
+    answer = ask(app, "/api/v1/search", [("q", "a")])
+    assert answer.status == 500
+    assert "secret" not in answer.text
+    assert ask(app, "/readyz").status == 503

@@ -1,0 +1,163 @@
+"""Settings read from real files and an environment of the test's own."""
+
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from feedmill.model.errors import BadSettings, Corrupt, NotFound
+from feedmill.settings import Loaded, Settings, load_settings, read_snapshot, write_snapshot
+
+
+def load(folder: Path, text: str, **environment: str) -> Loaded:
+    path = folder / "f.toml"
+    path.write_text(text)
+    return load_settings(path, environment)
+
+
+def faults(folder: Path, text: str, **environment: str) -> list[str]:
+    with pytest.raises(BadSettings) as caught:
+        load(folder, text, **environment)
+    return [fault.replace(f"{folder}/", "") for fault in caught.value.faults]
+
+
+def test_settings_without_file_and_environment_are_the_defaults() -> None:
+    loaded = load_settings(None, {})
+    assert loaded.settings == Settings()
+    assert loaded.settings.gate.port == 19900
+    assert loaded.origins == {}
+
+
+def test_settings_of_the_environment_win_over_the_file_and_tell_their_origin(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "[gate]\nport = 1\ntrusted = 'all'\n", FEEDMILL_GATE_PORT="2", FEEDMILL_SEARCH_PORT="0", FEEDMILL_ADMIN_PORT="")
+    assert (loaded.settings.gate.port, loaded.settings.search.port, loaded.settings.admin.port) == (2, 0, 8000)
+    assert loaded.settings.gate.trusted == ("all",)
+    assert loaded.origins == {
+        "gate.port": "FEEDMILL_GATE_PORT",
+        "search.port": "FEEDMILL_SEARCH_PORT",
+        "gate.trusted": f"{tmp_path}/f.toml:3",
+    }
+
+
+def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path,
+        "",
+        FEEDMILL_GATE_TRUSTED="10.0.0.0/8, ::1",
+        FEEDMILL_URLS_FOLLOW='["a/", "b/"]',
+        FEEDMILL_GATE_REQUIRE_FQDN="yes",
+        FEEDMILL_CRAWL_HOST_LOAD="0.5",
+        FEEDMILL_SAMPLES="not ours",
+    )
+    assert loaded.settings.gate.trusted == ("10.0.0.0/8", "::1")
+    assert loaded.settings.urls.follow == ("a/", "b/")
+    assert loaded.settings.gate.require_fqdn
+    assert loaded.settings.crawl.host_load == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[gate]\n\nprot = 1", "f.toml:3: gate.prot: unknown key, did you mean 'port'"),
+        ("[gaet]\nport = 1", "f.toml:1: gaet: unknown key, did you mean 'gate'"),
+        ('[gate]\nport = "19900"', "f.toml:2: gate.port: must be a whole number, not the text '19900'"),
+        ("[gate]\nport = 1.5", "f.toml:2: gate.port: must be a whole number, not 1.5"),
+        ("[gate]\nport = true", "f.toml:2: gate.port: must be a whole number, not true"),
+        ("[gate]\nport = 65536", "f.toml:2: gate.port: 65536 is out of range, must be at most 65535"),
+        ("[gate]\nrequire_fqdn = 1", "f.toml:2: gate.require_fqdn: must be true or false, not 1"),
+        ("gate = 1", "f.toml:1: gate: must be a table, not 1"),
+        (
+            '[gate]\ntrusted = [\n"::1",\n"10.0.0.1/8"]',
+            "f.toml:4: gate.trusted[2]: '10.0.0.1/8' has bits beyond its mask, the network is '10.0.0.0/8'",
+        ),
+        ('[gate]\ntrusted = ["x"]', "f.toml:2: gate.trusted[1]: 'x' is no address, no network and not the word 'all'"),
+        ('[urls]\nfollow = ["/", "regexp:("]', "f.toml:2: urls.follow[2]: "),
+        ('[[datasources]]\nname = "a b"', "f.toml:2: datasources[1].name: 'a b' is no data source's name"),
+        ("[[datasources]]\nsecure = true", "f.toml:1: datasources[1].name: this key must be given"),
+        ('[[datasources]]\nname = "a"\n[[datasources]]\nname = "a"', "f.toml:4: datasources[2].name: 'a' is there already"),
+        ('[gate]\ncertificate = "c"', "f.toml:2: gate.certificate: a certificate without its key; give gate.key too"),
+        ('[search]\nkey = "c"', "f.toml:2: search.key: a key without its certificate; give search.certificate too"),
+        ("[gate]\nport = 8080", "search.port: port 8080 is that of gate.port already"),
+        ('[logs]\nlevel = "loud"', "f.toml:2: logs.level: 'loud' is none of 'debug', 'info', 'warning' or 'error'"),
+        ("[gate\nport = 1", "f.toml:1: not TOML: "),
+        ("[gate]\nport = ", "f.toml:2: not TOML: invalid value"),
+        ('[store]\nurl = "mysql://x"', "f.toml:2: store.url: must be empty or begin with postgresql://"),
+        (
+            '[[crawl.access]]\npattern = "x/"\nmake-public = true',
+            "f.toml:3: crawl.access[1].make-public: unknown key, did you mean 'make_public'",
+        ),
+        ('[[crawl.access]]\npattern = "-x/"', "f.toml:2: crawl.access[1].pattern: '-x/' is an exception"),
+        ('[gate]\nallow_origins = ["example.com"]', "f.toml:2: gate.allow_origins[1]: 'example.com' is no origin"),
+        ('[gate]\nserver_header = "a\\nb"', "f.toml:2: gate.server_header: a header holds printable ASCII only"),
+        ('[gate]\nbind = "somewhere"', "f.toml:2: gate.bind: 'somewhere' is no address of this machine"),
+    ],
+)
+def test_settings_with_a_fault_are_refused_with_its_line(tmp_path: Path, text: str, fault: str) -> None:
+    assert faults(tmp_path, text)[0].startswith(fault)
+
+
+def test_settings_with_several_faults_tell_them_all_in_order_of_lines(tmp_path: Path) -> None:
+    found = faults(tmp_path, "[urls]\nfolow = []\n[gate]\nport = 'x'\n", FEEDMILL_DTD_PORT="y", FEEDMILL_GATE_PROT="1")
+    assert [fault.partition(": ")[0] for fault in found] == ["f.toml:2", "f.toml:4", "FEEDMILL_GATE_PROT", "FEEDMILL_DTD_PORT"]
+
+
+def test_settings_with_a_missing_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match="cannot be read: No such file"):
+        load_settings(tmp_path / "none.toml", {})
+    (tmp_path / "f.toml").write_bytes(b"a = 1\nb = '\xff'\n")
+    with pytest.raises(BadSettings, match=r"f\.toml:2: not UTF-8"):
+        load_settings(tmp_path / "f.toml", {})
+
+
+def test_settings_with_certificate_files_that_are_missing_or_wrong_are_refused(tmp_path: Path) -> None:
+    text = '[gate]\ncertificate = "c.pem"\nkey = "k.pem"\n'
+    assert faults(tmp_path, text) == [
+        f"f.toml:2: gate.certificate: there is no file '{tmp_path}/c.pem'".replace(f"{tmp_path}/", ""),
+        "f.toml:3: gate.key: there is no file 'k.pem'",
+    ]
+    (tmp_path / "c.pem").write_text("no certificate")
+    (tmp_path / "k.pem").write_text("no key")
+    assert "do not serve together" in faults(tmp_path, text)[0]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl")
+def test_settings_with_a_good_certificate_are_taken_relative_to_the_file(tmp_path: Path) -> None:
+    make = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-subj",
+        "/CN=x",
+        "-keyout",
+        "k.pem",
+        "-out",
+        "c.pem",
+    ]
+    subprocess.run(make, cwd=tmp_path, check=True, capture_output=True)
+    loaded = load(tmp_path, '[gate]\ncertificate = "c.pem"\nkey = "k.pem"\n')
+    assert loaded.settings.gate.certificate == str(tmp_path / "c.pem")
+
+
+def test_snapshot_is_read_back_as_written_and_for_its_owner_alone(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path, '[gate]\nport = 0\n[[datasources]]\nname = "hr"\nsecure = true\n[[collections]]\nname = "press"\ninclude = ["x/"]\n'
+    )
+    write_snapshot(tmp_path, loaded)
+    assert read_snapshot(tmp_path) == loaded
+    assert loaded.settings.is_secure_source("hr")
+    assert stat.S_IMODE((tmp_path / "settings.json").stat().st_mode) == 0o600
+
+
+def test_snapshot_that_is_missing_or_broken_is_told(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        read_snapshot(tmp_path)
+    (tmp_path / "settings.json").write_text('{"settings": {"gate": 1}, "origins": {}}')
+    with pytest.raises(Corrupt):
+        read_snapshot(tmp_path)

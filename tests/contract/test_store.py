@@ -1,0 +1,417 @@
+"""The store's transactions, schema, turns and errors; one suite for every database."""
+
+import itertools
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from storevalues import NewDatabase, a_document, a_mark, an_acl, an_event, save
+
+from feedmill.adapters.store.engine import SqlStore, SqlUnit
+from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
+from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.adapters.store.turn import Turn
+from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
+from feedmill.ports import Stage, UnitOfWork
+
+URL = "http://a.test/"
+
+
+def address_of(store: SqlStore) -> str:
+    return store.writer.url.render_as_string(hide_password=False)
+
+
+def is_sqlite(store: SqlStore) -> bool:
+    return store.writer.dialect.name == "sqlite"
+
+
+def run(unit: UnitOfWork, statement: str) -> sa.CursorResult[object]:
+    assert isinstance(unit, SqlUnit)
+    return unit.connection.exec_driver_sql(statement)
+
+
+# --- transactions ---------------------------------------------------------------------------------------------------------------
+
+
+class Broken(Exception):
+    pass
+
+
+def write_everything_and_break(unit: UnitOfWork) -> None:
+    ids = unit.documents.save_many([a_document(URL)])
+    assert ids == {URL: 1}
+    unit.documents.add_events([(1, 0, an_event())])
+    unit.acls.save_many([an_acl(URL)])
+    unit.marks.put_many([a_mark(1)])
+    unit.facts.put("a", "1")
+    raise Broken
+
+
+def test_writing_with_exception_keeps_nothing(store: SqlStore) -> None:
+    with pytest.raises(Broken), store.writing() as unit:
+        write_everything_and_break(unit)
+    with store.reading() as unit:
+        assert unit.documents.find_many([URL]) == {}
+        assert unit.documents.list_events(1) == []
+        assert unit.acls.find_many([URL]) == {}
+        assert unit.marks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
+        assert unit.facts.get("a") is None
+
+
+def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
+    save(store, a_document(URL))
+    with store.reading() as unit:
+        assert unit.documents.count_live() == 1
+        save(store, a_document(URL + "2"))
+        assert unit.documents.count_live() == 1
+        assert set(unit.documents.find_many([URL, URL + "2"])) == {URL}
+    with store.reading() as unit:
+        assert unit.documents.count_live() == 2
+
+
+def test_reading_with_open_write_does_not_wait_for_it(store: SqlStore) -> None:
+    with store.writing() as writer:
+        writer.facts.put("a", "1")
+        with store.reading() as reader:
+            assert reader.facts.get("a") is None
+
+
+def test_reading_with_attempt_to_write_refuses(store: SqlStore) -> None:
+    with pytest.raises(sa.exc.DBAPIError, match=r"read-?only"), store.reading() as unit:
+        unit.facts.put("a", "1")
+    with store.writing() as unit:
+        assert unit.facts.get("a") is None
+
+
+def test_writing_with_threads_that_read_first_loses_no_update(store: SqlStore) -> None:
+    def increment() -> None:
+        for _ in range(20):
+            with store.writing() as unit:
+                unit.facts.put("n", str(int(unit.facts.get("n") or 0) + 1))
+
+    threads = [threading.Thread(target=increment) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.reading() as unit:
+        assert unit.facts.get("n") == "80"
+
+
+def test_sqlite_store_with_connection_is_durable(tmp_path: Path) -> None:
+    store = open_sqlite(tmp_path / "store.sqlite")
+    migrate(store)
+    with store.writing() as unit:
+        assert (run(unit, "PRAGMA journal_mode").scalar(), run(unit, "PRAGMA synchronous").scalar()) == ("wal", 2)
+    store.close()
+
+
+# --- processes ------------------------------------------------------------------------------------------------------------------
+
+PRELUDE = """
+import sys, time
+from pathlib import Path
+from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.sqlite import open_sqlite
+address = sys.argv[1]
+store = open_sqlite(Path(address.removeprefix("sqlite:///"))) if address.startswith("sqlite") else open_postgres(address)
+"""
+
+INCREMENT = """
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(30):
+    with store.writing() as unit:
+        unit.facts.put("n", str(int(unit.facts.get("n") or 0) + 1))
+"""
+
+HURRY = """
+number = 0
+while True:
+    with store.writing() as unit:
+        unit.facts.put("busy", str(number))
+        time.sleep(0.003)
+    if number == 0:
+        print("ready", flush=True)
+    number += 1
+"""
+
+HOLD = """
+with store.writing() as unit:
+    unit.facts.put("half", "done")
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+Start = Callable[[str, str], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts processes that use a store, waits until they are ready, and kills them in the end."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(address: str, code: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PRELUDE + code, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_writing_with_three_processes_that_read_first_loses_no_update(store: SqlStore, start: Start) -> None:
+    processes = [start(address_of(store), INCREMENT) for _ in range(3)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    with store.reading() as unit:
+        assert unit.facts.get("n") == "90"
+
+
+def test_writing_with_hurried_processes_beside_it_is_never_starved(store: SqlStore, start: Start) -> None:
+    for _ in range(2):
+        start(address_of(store), HURRY)
+    waits = []
+    for number in range(25):
+        begun = time.monotonic()
+        with store.writing() as unit:
+            waits.append(time.monotonic() - begun)
+            unit.facts.put("mine", str(number))
+    assert max(waits) < 1.0
+    assert sorted(waits)[len(waits) // 2] < 0.2
+
+
+def test_writing_with_holder_killed_goes_on_without_his_half(store: SqlStore, start: Start) -> None:
+    holder = start(address_of(store), HOLD)
+    holder.kill()
+    holder.wait()
+    with store.writing() as unit:
+        assert unit.facts.get("half") is None
+
+
+def test_turn_with_hurried_thread_beside_it_is_never_starved(tmp_path: Path) -> None:
+    turn, stop, waits = Turn(tmp_path), threading.Event(), []
+
+    def hurry() -> None:
+        while not stop.is_set():
+            with turn.taken():
+                time.sleep(0.002)
+
+    threads = [threading.Thread(target=hurry) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(30):
+        begun = time.monotonic()
+        with turn.taken():
+            waits.append(time.monotonic() - begun)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    turn.close()
+    assert max(waits) < 0.5
+
+
+def test_turn_with_interrupted_waiter_goes_to_the_next(tmp_path: Path) -> None:
+    turn = Turn(tmp_path)
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with turn.taken():
+            entered.set()
+            leave.wait(10)
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise Broken
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    holder = threading.Thread(target=hold)
+    holder.start()
+    entered.wait(10)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(Broken), turn.taken():
+            pass
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        leave.set()
+    holder.join()
+    with turn.taken():
+        pass
+    turn.close()
+
+
+# --- schema ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_migrate_with_empty_database_sums_up_to_the_schema(empty_store: SqlStore) -> None:
+    assert needs_migration(empty_store)
+    revision = migrate(empty_store)
+    assert schema_differences(empty_store) == []
+    assert not needs_migration(empty_store)
+    assert migrate(empty_store) == revision
+
+
+def test_schema_differences_with_changed_database_names_them(empty_store: SqlStore) -> None:
+    migrate(empty_store)
+    with empty_store.writing() as unit:
+        run(unit, "DROP TABLE facts")
+        run(unit, "ALTER TABLE feeds ADD COLUMN extra TEXT")
+    assert len(schema_differences(empty_store)) == 2
+
+
+def test_migrate_with_newer_revision_is_refused_and_changes_nothing(empty_store: SqlStore) -> None:
+    migrate(empty_store)
+    with empty_store.writing() as unit:
+        run(unit, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(Corrupt, match="9999"):
+        migrate(empty_store)
+    assert needs_migration(empty_store)
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_writing_with_fault_of_ours_raises_it_as_it_is(store: SqlStore) -> None:
+    with pytest.raises(sa.exc.IntegrityError), store.writing() as unit:
+        run(unit, "INSERT INTO facts (name) VALUES ('without a value')")
+
+
+def test_sqlite_writing_with_foreign_lock_is_busy(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    store = open_sqlite(path, busy_seconds=0.05)
+    migrate(store)
+    foreign = sqlite3.connect(path, isolation_level=None)
+    foreign.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Busy), store.writing():
+        pass
+    foreign.close()
+    save(store, a_document(URL))
+    store.close()
+
+
+def test_postgres_writing_with_turn_taken_is_busy(postgres_database: NewDatabase) -> None:
+    address = postgres_database()
+    first, second = open_postgres(address), open_postgres(address, busy_seconds=0.1)
+    with first.writing(), pytest.raises(Busy), second.writing():
+        pass
+    with second.writing():
+        pass
+    first.close()
+    second.close()
+
+
+def test_sqlite_writing_with_full_disk_keeps_nothing_and_goes_on(tmp_path: Path) -> None:
+    store = open_sqlite(tmp_path / "store.sqlite")
+    migrate(store)
+    save(store, a_document("http://before/"))
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, old[1]))
+    large = [a_document(f"{URL}{number}", metadata=(("text", "x" * 20_000),)) for number in range(100)]
+    try:
+        with pytest.raises(DiskFull):
+            save(store, *large)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, before)
+    with store.reading() as unit:
+        assert unit.documents.count_live() == 1
+    save(store, *large)
+    with store.reading() as unit:
+        assert unit.documents.count_live() == 101
+    store.close()
+
+
+def test_sqlite_with_file_of_something_else_is_corrupt(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    path.write_bytes(b"this is no database at all. " * 1000)
+    store = open_sqlite(path)
+    for act in (migrate, needs_migration):
+        with pytest.raises(Corrupt):
+            act(store)
+    with pytest.raises(Corrupt), store.reading():
+        pass
+    store.close()
+
+
+def test_sqlite_with_pages_overwritten_is_corrupt(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    store = open_sqlite(path)
+    migrate(store)
+    save(store, *[a_document(f"{URL}{number}", metadata=(("text", "x" * 2000),)) for number in range(200)])
+    store.close()
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        for start in range(size // 2, size, 4096):
+            file.seek(start // 4096 * 4096)
+            file.write(b"\xff" * 4096)
+    store = open_sqlite(path)
+    with pytest.raises(Corrupt), store.reading() as unit:
+        unit.documents.list_live(after=0, limit=1000)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [("53100", DiskFull), ("53300", Busy), ("40001", Busy), ("40P01", Busy), ("57014", Busy), ("08006", Busy), ("XX001", Corrupt)],
+)
+def test_postgres_with_error_of_the_server_means_what_a_caller_can_do(
+    postgres_database: NewDatabase, code: str, meaning: type[FeedmillError], postgres_addresses: Iterator[str]
+) -> None:
+    store = open_postgres(next(postgres_addresses))
+    with pytest.raises(meaning) as caught, store.writing() as unit:
+        run(unit, f"DO $$ BEGIN RAISE EXCEPTION 'zu voll' USING ERRCODE = '{code}'; END $$")
+    assert type(caught.value) is meaning
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def postgres_addresses(postgres_database: NewDatabase) -> Iterator[str]:
+    """Gives the address of one empty database again and again."""
+    return itertools.repeat(postgres_database())
+
+
+def test_postgres_with_connection_cut_is_busy_and_connects_again(postgres_addresses: Iterator[str]) -> None:
+    store = open_postgres(next(postgres_addresses))
+    with pytest.raises(Busy), store.writing() as unit:
+        run(unit, "SELECT pg_terminate_backend(pg_backend_pid())")
+    with store.writing() as unit:
+        assert run(unit, "SELECT 1").scalar() == 1
+    store.close()
+
+
+def test_postgres_without_server_is_busy(tmp_path: Path) -> None:
+    store = open_postgres(f"postgresql://nobody@/none?host={tmp_path}")
+    for act in (store.reading, store.writing):
+        with pytest.raises(Busy), act():
+            pass
+    with pytest.raises(Busy):
+        migrate(store)
+    store.close()
+
+
+def test_store_without_free_connection_is_busy(tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'store.sqlite'}", pool_size=1, max_overflow=0, pool_timeout=0.05)
+    store = SqlStore(engine, engine)
+    with store.reading(), pytest.raises(Busy), store.reading():
+        pass
+    store.close()

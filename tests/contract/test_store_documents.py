@@ -1,0 +1,258 @@
+"""The store's documents, events and ACLs; one suite for every database."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from storevalues import NOW, a_document, an_acl, an_event, minutes, save
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope
+from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
+
+LONG_URL = "http://long.test/" + "x" * 8000
+RICH = a_document(
+    "http://a.test/😀?q=ü",
+    origin=Origin.WEB,
+    version=2**40,
+    feed_id=2**40,
+    seen_feed_id=2**41,
+    attributes=Attributes(
+        display_url="http://show.test/",
+        mimetype="text/html",
+        last_modified=datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+        lock=True,
+        authmethod=AuthMethod.NTLM,
+        pagerank=68,
+        feedrank=1,
+        scoring="web",
+        crawl_immediately=True,
+        crawl_once=True,
+    ),
+    metadata=(("Name", "value"), ("name", "\0 😀 \ud800"), ("Name", "value")),
+    secure=True,
+    content=BlobRef("p/x/1/2"),
+    content_bytes=2**40,
+    charset="iso-8859-1",
+    text=Text(
+        source=BlobRef("p/x/1/2"),
+        blob=BlobRef("f/y/3"),
+        title="A \0 title 😀",
+        mimetype="text/html",
+        language="de",
+        metadata=(("a", "b"),),
+        robots=frozenset({"noindex", "nofollow"}),
+        reason="cut",
+    ),
+    events=3,
+)
+
+TEXT = st.text(st.characters(), max_size=20)
+
+
+def live(store: SqlStore, **given: int | str | None) -> list[str]:
+    with store.reading() as unit:
+        return [document.url for document in unit.documents.list_live(after=0, limit=100, **given)]  # type: ignore[arg-type]
+
+
+# --- documents ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", [RICH, a_document(LONG_URL), a_document("http://a.test/", text=Text(source=BlobRef("x")))])
+def test_save_many_with_any_document_gives_it_back(store: SqlStore, document: Document) -> None:
+    ids = save(store, document)
+    kept = replace(document, id=ids[document.url])
+    with store.reading() as unit:
+        assert unit.documents.find_many([document.url, "http://none.test/"]) == {document.url: kept}
+        assert unit.documents.find_by_id([kept.id or 0, 999]) == {kept.id: kept}
+
+
+def test_save_many_with_known_url_replaces_all_but_its_id(store: SqlStore) -> None:
+    first = save(store, a_document("http://a/"), a_document("http://b/"))
+    again = replace(RICH, url="http://a/")
+    assert save(store, again) == {"http://a/": first["http://a/"]}
+    assert save(store, replace(again, id=first["http://a/"], version=9)) == {"http://a/": first["http://a/"]}
+    with store.reading() as unit:
+        assert unit.documents.find_many(["http://a/"])["http://a/"] == replace(again, id=first["http://a/"], version=9)
+        assert unit.documents.count_live() == 2
+
+
+def test_save_many_with_same_url_twice_keeps_the_last(store: SqlStore) -> None:
+    ids = save(store, a_document("http://a/"), a_document("http://a/", version=2))
+    with store.reading() as unit:
+        assert unit.documents.find_by_id([ids["http://a/"]])[ids["http://a/"]].version == 2
+
+
+def test_save_many_with_urls_alike_keeps_them_apart(store: SqlStore) -> None:
+    urls = [
+        LONG_URL + "a",
+        LONG_URL + "b",
+        "http://a/",
+        "http://A/",
+        "http://a",
+        "http://a/ ",
+        "http://a/%20",
+        "http://\u00e9/",
+        "http://e\u0301/",
+    ]
+    assert len(set(save(store, *[a_document(url) for url in urls]).values())) == len(urls)
+    with store.reading() as unit:
+        assert set(unit.documents.find_many(urls)) == set(urls)
+
+
+def test_documents_with_thousands_at_once_are_saved_and_found(store: SqlStore) -> None:
+    urls = [f"http://a.test/{number}" for number in range(1200)]
+    ids = save(store, *[a_document(url) for url in urls])
+    with store.reading() as unit:
+        assert len(unit.documents.find_many(urls)) == len(unit.documents.find_by_id(list(ids.values()))) == 1200
+        assert unit.documents.find_many([]) == {}
+        assert unit.documents.find_by_id([]) == {}
+    assert save(store) == {}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@given(metadata=st.lists(st.tuples(TEXT, TEXT), max_size=4), title=st.none() | TEXT)
+def test_save_many_with_any_text_in_json_gives_it_back(store: SqlStore, metadata: list[tuple[str, str]], title: str | None) -> None:
+    document = a_document("http://a/", metadata=tuple(metadata), text=Text(source=BlobRef("x"), title=title, metadata=tuple(metadata)))
+    ids = save(store, document)
+    with store.reading() as unit:
+        assert unit.documents.find_many(["http://a/"])["http://a/"] == replace(document, id=ids["http://a/"])
+
+
+def test_save_texts_with_changed_content_keeps_the_text_out(store: SqlStore) -> None:
+    urls = ["http://a/", "http://b/", "http://c/"]
+    ids = save(store, *[a_document(url, content=BlobRef(url)) for url in urls[:2]], a_document(urls[2]))
+    with store.writing() as unit:
+        unit.documents.save_texts([])
+        unit.documents.save_texts(
+            [
+                (ids["http://a/"], Text(source=BlobRef("http://a/"), title="😀 \0")),
+                (ids["http://b/"], Text(source=BlobRef("older"))),
+                (ids["http://c/"], Text(source=BlobRef("older"))),
+            ]
+        )
+    with store.reading() as unit:
+        found = unit.documents.find_many(urls)
+    assert [found[url].text for url in urls] == [Text(source=BlobRef("http://a/"), title="😀 \0"), None, None]
+
+
+def test_list_live_with_bounds_lists_those_by_id(store: SqlStore) -> None:
+    save(
+        store,
+        a_document("http://1/", datasource="a", seen_feed_id=7),
+        a_document("http://2/", datasource="a", seen_feed_id=8),
+        a_document("http://3/", datasource="b", seen_feed_id=8),
+        a_document("http://4/", datasource="a", state=DocumentState.GONE),
+    )
+    assert live(store) == ["http://1/", "http://2/", "http://3/"]
+    assert live(store, datasource="a") == ["http://1/", "http://2/"]
+    assert live(store, unseen_by=8) == ["http://1/"]
+    assert live(store, datasource="a", unseen_by=7) == ["http://2/"]
+    with store.reading() as unit:
+        first = unit.documents.list_live(after=0, limit=1)
+        rest = unit.documents.list_live(after=first[0].id or 0, limit=1)
+        assert [document.url for document in first + rest] == ["http://1/", "http://2/"]
+        assert unit.documents.count_live() == 3
+
+
+def test_list_for_eviction_with_all_reasons_orders_by_lock_then_rank_then_age(store: SqlStore) -> None:
+    save(
+        store,
+        a_document("http://locked/", attributes=Attributes(lock=True, pagerank=68)),
+        a_document("http://new/", updated_at=NOW + minutes(1)),
+        a_document("http://old/", updated_at=NOW - minutes(1)),
+        a_document("http://high/", attributes=Attributes(pagerank=97), updated_at=NOW - minutes(9)),
+        a_document("http://low/", attributes=Attributes(pagerank=95), updated_at=NOW + minutes(9)),
+        a_document("http://gone/", state=DocumentState.GONE, attributes=Attributes(pagerank=68)),
+    )
+    with store.reading() as unit:
+        order = [document.url for document in unit.documents.list_for_eviction(10)]
+        assert order == ["http://low/", "http://old/", "http://new/", "http://high/", "http://locked/"]
+        assert [document.url for document in unit.documents.list_for_eviction(2)] == order[:2]
+
+
+# --- events ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_add_events_with_more_than_twenty_keeps_the_last(store: SqlStore) -> None:
+    with store.writing() as unit:
+        unit.documents.add_events([])
+        for number in range(27):
+            unit.documents.add_events([(5, number, an_event(f"number {number}", line=number)), (6, number % 3, an_event("other"))])
+    with store.reading() as unit:
+        assert [event.detail for event in unit.documents.list_events(5)] == [f"number {number}" for number in range(7, 27)]
+        assert len(unit.documents.list_events(6)) == 3
+        assert unit.documents.list_events(7) == []
+
+
+def test_add_events_with_full_event_gives_it_back(store: SqlStore) -> None:
+    event = an_event("why 😀", kind=EventKind.SWEPT, at=NOW, feed_id=2**40, line=2**40)
+    odd = an_event("\0 and \ud800")
+    with store.writing() as unit:
+        unit.documents.add_events([(1, 2**31 - 1, event), (2, 0, odd)])
+    with store.reading() as unit:
+        assert unit.documents.list_events(1) == [event]
+        assert unit.documents.list_events(2) == [replace(odd, detail="␀ and ?")]
+
+
+def test_forget_old_with_old_documents_removes_them_and_old_events(store: SqlStore) -> None:
+    gone = {"state": DocumentState.GONE, "updated_at": NOW - minutes(10)}
+    ids = save(
+        store,
+        *[a_document(f"http://gone/{number}", **gone) for number in range(3)],
+        a_document("http://lately/", state=DocumentState.GONE),
+        a_document("http://live/", updated_at=NOW - minutes(10)),
+    )
+    with store.writing() as unit:
+        old, new = an_event("old", at=NOW - minutes(9)), an_event("new")
+        unit.documents.add_events([(document_id, number, event) for document_id in ids.values() for number, event in enumerate([old, new])])
+        reached = unit.documents.forget_old(NOW - minutes(5), after=0, limit=2)
+        assert reached == sorted(ids.values())[1]
+        assert unit.documents.forget_old(NOW - minutes(5), after=reached, limit=100) == max(ids.values())
+        assert unit.documents.forget_old(NOW - minutes(5), after=max(ids.values()), limit=100) is None
+    with store.reading() as unit:
+        assert set(unit.documents.find_many(list(ids))) == {"http://lately/", "http://live/"}
+        assert [event.detail for event in unit.documents.list_events(ids["http://live/"])] == ["new"]
+        assert unit.documents.list_events(ids["http://gone/0"]) == []
+
+
+# --- acls -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_acls_with_every_field_are_kept_and_replaced_and_removed(store: SqlStore) -> None:
+    entries = (
+        Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="D\\jö 😀 \0", namespace="N", case_sensitive=False)),
+        Entry(access=Access.DENY, principal=Principal(scope=Scope.GROUP, name="g", unqualified=True)),
+    )
+    acl = Acl(entries=entries, inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=LONG_URL)
+    kept = an_acl(LONG_URL + "/a", acl=acl, origin=AclOrigin.METADATA, datasource="x", feed_id=2**40, seen_feed_id=2**41)
+    plain = an_acl("http://plain/")
+    with store.writing() as unit:
+        unit.acls.save_many([])
+        unit.acls.save_many([kept, plain])
+    with store.reading() as unit:
+        assert unit.acls.find_many([kept.url, plain.url, "http://none/"]) == {kept.url: kept, plain.url: plain}
+    replaced = an_acl(kept.url)
+    with store.writing() as unit:
+        unit.acls.save_many([replaced])
+        unit.acls.remove_many([plain.url, "http://none/"])
+        unit.acls.remove_many([])
+        assert unit.acls.find_many([kept.url, plain.url]) == {kept.url: replaced}
+
+
+def test_acl_with_parent_that_no_database_takes_keeps_a_parent_that_is_none(store: SqlStore) -> None:
+    with store.writing() as unit:
+        unit.acls.save_many([an_acl("http://a/", acl=Acl(inherit_from="http://b/\0"))])
+        assert unit.acls.find_many(["http://a/"])["http://a/"].acl.inherit_from == "http://b/␀"
+
+
+def test_list_of_source_with_bounds_lists_those(store: SqlStore) -> None:
+    with store.writing() as unit:
+        unit.acls.save_many([an_acl(f"http://a/{number}", seen_feed_id=number % 2) for number in range(6)])
+        unit.acls.save_many([an_acl("http://b/", datasource="other")])
+        assert {acl.url for acl in unit.acls.list_of_source("src", limit=10)} == {f"http://a/{number}" for number in range(6)}
+        assert {acl.url for acl in unit.acls.list_of_source("src", limit=10, unseen_by=1)} == {"http://a/0", "http://a/2", "http://a/4"}
+        assert len(unit.acls.list_of_source("src", limit=2)) == 2
+        assert unit.acls.list_of_source("none", limit=2) == []

@@ -1,0 +1,128 @@
+"""The parent with roles of the test's own: small scripts that tell their process id and do as they are told."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from feedmill.cli.supervisor import restart_delay
+
+ROLE = """
+import os, signal, sys, time
+from pathlib import Path
+from feedmill.cli.parentage import die_with_parent
+name, folder, parent = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+die_with_parent(parent)
+if name == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if name == "hopeless":
+    sys.exit(3)
+signal.signal(signal.SIGHUP, lambda *_: (folder / "hup").write_text(str(os.getpid())))
+fresh = folder / f"{name}.new"
+fresh.write_text(str(os.getpid()))
+fresh.replace(folder / name)
+while True:
+    time.sleep(0.05)
+"""
+
+PARENT = """
+import os, sys
+from pathlib import Path
+import feedmill.cli.supervisor as supervisor
+from feedmill.logs import configure_logs
+folder, names = Path(sys.argv[1]), sys.argv[2:]
+configure_logs("parent")
+supervisor.STOP_SECONDS = 0.5
+command = lambda role: [sys.executable, str(folder / "role.py"), role.name, str(folder), str(os.getpid())]
+reload_settings = lambda: not (folder / "bad").exists()
+roles = [supervisor.Role(name=name) for name in names]
+sys.exit(supervisor.Supervisor(roles, command=command, environment=os.environ, reload_settings=reload_settings).run())
+"""
+
+
+@contextmanager
+def parent(folder: Path, *roles: str) -> Iterator[subprocess.Popen[bytes]]:
+    (folder / "role.py").write_text(ROLE)
+    (folder / "parent.py").write_text(PARENT)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, str(folder / "parent.py"), str(folder), *roles], stderr=log)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def pid_of(folder: Path, role: str) -> int:
+    wait_until(lambda: (folder / role).exists())
+    return int((folder / role).read_text())
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_supervisor_with_a_killed_child_starts_it_again_at_once(tmp_path: Path) -> None:
+    with parent(tmp_path, "a", "b"):
+        first, other = pid_of(tmp_path, "a"), pid_of(tmp_path, "b")
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: pid_of(tmp_path, "a") != first)
+        assert is_alive(pid_of(tmp_path, "a"))
+        assert pid_of(tmp_path, "b") == other
+
+
+def test_supervisor_that_is_killed_takes_its_children_with_it(tmp_path: Path) -> None:
+    with parent(tmp_path, "a", "deaf") as process:
+        children = [pid_of(tmp_path, "a"), pid_of(tmp_path, "deaf")]
+        process.kill()
+        process.wait()
+        wait_until(lambda: not any(is_alive(child) for child in children))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_supervisor_told_to_end_ends_all_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
+    with parent(tmp_path, "a", "deaf") as process:
+        children = [pid_of(tmp_path, "a"), pid_of(tmp_path, "deaf")]
+        process.send_signal(number)
+        assert process.wait(10) == 0
+        assert not any(is_alive(child) for child in children)
+
+
+def test_supervisor_told_to_reload_tells_its_children_only_of_good_settings(tmp_path: Path) -> None:
+    with parent(tmp_path, "a") as process:
+        child = pid_of(tmp_path, "a")
+        (tmp_path / "bad").touch()
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        assert not (tmp_path / "hup").exists()
+        (tmp_path / "bad").unlink()
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: (tmp_path / "hup").exists() and (tmp_path / "hup").read_text() == str(child))
+
+
+def test_supervisor_with_a_role_that_cannot_start_gives_up_with_code_1(tmp_path: Path) -> None:
+    with parent(tmp_path, "a", "hopeless") as process:
+        assert process.wait(30) == 1
+        assert not is_alive(pid_of(tmp_path, "a"))
+    assert b"role cannot be started" in (tmp_path / "log").read_bytes()
+
+
+def test_restart_delay_grows_from_nothing_to_half_a_minute() -> None:
+    assert [restart_delay(deaths) for deaths in (0, 1, 2, 3, 4)] == [0.0, 0.0, 0.25, 0.5, 1.0]
+    assert restart_delay(1000) == 30.0

@@ -1,0 +1,107 @@
+"""The manual names every setting, command, option, route and metric, and its links lead somewhere."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from feedmill.cli.main import app
+from feedmill.cli.serve import ROLES
+from feedmill.http.admin import Administration, admin_app
+from feedmill.metrics import render_metrics
+from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+SECTIONS = ("gate", "search", "admin", "dtd", "urls", "limits", "store", "extraction", "logs")
+ACCEPTED_ONLY = {("urls", "start")}
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
+
+
+def section(text: str, heading: str) -> str:
+    """Gives a section of a page, from its heading to the next of the same level."""
+    match = re.search(rf"^## {re.escape(heading)}.*?$(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert match is not None, f"no section {heading}"
+    return match.group(1)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_setting_is_documented(name: str) -> None:
+    text = section(page("reference/settings.md"), f"[{name}]")
+    keys = {path[1] for path, _ in list_keys() if path[0] == name and path not in ACCEPTED_ONLY}
+    assert keys == set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+
+
+def test_every_setting_of_lists_is_documented() -> None:
+    text = page("reference/settings.md")
+    for heading, model in (("[[datasources]]", DataSourceSettings), ("[[crawl.access]]", CrawlAccess)):
+        documented = set(re.findall(r"^\| `(\w+)` \|", section(text, heading), re.MULTILINE))
+        assert documented <= set(model.model_fields)
+    assert set(DataSourceSettings.model_fields) == set(re.findall(r"^\| `(\w+)` \|", section(text, "[[datasources]]"), re.MULTILINE))
+
+
+def commands() -> Iterator[tuple[str, object]]:
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", {})
+        yield name, command
+        for inner_name, inner_command in inner.items():
+            yield f"{name} {inner_name}", inner_command
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_command_and_option_is_documented(name: str, command: object) -> None:
+    text = page("reference/command-line.md")
+    assert f"feedmill {name}" in text
+    shared = text.partition("## serve")[0]
+    heading = name if f"\n## {name}\n" in text else name.partition(" ")[0]
+    if name != "config":
+        own = section(text, heading)
+        for parameter in command.params:  # type: ignore[attr-defined]
+            options = [option for option in parameter.opts if option.startswith("--")]
+            assert all(f"{option}" in own or f"`{option} " in shared or f"`{option}`" in shared for option in options), options
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_command_shows_examples(name: str, command: object) -> None:
+    if name != "config":
+        epilog = getattr(command, "epilog", "") or ""
+        assert f"feedmill {name}" in epilog
+        assert epilog.startswith("Example")
+
+
+def test_every_admin_route_is_documented() -> None:
+    administration = Administration(tell_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
+    text = section(page("reference/operation.md"), "Admin port")
+    for route in admin_app(administration, "x").routes:
+        assert f"{route.path}`" in text  # type: ignore[attr-defined]
+
+
+def test_every_metric_and_role_is_documented() -> None:
+    text = page("reference/operation.md")
+    rendered = render_metrics(lambda: dict.fromkeys(("feeds_waiting", "documents", "marks_extract", "marks_index"), 0.0), dict).decode()
+    names = {name for name in re.findall(r"^# TYPE (\w+)", rendered, re.MULTILINE) if not name.endswith("_created")}
+    assert len(names) >= 10
+    assert {name for name in names if f"`{name}`" not in text} == set()
+    assert all(f"`feedmill: {role.name}`" in text for role in ROLES)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        aimed = (path.parent / file).resolve() if file else path
+        assert aimed.exists(), f"{path.name} links to {target}"
+        if anchor:
+            assert anchor in {slug(heading) for heading in re.findall(r"^#+ (.*)$", aimed.read_text(), re.MULTILINE)}, target
+
+
+def slug(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")

@@ -1,0 +1,86 @@
+"""Feeds for the tests of the feed protocol, and a reading of them in memory."""
+
+import io
+import tempfile
+from collections.abc import Iterable
+from typing import BinaryIO, TypeVar, cast
+
+from feedmill.model.change import Change, GroupChange, Note
+from feedmill.model.feed import FeedKind
+from feedmill.services.reading import FeedReader, GroupsReader, ScanReport
+
+_Wanted = TypeVar("_Wanted")
+
+
+def spool() -> BinaryIO:
+    return cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=1_048_576))
+
+
+def feed_of(*inside: str, header: str = "") -> bytes:
+    """Gives a feed with one group around what is given."""
+    return f"<gsafeed>{header}<group>{''.join(inside)}</group></gsafeed>".encode()
+
+
+def record_of(inside: str = "", url: str = "http://a.example.com/1", **attributes: str) -> str:
+    """Gives a record; underscores in attribute names stand for hyphens."""
+    written = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
+    return f'<record url="{url}"{written}>{inside}</record>'
+
+
+def reader(
+    data: bytes,
+    kind: FeedKind = FeedKind.INCREMENTAL,
+    *,
+    require_fqdn: bool = False,
+    max_inflated_bytes: int = 1_000_000,
+    piece_bytes: int = 65_536,
+) -> FeedReader:
+    return FeedReader(
+        opener=lambda: io.BytesIO(data),
+        kind=kind,
+        spool=spool,
+        require_fqdn=require_fqdn,
+        max_inflated_bytes=max_inflated_bytes,
+        piece_bytes=piece_bytes,
+    )
+
+
+def groups_reader(data: bytes, *, piece_bytes: int = 65_536) -> GroupsReader:
+    return GroupsReader(opener=lambda: io.BytesIO(data), piece_bytes=piece_bytes)
+
+
+def read_all(reader: FeedReader) -> tuple[ScanReport, list[Change]]:
+    """Reads a feed as the feeder does: whole, then change by change."""
+    report = reader.scan()
+    return report, list(reader.changes(repaired=report.repaired))
+
+
+def read_groups(data: bytes) -> list[GroupChange]:
+    reader = groups_reader(data)
+    report = reader.scan()
+    return list(reader.changes(repaired=report.repaired))
+
+
+def only(changes: Iterable[object], kind: type[_Wanted]) -> _Wanted:
+    """Gives the only change, which must be of a kind."""
+    (change,) = changes
+    assert isinstance(change, kind), change
+    return change
+
+
+def read_one(data: bytes, wanted: type[_Wanted], kind: FeedKind = FeedKind.INCREMENTAL) -> _Wanted:
+    """Gives the only change of a feed."""
+    return only(read_all(reader(data, kind))[1], wanted)
+
+
+def content_of(change: object) -> bytes:
+    content = getattr(change, "content", None)
+    assert content is not None
+    with content.stream as stream:
+        data: bytes = stream.read()
+    assert len(data) == content.size_bytes
+    return data
+
+
+def reasons(notes: Iterable[Note]) -> str:
+    return "; ".join(f"{note.level.value}: {note.reason}" for note in notes)

@@ -1,0 +1,85 @@
+"""Where the repaired copy of a feed goes."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import pytest
+from feedtext import content_of, feed_of, only, record_of, spool
+
+from feedmill.model.change import PutDocument
+from feedmill.model.errors import BadFeed, DiskFull
+from feedmill.model.feed import FeedKind
+from feedmill.services.reading import FeedReader
+
+
+@dataclass
+class MemoryFile:
+    files: "MemoryFiles"
+    name: str
+    data: bytes = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self.files.is_full:
+            raise DiskFull("the disk is full")
+        self.data += data
+
+    def commit(self) -> int:
+        self.files.kept[self.name] = self.data
+        return len(self.data)
+
+    def discard(self) -> None:
+        self.files.discarded += 1
+
+
+@dataclass
+class MemoryFiles:
+    kept: dict[str, bytes] = field(default_factory=dict)
+    discarded: int = 0
+    is_full: bool = False
+
+    def create(self) -> MemoryFile:
+        return MemoryFile(self, f"copy-{len(self.kept)}")
+
+    def open(self, name: str) -> BinaryIO:
+        return io.BytesIO(self.kept[name])
+
+    def remove(self, name: str) -> None:
+        del self.kept[name]
+
+    def list(self) -> Iterator[tuple[str, int, float]]:
+        yield from ((name, len(data), 0.0) for name, data in self.kept.items())
+
+
+def reader_of(data: bytes, files: MemoryFiles) -> FeedReader:
+    return FeedReader(opener=lambda: io.BytesIO(data), kind=FeedKind.FULL, spool=spool, files=files)
+
+
+def test_scan_of_good_feed_keeps_no_copy() -> None:
+    files = MemoryFiles()
+    report = reader_of(feed_of(record_of()), files).scan()
+    assert (report.repaired, report.repaired_file, files.kept) == (False, None, {})
+
+
+def test_scan_of_repairable_feed_keeps_a_copy_that_reads_strictly() -> None:
+    files = MemoryFiles()
+    report = reader_of(feed_of(record_of("<content>a & b</content>")), files).scan()
+    assert report.repaired_file is not None
+    again = reader_of(files.kept[report.repaired_file], files)
+    assert not again.scan().repaired
+    assert content_of(only(again.changes(), PutDocument)) == b"a & b"
+
+
+def test_scan_of_feed_beyond_repair_discards_the_copy() -> None:
+    files = MemoryFiles()
+    with pytest.raises(BadFeed):
+        reader_of(feed_of("& <record>"), files).scan()
+    assert (files.kept, files.discarded) == ({}, 1)
+
+
+def test_scan_on_full_disk_discards_the_copy_and_says_so() -> None:
+    files = MemoryFiles(is_full=True)
+    with pytest.raises(DiskFull):
+        reader_of(feed_of("&"), files).scan()
+    assert (files.kept, files.discarded) == ({}, 1)

@@ -1,0 +1,37 @@
+from datetime import UTC, datetime
+
+from feedmill.model.search import Result, ResultPage, Snippet
+from feedmill.wire.results.json import render_page
+
+EMPTY = '{"query":"q\\"","total":0,"exact":true,"results":[],"facets":[],"spelling":null,"warnings":["w"]}'
+FULL = (
+    '{"query":"käse","total":1200,"exact":false,"results":[{"url":"http://a/1","display_url":"http://b/1","title":null,'
+    '"snippet":"Käse & <b>","snippet_marks":[[0,4]],"score":1.25,"date":"2026-01-02T03:04:05Z","mimetype":"text/html","language":"de",'
+    '"metadata":{"Topic":["x","z"],"topic":["y"]}}],"facets":[],"spelling":null,"warnings":[]}'
+)
+
+
+def test_render_page_nothing_found() -> None:
+    page = ResultPage(query='q"', start=0, total=0, is_exact=True, results=(), warnings=("w",), seconds=0.1)
+    assert render_page(page).decode() == EMPTY
+
+
+def test_render_page_every_member() -> None:
+    result = Result(
+        url="http://a/1",
+        display_url="http://b/1",
+        title=None,
+        snippet=Snippet(text="Käse & <b>", marks=((0, 4),)),
+        score=1.25,
+        date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        mimetype="text/html",
+        language="de",
+        metadata=(("Topic", "x"), ("topic", "y"), ("Topic", "z")),
+    )
+    page = ResultPage(query="käse", start=0, total=1200, is_exact=False, results=(result,), warnings=(), seconds=0.1)
+    assert render_page(page).decode() == FULL
+
+
+def test_render_page_lone_surrogate_is_still_json() -> None:
+    page = ResultPage(query="\ud800", start=0, total=0, is_exact=True, results=(), warnings=(), seconds=0.0)
+    assert b'"query":"?"' in render_page(page)

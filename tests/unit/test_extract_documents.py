@@ -1,0 +1,269 @@
+import gzip
+import io
+import struct
+import zipfile
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
+
+from feedmill.adapters.extract.extract import extract
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+
+
+def read(data: bytes, mimetype: str | None = None, url: str = "http://h/f", limits: ExtractionLimits | None = None) -> Extraction:
+    return extract(Task(key=1, url=url, mimetype=mimetype, data=data), limits or ExtractionLimits())
+
+
+def test_docx_gives_body_tables_margins_notes_comments_and_properties() -> None:
+    inner = f"<w:tbl><w:tr><w:tc>{paragraph('nested')}</w:tc></w:tr></w:tbl>"
+    body = paragraph("body") + f"<w:tbl><w:tr><w:tc>{paragraph('cell')}{inner}</w:tc><w:tc>{paragraph('second')}</w:tc></w:tr></w:tbl>"
+    data = make_docx(body, header1=paragraph("head"), footer1=paragraph("foot"), comments=paragraph("remark"), footnotes=paragraph("note"))
+    result = read(data, "text/plain")
+    assert result.text.split() == ["body", "cell", "nested", "second", "head", "foot", "note", "remark"]
+    assert result.title == "Word Title"
+    assert dict(result.metadata) == {"title": "Word Title", "author": "Ann Author", "subject": "Sub", "keywords": "key, words"}
+    assert result.reason is None
+
+
+def test_docx_runs_of_a_word_stay_together_and_tabs_part_words() -> None:
+    body = "<w:p><w:r><w:t>Feed</w:t></w:r><w:r><w:t>mill</w:t></w:r><w:r><w:tab/><w:t>next</w:t><w:delText>gone</w:delText></w:r></w:p>"
+    assert read(make_docx(body)).text == "Feedmill next"
+
+
+def test_xlsx_gives_sheet_names_shared_and_inline_strings_and_numbers() -> None:
+    rows = (
+        '<row><c t="s"><v>0</v></c><c><v>42.5</v></c></row><row><c t="inlineStr"><is><t>inline</t></is></c><c t="s"><v>99</v></c>'
+        '<c t="e"><v>#REF!</v></c></row>'
+    )
+    result = read(make_xlsx(rows, "<si><r><t>sha</t></r><r><t>red</t></r><rPh><t>no</t></rPh></si>"))
+    assert result.text == "Sheet One\nshared 42.5\ninline"
+
+
+def test_pptx_gives_slides_in_number_order_then_notes() -> None:
+    result = read(make_pptx([f"slide{number}" for number in range(1, 12)], "spoken"))
+    assert result.text.split() == [f"slide{number}" for number in range(1, 12)] + ["spoken"]
+
+
+def test_odt_gives_body_header_and_properties() -> None:
+    body = "<office:text><text:h>Head</text:h><text:p>a<text:s/>b<text:span>c</text:span></text:p></office:text>"
+    result = read(make_opendocument("text", body, "on top"))
+    assert result.text == "Head\na bc\non top"
+    assert result.metadata == (("title", "Open Title"), ("author", "Ann Author"), ("keywords", "k1"), ("Dept", "HR"))
+
+
+def test_ods_repeated_cells_are_read_once() -> None:
+    cell = '<table:table-cell table:number-columns-repeated="1000000"><text:p>x</text:p></table:table-cell>'
+    row = f'<table:table-row table:number-rows-repeated="1000000">{cell}</table:table-row>'
+    result = read(
+        make_opendocument("spreadsheet", f'<office:spreadsheet><table:table table:name="T">{row}</table:table></office:spreadsheet>')
+    )
+    assert result.text == "T\nx"
+
+
+def test_pdf_gives_pages_title_and_author() -> None:
+    result = read(make_pdf(["first page", "second page"], "Paper"), "text/html")
+    assert result.text == "first page\nsecond page"
+    assert result.title == "Paper"
+    assert ("Author", "Ann Author") in result.metadata
+
+
+def test_pdf_without_text_says_so() -> None:
+    assert read(make_pdf([""])).reason == "the PDF has no text, its pages are images"
+
+
+def test_pdf_truncated_or_looping_has_a_reason() -> None:
+    whole = make_pdf(["text"] * 3)
+    assert read(b"%PDF-1.7\n" + b"garbage" * 20).reason == "the PDF is damaged or incomplete"
+    looping = whole.replace(b"/Kids[4 0 R", b"/Kids[2 0 R")
+    assert isinstance(read(looping), Extraction)
+
+
+def test_pdf_that_takes_long_is_cut_and_keeps_what_was_read() -> None:
+    result = read(make_pdf([f"page {number}" for number in range(3000)]), limits=ExtractionLimits(seconds=0.005))
+    assert result.reason is not None
+    assert result.reason.startswith("cut after page ")
+    assert result.text.startswith("page 0")
+
+
+def test_rtf_and_epub_are_read() -> None:
+    pytest.importorskip("xberg")
+    rtf = read(rb"{\rtf1\ansi{\info{\title My Title}{\author Ann}}Hello \b world\b0\par M\'fcller\par}", "text/plain")
+    assert (rtf.title, rtf.text) == ("My Title", "Hello world\nMüller")
+    epub = read(make_epub("Book", "Once upon a time"))
+    assert "Once upon a time" in epub.text
+    assert epub.title == "Book"
+
+
+def test_legacy_damaged_has_a_reason() -> None:
+    pytest.importorskip("xberg")
+    data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(1024, b"\0") + "WordDocument".encode("utf-16-le").ljust(128, b"\0")
+    assert (read(data).reason or "").startswith("the document is damaged or of an unknown kind")
+
+
+def test_ole_encrypted_office_has_a_reason() -> None:
+    data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(1024, b"\0") + "EncryptedPackage".encode("utf-16-le").ljust(128, b"\0")
+    assert read(data).reason == "the document is encrypted"
+
+
+def test_mail_gives_headers_bodies_and_attachments() -> None:
+    data = (
+        b"From: ann@example.com\r\nTo: bob@example.com\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?= again\r\nMIME-Version: 1.0\r\n"
+        b"Content-Type: multipart/mixed; boundary=X\r\n\r\n--X\r\nContent-Type: multipart/alternative; boundary=Y\r\n\r\n"
+        b"--Y\r\nContent-Type: text/plain; charset=latin1\r\n\r\nplain \xe9\r\n--Y\r\nContent-Type: text/html\r\n\r\n<p>twice</p>\r\n"
+        b"--Y--\r\n"
+        b"--X\r\nContent-Type: text/csv\r\nContent-Disposition: attachment; filename=n.csv\r\n\r\na,b\r\n"
+        b"--X\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=p.pdf\r\n\r\nJUNK\r\n--X--\r\n"
+    )
+    result = read(data, "message/rfc822")
+    assert result.title == "Grüße again"
+    assert ("From", "ann@example.com") in result.metadata
+    assert all(word in result.text for word in ("plain é", "n.csv", "a,b", "p.pdf"))
+    assert "twice" not in result.text
+    assert "JUNK" not in result.text
+
+
+def test_mail_with_html_alone_is_read_as_html() -> None:
+    assert read(b"Subject: s\r\nContent-Type: text/html\r\n\r\n<p>one<b>W</b></p>", "message/rfc822").text.endswith("oneW")
+
+
+def test_markdown_first_heading_is_the_title() -> None:
+    assert read(b"intro\n\n# The *Title* #\n\ntext", "text/markdown").title == "The *Title*"
+    assert read(b"Title\n=====\ntext", None, "http://h/a.md").title == "Title"
+    assert read(b'---\ntitle: "Front"\n---\n# Other', "text/markdown").title == "Front"
+    assert read(b"no heading", "text/markdown").title is None
+
+
+def test_xml_gives_text_without_markup_and_expands_no_entity() -> None:
+    result = read(b'<?xml version="1.0" encoding="latin1"?><r><title>T\xe9</title><a>one</a><b>two</b></r>', "text/xml")
+    assert (result.title, result.text) == ("Té", "Té\none\ntwo")
+    bomb = b'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><r>x&b;</r>'
+    assert "ha" not in read(bomb, "text/xml").text
+
+
+def test_png_gives_name_size_and_title() -> None:
+    result = read(make_png(640, 480, {"Title": "A cat", "Software": "x"}), "text/plain", "http://h/pics/my_cat-1.png")
+    assert result.title == "A cat"
+    assert result.text == "my cat 1\nA cat"
+    assert result.metadata == (("format", "png"), ("width", "640"), ("height", "480"), ("Title", "A cat"))
+
+
+def test_jpeg_gives_size_and_exif_words() -> None:
+    text = b"On the roof\0"
+    exif = b"Exif\0\0MM\0*" + struct.pack(">IH", 8, 1) + struct.pack(">HHII", 0x010E, 2, len(text), 26) + struct.pack(">I", 0) + text
+    data = b"\xff\xd8\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + b"\xff\xc0" + struct.pack(">HBHHB", 8, 8, 48, 64, 3) + b"\0" * 9
+    result = read(data, "image/jpeg", "http://h/cat.jpg")
+    assert dict(result.metadata) == {"format": "jpeg", "width": "64", "height": "48", "Description": "On the roof"}
+    assert result.title == "On the roof"
+
+
+ARCHIVES = [make_zip({"a.txt": "x"}), gzip.compress(b"x"), b"Rar!\x1a\x07\0", b"BZh91AY", b"\xfd7zXZ\0"]
+
+
+@pytest.mark.parametrize("data", ARCHIVES, ids=["zip", "gzip", "rar", "bzip2", "xz"])
+def test_archive_is_refused_with_the_protocols_reason(data: bytes) -> None:
+    result = read(data, "text/html")
+    assert (result.text, result.reason) == ("", "compressed archives are not indexed")
+
+
+def test_executable_gives_its_name_alone() -> None:
+    result = read(b"\x7fELF" + b"\0" * 100, None, "http://h/bin/my-tool")
+    assert result.text == "my tool"
+    assert "no text" in (result.reason or "")
+
+
+def test_docx_bomb_is_refused_by_declared_size() -> None:
+    result = read(make_docx(paragraph("x" * 50_000_000)))
+    assert result.text == ""
+    assert "unpacks to" in (result.reason or "")
+
+
+def test_docx_bomb_with_lying_sizes_is_refused() -> None:
+    data = bytearray(make_zip({"[Content_Types].xml": "<Types/>", "word/document.xml": b"a" * 5_000_000}))
+    true_size, lie = struct.pack("<I", 5_000_000), struct.pack("<I", 10)
+    assert true_size in data
+    result = read(bytes(data.replace(true_size, lie)))
+    assert result.text == ""
+    assert result.reason
+
+
+def test_docx_with_entities_is_refused() -> None:
+    document = '<!DOCTYPE x [<!ENTITY a "ha">]><w:document xmlns:w="w">&a;</w:document>'
+    data = make_zip({"[Content_Types].xml": "", "word/document.xml": document})
+    assert "entities" in (read(data).reason or "")
+
+
+def test_office_beyond_the_byte_limit_is_not_extracted() -> None:
+    data = make_docx("".join(paragraph(zlib.crc32(bytes([n])).__repr__()) for n in range(200)))
+    result = read(data, None, "http://h/a.docx", ExtractionLimits(max_document_bytes=len(data) - 1))
+    assert result.text == ""
+    assert "limits.max_document_bytes" in (result.reason or "")
+
+
+def test_text_beyond_the_byte_limit_is_cut() -> None:
+    result = read(b"word " * 100, "text/plain", limits=ExtractionLimits(max_document_bytes=50))
+    assert result.text.startswith("word")
+    assert "limits.max_document_bytes" in (result.reason or "")
+
+
+def test_zip_with_encrypted_part_has_a_reason() -> None:
+    data = bytearray(make_docx(paragraph("x")))
+    for position in range(len(data) - 4):
+        if data[position : position + 4] == b"PK\x01\x02":
+            data[position + 8] |= 1
+        elif data[position : position + 4] == b"PK\x03\x04":
+            data[position + 6] |= 1
+    assert read(bytes(data)).reason == "the file is encrypted"
+
+
+LABELS = [
+    "text/html",
+    "text/plain",
+    "application/pdf",
+    "application/zip",
+    "message/rfc822",
+    "text/xml",
+    "text/markdown",
+    "image/png",
+    "",
+    None,
+]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.sampled_from(
+        [b"", b"%PDF-1.4", b"PK\x03\x04", b"<html>", b"<?xml ", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"RIFF", b"From: "]
+    ),
+    st.binary(max_size=400),
+    st.sampled_from(LABELS),
+)
+def test_random_bytes_under_any_label_give_an_answer(magic: bytes, data: bytes, label: str | None) -> None:
+    result = read(magic + data, label)
+    assert "\0" not in result.text
+    result.text.encode("utf-8")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(["docx", "xlsx", "odt", "pdf"]), st.integers(0, 5_000), st.binary(min_size=1, max_size=8))
+def test_damaged_files_give_an_answer(kind: str, place: int, noise: bytes) -> None:
+    whole = {
+        "docx": make_docx(paragraph("text") * 5),
+        "xlsx": make_xlsx("<row><c><v>1</v></c></row>"),
+        "odt": make_opendocument("text", "<office:text><text:p>x</text:p></office:text>"),
+        "pdf": make_pdf(["text"]),
+    }[kind]
+    place %= len(whole)
+    assert isinstance(read(whole[:place] + noise + whole[place + len(noise) :]), Extraction)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_zip_entry_names_may_repeat() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for text in ("one", "two"):
+            archive.writestr("word/document.xml", f'<w:document xmlns:w="w"><w:p>{text}</w:p></w:document>')
+        archive.writestr("[Content_Types].xml", "")
+    assert isinstance(read(buffer.getvalue()), Extraction)

@@ -1,0 +1,140 @@
+from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.extract.html import read_html
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+
+LIMITS = ExtractionLimits()
+
+
+def read(html: str, **limits: int) -> Extraction:
+    task = Task(key=1, url="http://host.example/dir/page.html", mimetype="text/html", data=html.encode())
+    return extract(task, ExtractionLimits(**limits))
+
+
+def test_html_inline_element_does_not_split_a_word() -> None:
+    assert read("<p>one<b>W</b>ord <i>x</i></p>").text == "oneWord x"
+
+
+def test_html_block_elements_separate_words() -> None:
+    html = "<p>a</p><p>b</p>c<br>d<ul><li>e<li>f</ul><table><tr><td>g</td><td>h</td></tr></table><DIV>i</DIV>j"
+    assert read(html).text.split() == list("abcdefghij")
+
+
+def test_html_newline_in_source_is_a_blank() -> None:
+    assert read("<p>one\ntwo</p>\n<p>three</p>").text == "one two\nthree"
+
+
+def test_html_pre_keeps_lines() -> None:
+    assert read("<pre>one\ntwo</pre>").text == "one\ntwo"
+
+
+def test_html_title_of_an_svg_is_not_the_title() -> None:
+    assert read("<body><svg><title>icon</title></svg>text").title is None
+    assert read("<head><title> The\n page &amp; more </title></head><svg><title>icon</title></svg>").title == "The page & more"
+
+
+def test_html_unseen_text_is_dropped() -> None:
+    html = (
+        "<style>s1</style><script>s2</script><noscript>s3</noscript><template>s4</template><div hidden>s5</div>"
+        '<p style="display: none">s6</p><p style="color:red;display:none">s7</p>seen'
+    )
+    assert read(html).text == "seen"
+
+
+def test_html_word_hidden_in_text_hides_nothing() -> None:
+    assert read("<p>the hidden treasure is display:none</p>").text == "the hidden treasure is display:none"
+
+
+def test_html_alternative_text_is_text() -> None:
+    assert read('<p>a<img src=x alt="a cat">b').text == "a a cat b"
+
+
+def test_html_metas_keep_order_and_repeats() -> None:
+    html = '<meta name=dept content="HR"><meta name="Dept" content=IT><meta name=empty content=""><meta property=p content=q>'
+    assert read(html).metadata == (("dept", "HR"), ("Dept", "IT"))
+
+
+def test_html_metas_that_speak_of_access_are_never_lost() -> None:
+    page = "<meta name=a content=b>" * 5 + '<meta name="Google:ACLusers" content="ann"><meta name="google:aclgroups">'
+    assert read(page, metadata=4).metadata[:2] == (("Google:ACLusers", "ann"), ("google:aclgroups", ""))
+
+
+def test_html_metas_are_bounded() -> None:
+    assert len(read("<meta name=a content=b>" * 50, metadata=7).metadata) == 7
+
+
+def test_html_robots_are_read_from_any_letter_case() -> None:
+    assert read('<META NAME="Robots" CONTENT="NoIndex, NOARCHIVE">').robots == {"noindex", "noarchive"}
+    assert read("<meta name=googlebot content=nosnippet>").robots == {"nosnippet"}
+    assert read("<meta name=robots content=none>").robots == {"noindex", "nofollow"}
+    assert read("<meta name=robots content='index,follow'>").robots == frozenset()
+
+
+def test_html_googleoff_index_takes_text_out_across_elements() -> None:
+    html = "<p>a<!--googleoff: index--><b>x</b></p><div>y<!-- googleon: index -->b</div>c"
+    result = read(html)
+    assert result.text.split() == ["a", "b", "c"]
+
+
+def test_html_googleoff_all_takes_text_and_anchor_but_keeps_the_link() -> None:
+    result = read('<!--googleoff: all--><a href="/x">nav</a><!--googleon: all--><a href="/y">in</a>')
+    assert [(link.url, link.text) for link in result.links] == [("/x", ""), ("/y", "in")]
+    assert result.text == "in"
+
+
+def test_html_googleoff_anchor_keeps_text() -> None:
+    result = read('<!--googleoff:anchor--><a href="/x">nav</a><!--googleon:anchor-->')
+    assert (result.text, result.links[0].text) == ("nav", "")
+
+
+def test_html_googleoff_snippet_keeps_text_searchable() -> None:
+    assert read("a <!--googleoff: snippet-->b<!--googleon: snippet--> c").text == "a b c"
+
+
+def test_html_googleoff_in_a_script_switches_nothing() -> None:
+    assert read('<script>var a = "<!--googleoff: all-->";</script>seen').text == "seen"
+
+
+def test_html_links_stay_as_written_without_a_base() -> None:
+    html = '<a href="b.html#f">B</a><a href=" /c ">C</a><a href="#top">t</a><a href="javascript:x()">j</a><a name=n>n</a><area href=d>'
+    assert [(link.url, link.text) for link in read(html).links] == [("b.html#f", "B"), ("/c", "C"), ("d", "")]
+
+
+def test_html_links_are_resolved_against_a_base() -> None:
+    assert read('<base href="/other/"><a href="x">X</a>').links[0].url == "http://host.example/other/x"
+
+
+def test_html_links_with_nofollow_are_left_out() -> None:
+    assert read('<a rel="external nofollow" href="/x">x</a>').links == ()
+
+
+def test_html_links_are_bounded() -> None:
+    assert len(read("<a href=x>y</a>" * 50, links=7).links) == 7
+
+
+def test_html_controls_and_surrogates_are_removed() -> None:
+    content = read_html("<title>a&#1;b\ud800</title><p>x\x00y&#xFFFE;\u200bz", "", LIMITS)
+    assert "\ud800" not in (content.title or "")
+    assert read("<title>a&#1;b</title><p>x&#2;y\u200bz").text == "xyz"
+    assert read("<title>a&#1;b</title>").title == "ab"
+
+
+def test_html_frameset_gives_its_frames_as_no_crash() -> None:
+    result = read("<frameset><frame src=a.html><noframes>none</noframes></frameset>")
+    assert [link.url for link in result.links] == ["a.html"]
+
+
+def test_html_language_is_told() -> None:
+    text = "Die Katze sitzt auf dem Dach und schaut den Vögeln zu, während der Hund im Garten schläft."
+    assert read(f"<p>{text}").language == "de"
+
+
+def test_html_beyond_the_limit_is_cut_with_a_reason() -> None:
+    result = read("<p>" + "word " * 1000, max_document_bytes=100)
+    assert result.text.startswith("word word")
+    assert "limits.max_document_bytes" in (result.reason or "")
+
+
+def test_html_text_beyond_the_limit_is_cut_with_a_reason() -> None:
+    result = read("<p>" + "word " * 1000, text_characters=50)
+    assert len(result.text) <= 50
+    assert result.reason == "the text was cut after 50 characters"

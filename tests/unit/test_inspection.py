@@ -1,0 +1,59 @@
+"""Where a document stands."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Origin, Text
+from feedmill.ports import Lane, Mark, Stage
+from feedmill.services.inspection import Standing, judge
+
+FED = Document(
+    id=1,
+    url="http://example.com/",
+    state=DocumentState.LIVE,
+    origin=Origin.CONTENT,
+    datasource="hr",
+    version=1,
+    feed_id=1,
+    seen_feed_id=1,
+    attributes=Attributes(),
+    metadata=(),
+    secure=False,
+    content=BlobRef("a"),
+    content_bytes=1,
+    charset=None,
+    text=Text(source=BlobRef("a")),
+    updated_at=datetime(2026, 1, 1, tzinfo=UTC),
+)
+NAMED = replace(FED, origin=Origin.WEB, content=None, text=None)
+
+
+def mark(stage: Stage) -> Mark:
+    return Mark(document_id=1, version=1, stage=stage, lane=Lane.BULK, feed_id=1, datasource="hr")
+
+
+@pytest.mark.parametrize(
+    ("document", "waits", "state", "searchable"),
+    [
+        (FED, None, "indexed", True),
+        (replace(FED, content=None, text=None), None, "indexed", True),
+        (FED, Stage.EXTRACT, "waiting for extraction", False),
+        (FED, Stage.INDEX, "waiting for the index", False),
+        (replace(FED, text=None), None, "waiting for extraction", False),
+        (replace(FED, text=Text(source=BlobRef("a"), robots=frozenset({"noindex"}))), None, "not indexed", False),
+        (NAMED, None, "known, not crawled", False),
+        (NAMED, Stage.INDEX, "known, not crawled", False),
+        (replace(NAMED, content=BlobRef("a"), text=Text(source=BlobRef("a"))), None, "indexed", True),
+    ],
+)
+def test_judge_document_gives_state_and_whether_it_is_found(document: Document, waits: Stage | None, state: str, searchable: bool) -> None:
+    standing = judge(document, mark(waits) if waits else None)
+    assert (standing.state, standing.searchable) == (state, searchable)
+    assert searchable is (standing.reason is None)
+
+
+def test_judge_document_whose_text_was_cut_says_so() -> None:
+    cut = replace(FED, text=Text(source=BlobRef("a"), reason="cut at 30 MB"))
+    assert judge(cut, None) == Standing(state="indexed", searchable=True, reason="cut at 30 MB")

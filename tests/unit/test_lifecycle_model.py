@@ -1,0 +1,300 @@
+"""Random histories of one store of URLs, told to the code and to a reference that is as plain as the rules' own sentences."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from feedmill.core.lifecycle import PUBLIC_NOW, Counted, Feeding, Rules, UrlState, apply, gone, secured
+from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope
+from feedmill.model.change import AclChange, Change, Content, Delete, Faulty, Place, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.document import Attributes, AuthMethod, BlobRef, Metadata
+from feedmill.model.feed import FeedKind
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+URLS = ("http://a.test/1", "http://a.test/2", "http://blocked.test/1")
+SOURCES = ("hr", "wiki", "web")
+SECURE_SOURCE = "wiki"
+
+
+def refusal(url: str) -> str | None:
+    return "the url matches the do-not-follow pattern 'blocked.test/'" if "blocked" in url else None
+
+
+RULES = Rules(refusal=refusal, make_public=lambda _url: None, secure_sources=frozenset({SECURE_SOURCE}))
+OPEN = replace(RULES, refusal=lambda _url: None)
+
+
+# --- the reference --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Doc:
+    owner: str
+    is_fed: bool
+    metadata: Metadata = ()
+    content: str | None = None
+
+
+@dataclass
+class AclOf:
+    acl: Acl
+    came_as: str
+    writer: str
+
+
+@dataclass
+class Reference:
+    docs: dict[str, Doc] = field(default_factory=dict)
+    acls: dict[str, AclOf] = field(default_factory=dict)
+    authmethods: dict[str, AuthMethod] = field(default_factory=dict)
+    included: int = 0
+    errors: int = 0
+    good_acls: int = 0
+    warned: int = 0
+
+    def is_public(self, url: str) -> bool:
+        guarded = self.authmethods.get(url, AuthMethod.NONE) is not AuthMethod.NONE
+        return url in self.docs and url not in self.acls and not guarded and self.docs[url].owner != SECURE_SOURCE
+
+    def feed(self, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
+        self.included = self.errors = self.good_acls = 0
+        named_docs: set[str] = set()
+        named_acls: set[str] = set()
+        for change in changes:
+            assert change.url is not None
+            was_protected = change.url in self.acls or (change.url in self.docs and not self.is_public(change.url))
+            is_error = self.take(source, change, blocks)
+            if change.place.record:
+                self.errors += is_error
+                self.included += not is_error
+                named_docs.add(change.url)
+            else:
+                self.errors += is_error
+                self.good_acls += not is_error
+            named_acls.add(change.url)
+            self.warned += was_protected and self.is_public(change.url)
+        if kind is FeedKind.FULL and (self.included or self.good_acls or not self.errors):
+            self.sweep(source, named_docs, named_acls)
+
+    def take(self, source: str, change: Change, blocks: bool) -> bool:
+        url = change.url
+        assert url is not None
+        if isinstance(change, Faulty):
+            return True
+        if isinstance(change, PutDocument | RequestCrawl) and blocks and refusal(url):
+            self.remove(url, source)
+            return True
+        if isinstance(change, PutDocument):
+            self.put(url, source, change)
+        elif isinstance(change, RequestCrawl):
+            self.name(url, source, change)
+        elif isinstance(change, Delete):
+            self.delete(url, source)
+        elif change.acl is not None:
+            self.acls[url] = AclOf(change.acl, "acl", source)
+        elif url in self.acls and self.acls[url].writer == source:
+            del self.acls[url]
+        return False
+
+    def put(self, url: str, source: str, change: PutDocument) -> None:
+        old = self.docs.get(url)
+        doc = Doc(owner=source, is_fed=True)
+        if old is not None and old.is_fed and not change.whole:
+            doc.metadata, doc.content = old.metadata, old.content
+        if change.metadata is not None:
+            doc.metadata = change.metadata
+        if change.content is not None:
+            doc.content = text_of(change)
+        self.docs[url] = doc
+        self.guard(url, source, change)
+
+    def name(self, url: str, source: str, change: RequestCrawl) -> None:
+        old = self.docs.get(url)
+        if old is not None and old.is_fed:
+            return
+        metadata = change.metadata if change.metadata is not None else (old.metadata if old else ())
+        self.docs[url] = Doc(owner=source, is_fed=False, metadata=metadata)
+        self.guard(url, source, change)
+
+    def guard(self, url: str, source: str, change: PutDocument | RequestCrawl) -> None:
+        if change.attributes.authmethod is not None:
+            self.authmethods[url] = change.attributes.authmethod
+        given, old = change.acl, self.acls.get(url)
+        if given.element is not None:
+            self.acls[url] = AclOf(given.element, "acl", source)
+        elif given.legacy is not None:
+            self.acls[url] = AclOf(given.legacy, "metadata", source)
+        elif old is not None and change.metadata is not None:
+            overwritten = given.overwrite is True or (given.overwrite is None and old.came_as == "metadata")
+            if overwritten:
+                del self.acls[url]
+
+    def delete(self, url: str, source: str) -> None:
+        doc = self.docs.get(url)
+        if doc is None:
+            if url in self.acls and self.acls[url].writer == source:
+                del self.acls[url]
+        elif not doc.is_fed or doc.owner == source:
+            self.remove(url, source)
+
+    def remove(self, url: str, source: str) -> None:
+        if self.docs.pop(url, None) is not None and url in self.acls and self.acls[url].writer == source:
+            del self.acls[url]
+
+    def sweep(self, source: str, named_docs: set[str], named_acls: set[str]) -> None:
+        for url in URLS:
+            if url in self.docs and self.docs[url].owner == source and url not in named_docs:
+                del self.docs[url]
+            if url in self.acls and self.acls[url].writer == source and url not in named_acls:
+                del self.acls[url]
+
+
+def text_of(change: PutDocument) -> str:
+    assert change.content is not None
+    change.content.stream.seek(0)
+    return change.content.stream.read().decode()
+
+
+# --- the code -------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Told:
+    """The states as the code makes them, and a full feed's sweep as the store does it: by the feed that last named a thing."""
+
+    states: dict[str, UrlState] = field(default_factory=lambda: {url: UrlState(url=url) for url in URLS})
+    counts: dict[Counted, int] = field(default_factory=dict)
+    warned: int = 0
+
+    def feed(self, feed_id: int, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
+        feeding = Feeding(feed_id=feed_id, datasource=source, now=NOW, rules=RULES if blocks else OPEN)
+        self.counts = dict.fromkeys(Counted, 0)
+        for change in changes:
+            assert change.url is not None
+            ref = BlobRef(text_of(change)) if isinstance(change, PutDocument) and change.content is not None else None
+            before = self.states[change.url]
+            outcome = apply(change, before, feeding, ref)
+            assert outcome.state.url == change.url
+            assert_history(before, outcome.state)
+            self.states[change.url] = outcome.state
+            self.counts[outcome.counted] += 1
+            self.warned += any(entry.reason == PUBLIC_NOW for entry in outcome.log)
+        if kind is FeedKind.FULL and (self.counts[Counted.INCLUDED] or self.counts[Counted.ACL] or not self.counts[Counted.ERROR]):
+            self.sweep(feed_id, source)
+
+    def sweep(self, feed_id: int, source: str) -> None:
+        for url, state in self.states.items():
+            document, acl = state.live, state.acl
+            if document is not None and document.datasource == source and document.seen_feed_id != feed_id:
+                state = replace(state, document=gone(document, feed_id, NOW))
+            if acl is not None and acl.datasource == source and acl.seen_feed_id != feed_id:
+                left = state.live
+                state = replace(state, acl=None, document=state.document if left is None else secured(left, False, RULES))
+            self.states[url] = state
+
+
+def assert_history(before: UrlState, after: UrlState) -> None:
+    """A version never goes back, and grows with every change of what a search could show."""
+    if before.document is None or after.document is None:
+        assert after.document is not None or before.document is None
+        return
+    was, now = before.document, after.document
+    assert now.version - was.version in (0, 1)
+    if (was.state, was.metadata, was.content, was.secure, was.datasource) != (
+        now.state,
+        now.metadata,
+        now.content,
+        now.secure,
+        now.datasource,
+    ):
+        assert now.version > was.version
+
+
+# --- histories ------------------------------------------------------------------------------------------------------------------
+
+
+def an_acl(group: str) -> Acl:
+    return Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name=group)),))
+
+
+acls = st.sampled_from([an_acl("staff"), an_acl("board")])
+metadata = st.sampled_from([None, (), (("k", "1"),), (("k", "2"), ("k", "3"))])
+attributes = st.sampled_from([None, None, AuthMethod.NONE, AuthMethod.NTLM]).map(lambda method: Attributes(authmethod=method))
+acl_changes = st.builds(AclChange, element=st.none() | acls, legacy=st.none() | acls, overwrite=st.sampled_from([None, None, True, False]))
+contents = st.sampled_from(["one", "two"]).map(lambda text: Content(stream=io.BytesIO(text.encode()), size_bytes=len(text)))
+RECORD, BESIDE = Place(record=1, line=1), Place(record=0, line=1)
+
+
+@st.composite
+def puts(draw: st.DrawFn, whole: bool) -> PutDocument:
+    content = draw(contents if whole else st.none() | contents)
+    acl = draw(acl_changes)
+    given = draw(metadata)
+    # Metadata that says nothing of an ACL is what the parser gives when there are no google:acl entries.
+    acl = acl if given is not None else replace(acl, legacy=None)
+    return PutDocument(
+        place=RECORD,
+        url=draw(st.sampled_from(URLS)),
+        attributes=draw(attributes),
+        metadata=given,
+        content=content,
+        acl=acl,
+        whole=whole,
+    )
+
+
+crawls = st.builds(
+    RequestCrawl, place=st.just(RECORD), url=st.sampled_from(URLS), attributes=attributes, metadata=metadata, acl=acl_changes
+)
+deletes = st.builds(Delete, place=st.just(RECORD), url=st.sampled_from(URLS))
+put_acls = st.builds(PutAcl, place=st.just(BESIDE), url=st.sampled_from(URLS), acl=st.none() | acls)
+faults = st.builds(Faulty, place=st.sampled_from([RECORD, BESIDE]), url=st.sampled_from(URLS), reason=st.just("no host"))
+
+
+@st.composite
+def feeds(draw: st.DrawFn) -> tuple[str, FeedKind, list[Change], bool]:
+    kind = draw(st.sampled_from([FeedKind.FULL, FeedKind.INCREMENTAL, FeedKind.METADATA_AND_URL]))
+    put: st.SearchStrategy[Change] = crawls if kind is FeedKind.METADATA_AND_URL else puts(whole=kind is FeedKind.FULL)
+    others: st.SearchStrategy[Change] = st.one_of(deletes, put_acls, faults)
+    changes = draw(st.lists(st.one_of(put, put, others), max_size=5))
+    return draw(st.sampled_from(SOURCES)), kind, changes, draw(st.booleans())
+
+
+@settings(max_examples=400, deadline=None)
+@given(history=st.lists(feeds(), max_size=8))
+def test_apply_of_any_history_agrees_with_the_reference(history: list[tuple[str, FeedKind, list[Change], bool]]) -> None:
+    reference, told = Reference(), Told()
+    for feed_id, (source, kind, changes, blocks) in enumerate(history, start=1):
+        reference.feed(source, kind, changes, blocks)
+        told.feed(feed_id, source, kind, changes, blocks)
+
+        assert told.counts == {
+            Counted.INCLUDED: reference.included,
+            Counted.ERROR: reference.errors,
+            Counted.ACL: reference.good_acls,
+        }
+        assert told.warned == reference.warned
+        for url, state in told.states.items():
+            assert shown(state) == expected(reference, url)
+
+
+def shown(state: UrlState) -> tuple[object, object]:
+    document, acl = state.live, state.acl
+    doc = None
+    if document is not None:
+        is_fed = document.origin.value == "content"
+        doc = (document.datasource, is_fed, document.metadata, document.content, document.secure)
+    came_as = {AclOrigin.ELEMENT: "acl", AclOrigin.METADATA: "metadata"}
+    return doc, None if acl is None else (acl.acl, came_as[acl.origin], acl.datasource)
+
+
+def expected(reference: Reference, url: str) -> tuple[object, object]:
+    doc, acl = reference.docs.get(url), reference.acls.get(url)
+    return (
+        None if doc is None else (doc.owner, doc.is_fed, doc.metadata, doc.content, not reference.is_public(url)),
+        None if acl is None else (acl.acl, acl.came_as, acl.writer),
+    )

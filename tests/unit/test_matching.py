@@ -1,0 +1,40 @@
+import pytest
+
+from feedmill.core.matching import loosen
+from feedmill.core.querylang import parse_query
+from feedmill.model.search import And, Match, Node, Not, Or, Phrase, Site, Some, Word
+
+A, B = Word("a"), Word("b")
+
+
+@pytest.mark.parametrize(
+    ("query", "root"),
+    [
+        ("a b", Some((A, B))),
+        ('a "b c"', Some((A, Phrase("b c")))),
+        ("a b site:x.com", And((Site("x.com"), Some((A, B))))),
+        ("a b -c", And((Not(Word("c")), Some((A, B))))),
+        ("a OR b c", Some((Or((A, B)), Word("c")))),
+        ("a b OR site:x.com", None),
+        ("a", None),
+        ("a site:x.com", None),
+        ("a OR b", None),
+        ("site:x.com inmeta:y", None),
+        ("", None),
+        ("a a", None),
+        ("東京の天気", Some((Word("東京"), Word("京の"), Word("の天"), Word("天気")))),
+        ("東京 site:x.jp", None),
+        ("iPhone東京都?", Some((Word("iPhone"), Word("東京"), Word("京都")))),
+        ("ไทยแลนด์", Some(tuple(Word("ไทยแลนด์"[start : start + 3]) for start in range(6)))),
+        ('"東京の天気"', None),
+    ],
+)
+def test_loosen_auto_only_plain_parts_become_optional(query: str, root: Node | None) -> None:
+    assert loosen(parse_query(query).root, Match.AUTO) == root
+
+
+def test_loosen_any_ranks_by_any_and_all_loosens_nothing() -> None:
+    assert loosen(parse_query("東京の").root, Match.ALL) is None
+    root = parse_query("a b site:x.com").root
+    assert loosen(root, Match.ANY) == And((Site("x.com"), Or((A, B))))
+    assert loosen(root, Match.ALL) is None
