@@ -111,7 +111,7 @@ def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, ba
         feed_id = send_file(client, "/xmlfeed", {"datasource": name, "feedtype": file.kind.value}, file.path)
         if feed_id is None:
             raise BadRequest("the server gave no receipt")
-        receipt = follow(client, feed_id, lambda receipt: receipt["searchable_at"] is not None or receipt["state"].startswith("failed"))
+        receipt = follow(client, feed_id)
         seconds = time.monotonic() - begun
         told = f"{receipt['state']}: {receipt['included']} documents of {folder}, {receipt['errors']} in error, {seconds:.1f} s"
         console().print(clean(f"feed {feed_id} of {name} {told}"))

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,7 +50,7 @@ class GroupsFeedType(StrEnum):
     INCREMENTAL = "incremental"
 
 
-Wait = Annotated[bool, typer.Option("--wait", help="Follow the feed to its end; exit 0 only when it completed without errors.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Follow the feed until it is searchable; exit 0 only when it completed without errors.")]
 
 
 def push(
@@ -106,7 +105,7 @@ def send_file(client: Client, path: str, fields: dict[str, str], file: Path) -> 
         return client.push(path, fields, file, lambda sent: progress.update(task, completed=sent))
 
 
-def follow(client: Client, feed_id: str, is_over: Callable[[Receipt], bool]) -> Receipt:
+def follow(client: Client, feed_id: str) -> Receipt:
     """Asks for a feed's receipt until it is over, showing its records on a terminal."""
     pause = _FIRST_POLL_SECONDS
     with Progress(
@@ -126,9 +125,9 @@ def follow(client: Client, feed_id: str, is_over: Callable[[Receipt], bool]) -> 
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
 
 
-def is_final(receipt: Receipt) -> bool:
-    """Whether nothing more will come of a feed."""
-    return FeedState(receipt["state"]).is_final
+def is_over(receipt: Receipt) -> bool:
+    """Whether nothing more will come of a feed: it has ended, and searches find all of it."""
+    return FeedState(receipt["state"]).is_final and receipt["searchable_at"] is not None
 
 
 def _check_name(name: str, field: str = "datasource") -> None:
@@ -150,7 +149,7 @@ def _push_there(client: Client, path: str, fields: dict[str, str], file: Path, *
     if wait and feed_id is None:
         raise BadRequest("the server took the feed but gives no receipts, so it cannot be followed")
     if wait and feed_id is not None:
-        _report(follow(client, feed_id, is_final), as_json=as_json)
+        _report(follow(client, feed_id), as_json=as_json)
     elif as_json:
         print_json({"id": feed_id})
     else:
