@@ -16,6 +16,7 @@ from feedmill.http.gate import dtd_app, gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
 from feedmill.http.listen import take_listeners
+from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.serving import Listener, serve
 from feedmill.http.status import tell_status
@@ -72,7 +73,12 @@ def _run_web(house: House) -> None:
     sockets = take_listeners("web", settings)
     frontends = FrontEnds({frontend.name: frontend.stylesheet for frontend in settings.frontends})
     searcher = house.searcher
-    site = SearchSite(find_problems=_problems_of(house), frontends=frontends, copies=CachedCopies(searcher, house.blobs))
+    site = SearchSite(
+        find_problems=_problems_of(house),
+        frontends=frontends,
+        copies=CachedCopies(searcher, house.blobs),
+        proxy=_proxy_trust_of(settings),
+    )
     search = search_app(searcher, site)
     admin = admin_app(_administration_of(house), read_token(house.data))
     serve(
@@ -80,6 +86,16 @@ def _run_web(house: House) -> None:
             Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
             Listener(app=admin, socket=sockets["admin"], certificate=settings.admin.certificate, key=settings.admin.key),
         ]
+    )
+
+
+def _proxy_trust_of(settings: Settings) -> ProxyTrust:
+    proxy = settings.signin.proxy
+    return ProxyTrust(
+        trusted=Networks.parse(proxy.trusted),
+        user_header=proxy.user_header,
+        groups_header=proxy.groups_header,
+        namespace=proxy.namespace,
     )
 
 

@@ -91,6 +91,8 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
         ('[[crawl.access]]\npattern = "-x/"', "f.toml:2: crawl.access[1].pattern: '-x/' is an exception"),
         ('[gate]\nallow_origins = ["example.com"]', "f.toml:2: gate.allow_origins[1]: 'example.com' is no origin"),
         ('[gate]\nserver_header = "a\\nb"', "f.toml:2: gate.server_header: a header holds printable ASCII only"),
+        ('[signin.proxy]\ntrusted = "all"', "f.toml:2: signin.proxy.trusted[1]: 'all' would let everybody be whoever he says"),
+        ('[signin.proxy]\nuser_header = "a b"', "f.toml:2: signin.proxy.user_header: 'a b' is no header's name"),
         ('[gate]\nbind = "somewhere"', "f.toml:2: gate.bind: 'somewhere' is no address of this machine"),
     ],
 )

@@ -25,6 +25,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from feedmill import __version__
+from feedmill.http.asker import AskerCheck
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gsasearch import ProtocolTools, SearchProtocol
 from feedmill.http.guard import GuardHeaders
@@ -32,6 +33,7 @@ from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
 from feedmill.http.parameters import Asked, read_search
 from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
+from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
 from feedmill.metrics import observe_query
 from feedmill.model.access import ANONYMOUS, ClassSet
@@ -71,6 +73,7 @@ class SearchSite:
     clock: Callable[[], datetime] = _now
     frontends: FrontEnds = field(default_factory=lambda: FrontEnds({}))
     copies: CachedCopies | None = None
+    proxy: ProxyTrust = field(default_factory=ProxyTrust)
 
 
 def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
@@ -92,7 +95,11 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
     ]
     return Starlette(
         routes=[*own, *routes],
-        middleware=[Middleware(GuardHeaders), Middleware(OriginCheck, allowed=endpoints.site.allow_origins)],
+        middleware=[
+            Middleware(GuardHeaders),
+            Middleware(OriginCheck, allowed=endpoints.site.allow_origins),
+            Middleware(AskerCheck, proxy=site.proxy),
+        ],
         exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
     )
 

@@ -9,7 +9,7 @@ from feedmill.runstate import find_server
 from feedmill.services.overview import tell_overview
 from feedmill.settings import Loaded, dotted, list_values
 
-_SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.proxy")
+_SECRET = ("store.url", "crawl.access", "sources", "dataload")
 HIDDEN = "(set)"
 
 

@@ -16,6 +16,7 @@ from feedmill.core.patterns import is_remark, parse_pattern
 from feedmill.model.errors import BadRequest
 
 _SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
 
 
@@ -224,10 +225,35 @@ class FrontEnd(Named):
     stylesheet: str = ""
 
 
-class SignIn(Section):
-    """Who asks, as a proxy in front says."""
+def _check_header_name(text: str) -> str:
+    if not _HEADER_NAME.fullmatch(text):
+        raise ValueError(f"'{text}' is no header's name, such as X-Forwarded-User")
+    return text
 
-    proxy: OpenSection = OpenSection()
+
+def _check_proxy_network(text: str) -> str:
+    if text == EVERYBODY:
+        raise ValueError("'all' would let everybody be whoever he says; name the addresses of your proxies")
+    return _check_network(text)
+
+
+HeaderName = Annotated[str, AfterValidator(_check_header_name)]
+Namespace = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class SignInProxy(Section):
+    """Which reverse proxies are believed when they say who asks, and how they say it."""
+
+    trusted: Annotated[tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(_wrap_word)] = ()
+    user_header: HeaderName = "X-Forwarded-User"
+    groups_header: HeaderName = "X-Forwarded-Groups"
+    namespace: Namespace = "Default"
+
+
+class SignIn(Section):
+    """How people sign in."""
+
+    proxy: SignInProxy = SignInProxy()
 
 
 class Settings(Section):
