@@ -15,6 +15,7 @@ from feedmill.model.access import ClassSet, Principal, StoredAcl
 from feedmill.model.change import PutGroup
 from feedmill.model.document import BlobRef, Document, Event, Text
 from feedmill.model.extraction import Answer, Task
+from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.feed import DataSource, Feed, LogEntry, NewFeed
 from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.model.search import Hits, IndexDocument, Node, Sort
@@ -425,6 +426,9 @@ class SearchIndex(Protocol):
 
     def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None) -> Hits:
         """Finds documents that match and that the asker may see, best first or as the sort says."""
+
+    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+        """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact."""
 
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words that a query would highlight, as the index folds them."""

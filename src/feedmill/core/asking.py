@@ -2,6 +2,7 @@
 
 - All words of the form are added to the query, a phrase as it is, any words as an OR, no words each excluded.
 - Where words must stand in the title or the URL, that holds for all plain words and phrases, of the query and of the form.
+- What was chosen from facets (``dnavs``) is restrictions, each of which must hold; words in it are passed over.
 - ``as_lq`` asks for pages that link to a URL and for nothing else of the form and the query; metadata must hold all the same.
 Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 """
@@ -41,7 +42,9 @@ def read_request(request: SearchRequest) -> ParsedQuery:
     else:
         parts = [_place(part, advanced.occurrence) for part in (typed.root, added.root, *_words_of(advanced))]
         parts += _restrictions_of(advanced)
-    warnings = typed.warnings + added.warnings
+    chosen = parse_query(request.navigation)
+    parts += [part for part in _parts_of(chosen.root) if not isinstance(part, Word | Phrase)]
+    warnings = typed.warnings + added.warnings + chosen.warnings
     for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
         node, told = read_fields(text, is_partial=is_partial)
         parts += [node] if node is not None else []
@@ -80,6 +83,10 @@ def _place(node: Node, occurrence: Occurrence) -> Node:
             return Not(_place(part, occurrence))
         case _:
             return node
+
+
+def _parts_of(root: Node) -> tuple[Node, ...]:
+    return root.parts if isinstance(root, And) else (root,)
 
 
 def _join(nodes: list[Node]) -> Node:

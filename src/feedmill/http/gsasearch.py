@@ -16,9 +16,11 @@ from feedmill.core.querylang import parse_query
 from feedmill.http.cachepage import POLICY, read_cache_query, render_copy_page
 from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
 from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.parameters import MAX_FACETS
 from feedmill.metrics import observe_query
 from feedmill.model.access import AccessClass, ClassSet
 from feedmill.model.errors import BadRequest, NotFound, TooLarge
+from feedmill.model.facets import Facet
 from feedmill.model.results import ResultList
 from feedmill.model.search import And, Node, Or, ResultPage, SearchRequest, Site
 from feedmill.services.cachedcopy import CachedCopies, CachedCopy
@@ -37,14 +39,25 @@ Show = Callable[[ResultPage, SearchRequest], Response]
 """Shows results on the built-in page."""
 
 
+FindFacets = Callable[[str], tuple[Facet, ...]]
+"""Gives the facets of a front end, by its name."""
+
+
+def no_facets(_client: str) -> tuple[Facet, ...]:
+    """Gives no facets, whatever the front end."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolTools:
-    """What the protocol works with. ``identify`` tells which classes the sender of a request may see."""
+    """What the protocol works with. ``identify`` tells which classes the sender of a request may see,
+    ``find_facets`` by what a front end narrows its results."""
 
     identify: Callable[[Request], ClassSet]
     clock: Callable[[], datetime]
     frontends: FrontEnds
     copies: CachedCopies | None
+    find_facets: FindFacets
 
 
 class SearchProtocol:
@@ -57,6 +70,7 @@ class SearchProtocol:
         self._frontends = tools.frontends
         self._copies = tools.copies
         self._show = show
+        self._find_facets = tools.find_facets
 
     def show_copy(self, request: Request) -> Response:
         """Shows the cached copy of ``url=``, with the words of ``q=`` marked. Errors: BadRequest, NotFound."""
@@ -123,7 +137,8 @@ class SearchProtocol:
         thinning = wanted.thinning
         if thinning.directories and asks_for_site(wanted.request):
             thinning = replace(thinning, directories=False)
-        found = list_results(self._searcher, wanted.request, access, thinning)
+        request = replace(wanted.request, facets=self._find_facets(wanted.values.get("client", ""))[:MAX_FACETS])
+        found = list_results(self._searcher, request, access, thinning)
         observe_query(found.seconds)
         return found
 

@@ -5,17 +5,20 @@ is not applied says so in a warning.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from feedmill.core.analysis import fold_value
 from feedmill.http.refining import read_refined
+from feedmill.model.facets import Facet
 from feedmill.model.search import Match, SearchRequest
 
 DEFAULT_NUM = 10
 MAX_NUM = 1_000
 MAX_START = 100_000
 MAX_FIELDS = 200
+MAX_FACETS = 20
 ALL_DOCUMENTS = frozenset({"", "default_collection"})
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -45,6 +48,15 @@ def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
         getfields=read_names(values.get("getfields", "")),
     )
     return Asked(request=read_refined(request, values), warnings=tuple(warnings), nothing=site not in ALL_DOCUMENTS)
+
+
+def read_facets(names: Sequence[str], configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:
+    """Reads the facets that are asked for by name and what to tell of it; those that the front end has keep its label, type and ranges."""
+    known = {fold_value(facet.name): facet for facet in configured}
+    asked = {fold_value(name): name for name in reversed(names) if name.strip()}
+    facets = [known.get(folded) or Facet(name=name.strip()) for folded, name in reversed(asked.items())]
+    warnings = (f"only the first {MAX_FACETS} facets were counted",) if len(facets) > MAX_FACETS else ()
+    return tuple(facets[:MAX_FACETS]), warnings
 
 
 def read_number(text: str, *, default: int, at_most: int) -> int:

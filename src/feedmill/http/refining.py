@@ -30,6 +30,7 @@ def read_refined(request: SearchRequest, values: Mapping[str, str]) -> SearchReq
         partial_fields=values.get("partialfields", ""),
         sort=read_sort(values.get("sort", "")),
         advanced=read_advanced(values),
+        navigation=values.get("dnavs", ""),
     )
 
 
@@ -68,6 +69,7 @@ def write_refined(request: SearchRequest) -> list[tuple[str, str]]:
         ("requiredfields", request.required_fields),
         ("partialfields", request.partial_fields),
         ("sort", order),
+        ("dnavs", request.navigation),
         *[(name, getattr(advanced, field)) for name, field in _FIELDS.items()],
         ("as_occt", "" if advanced.occurrence is Occurrence.ANYWHERE else advanced.occurrence.value),
         ("as_dt", "e" if advanced.excludes_site else ""),

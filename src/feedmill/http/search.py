@@ -27,11 +27,11 @@ from starlette.staticfiles import StaticFiles
 from feedmill import __version__
 from feedmill.http.asker import AskerCheck
 from feedmill.http.frontends import FrontEnds
-from feedmill.http.gsasearch import ProtocolTools, SearchProtocol
+from feedmill.http.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
 from feedmill.http.guard import GuardHeaders
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
-from feedmill.http.parameters import Asked, read_search
+from feedmill.http.parameters import Asked, read_facets, read_search
 from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
@@ -64,7 +64,10 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSite:
-    """What the search port needs besides the searcher. ``find_problems`` adds to what ``/readyz`` learns from the searcher."""
+    """What the search port needs besides the searcher.
+
+    ``find_problems`` adds to what ``/readyz`` learns from the searcher; ``find_facets`` gives the facets of a front end by its name.
+    """
 
     identify: Identify = _everybody
     version: str = APPLIANCE_VERSION
@@ -74,13 +77,16 @@ class SearchSite:
     frontends: FrontEnds = field(default_factory=lambda: FrontEnds({}))
     copies: CachedCopies | None = None
     proxy: ProxyTrust = field(default_factory=ProxyTrust)
+    find_facets: FindFacets = no_facets
 
 
 def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
     """Builds the application of the search port; ``routes`` are added to its own."""
     site = site or SearchSite()
     endpoints = _Endpoints(searcher, site)
-    tools = ProtocolTools(identify=site.identify, clock=site.clock, frontends=site.frontends, copies=site.copies)
+    tools = ProtocolTools(
+        identify=site.identify, clock=site.clock, frontends=site.frontends, copies=site.copies, find_facets=site.find_facets
+    )
     protocol = SearchProtocol(searcher, tools, endpoints.show_results)
     own = [
         Route("/", endpoints.show, methods=["GET"]),
@@ -126,7 +132,11 @@ class _Endpoints:
 
     def search(self, request: Request) -> Response:
         """Answers a search as JSON."""
-        page = self._ask(read_search(request.query_params), request)
+        asked = read_search(request.query_params)
+        configured = self.site.find_facets(request.query_params.get("client", ""))
+        facets, told = read_facets(request.query_params.getlist("facet"), configured)
+        asked = replace(asked, request=replace(asked.request, facets=facets), warnings=asked.warnings + told)
+        page = self._ask(asked, request)
         return Response(render_page(page), media_type=_JSON, headers=_PRIVATE)
 
     def find_document(self, request: Request) -> Response:

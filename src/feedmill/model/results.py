@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from feedmill.model.facets import FacetCounts
 from feedmill.model.search import Result
 
 
@@ -37,6 +38,7 @@ class ResultList:
     is_thinned: bool
     has_more: bool
     seconds: float
+    facets: tuple[FacetCounts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

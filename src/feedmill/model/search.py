@@ -5,6 +5,7 @@ from datetime import date, datetime
 from enum import Enum
 
 from feedmill.model.document import Metadata
+from feedmill.model.facets import Facet, FacetCounts
 
 # --- the query tree -------------------------------------------------------------------------------------------------------------
 
@@ -292,7 +293,8 @@ class SearchRequest:
     """What an asker wants.
 
     Units: ``start`` from 0, ``num`` at most 1,000; ``getfields``: metadata names, ("*",) for all; ``required_fields`` and
-    ``partial_fields`` as the parameters came, decoded once; ``sort`` None for relevance.
+    ``partial_fields`` as the parameters came, decoded once; ``sort`` None for relevance. ``navigation`` holds restrictions that were
+    chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result.
     """
 
     query: str
@@ -304,6 +306,8 @@ class SearchRequest:
     partial_fields: str = ""
     sort: Sort | None = None
     advanced: Advanced = Advanced()
+    navigation: str = ""
+    facets: tuple[Facet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,3 +352,4 @@ class ResultPage:
     results: tuple[Result, ...]
     warnings: tuple[str, ...]
     seconds: float
+    facets: tuple[FacetCounts, ...] = ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from feedmill.core.crowding import Thinner
 from feedmill.model.access import ClassSet
+from feedmill.model.facets import FacetCounts
 from feedmill.model.results import Placed, ResultList, Thinning
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.searcher import Searcher
@@ -32,14 +33,16 @@ class _Walk:
     is_exact: bool = True
     seconds: float = 0.0
     is_over: bool = False
+    facets: tuple[FacetCounts, ...] = ()
 
     def step(self, size: int) -> None:
         """Walks on by up to ``size`` hits."""
         size = min(size, MAX_REACH - self.offset)
-        page = self.searcher.search(replace(self.request, start=self.offset, num=size), self.access)
+        facets = self.request.facets if self.offset == 0 else ()
+        page = self.searcher.search(replace(self.request, start=self.offset, num=size, facets=facets), self.access)
         self.thinner.take(page.results)
         if self.offset == 0:
-            self.total, self.is_exact = page.total, page.is_exact
+            self.total, self.is_exact, self.facets = page.total, page.is_exact, page.facets
         self.seconds += page.seconds
         self.is_over = self.offset + len(page.results) >= page.total or self.offset + size >= MAX_REACH
         self.offset += size
@@ -70,6 +73,7 @@ def _show_whole(page: ResultPage) -> ResultList:
         is_thinned=False,
         has_more=page.start + len(page.results) < min(page.total, MAX_REACH),
         seconds=page.seconds,
+        facets=page.facets,
     )
 
 
@@ -92,6 +96,7 @@ def _list_thinned(walk: _Walk) -> ResultList:
         is_thinned=walk.thinner.left_out > 0,
         has_more=start + num < len(kept),
         seconds=walk.seconds,
+        facets=walk.facets,
     )
 
 

@@ -18,6 +18,7 @@ from feedmill.core.textblob import decode_text
 from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, DocumentState, Origin
 from feedmill.model.errors import FeedmillError, NotFound
+from feedmill.model.facets import FacetCounts
 from feedmill.model.search import Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
@@ -58,6 +59,9 @@ class Searcher:
         root, hits = parsed.root, _NOTHING
         if index is not None and _asks_for_something(parsed):
             root, hits = _ask(index, parsed.root, request, access)
+        facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
+        if index is not None and hits.total and request.facets:
+            facets = index.count_facets(root, access, request.facets)
         results: tuple[Result, ...] = ()
         if index is not None and hits.hits:
             results = self._make_results(index, root, hits.hits, request, access)
@@ -69,6 +73,7 @@ class Searcher:
             results=results,
             warnings=parsed.warnings,
             seconds=self._clock() - begun,
+            facets=facets,
         )
 
     def get_document(self, url: str, access: ClassSet) -> FoundDocument:

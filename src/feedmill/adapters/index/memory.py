@@ -4,7 +4,7 @@ It scans every document at every search. A score counts how often the words stan
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from feedmill.adapters.index import analysis
@@ -12,6 +12,7 @@ from feedmill.adapters.index.analysis import split_words, tagged_words
 from feedmill.adapters.index.query import FIELD_WEIGHTS, HOLDS_ALL_BONUS
 from feedmill.adapters.index.sorting import RELEVANT
 from feedmill.core.analysis import fold_value
+from feedmill.core.facets import column_of, counted_numbers, counted_texts, merge_spellings, order_ranges, order_values, range_ends
 from feedmill.core.indexterms import (
     filetype_term,
     filetype_terms,
@@ -37,10 +38,12 @@ from feedmill.core.typedvalues import (
     name_digest,
     numbers_of_text,
     sortable,
+    typed_terms,
     typed_values,
 )
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
+from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.search import (
     And,
     DateRange,
@@ -117,6 +120,11 @@ class MemoryIndex:
         having.sort(key=lambda pair: pair[0], reverse=sort.is_descending)
         return [hit for _, hit in having] + [hit for value, hit in valued if value is None]
 
+    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+        """Counts facets over all documents that match and that the asker may see."""
+        matching = [self._entries[hit.key].document for hit in self.search(query, access, start=0, num=len(self._entries)).hits]
+        return tuple(_count_facet(facet, matching) for facet in facets)
+
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words and phrases that a query would highlight."""
         return analysis.highlight_terms(query)
@@ -179,6 +187,17 @@ def _value_of(document: IndexDocument, name: str) -> str | None:
     if name:
         return sort_keys(document.metadata).get(name_digest(fold_value(name)))
     return None if document.last_modified is None else sortable(document.last_modified.timestamp())
+
+
+def _count_facet(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCounts:
+    if not facet.ranges:
+        column = name_digest(fold_value(facet.name))
+        texts = [text for document in documents for text in counted_texts(document.metadata).get(column, ())]
+        return FacetCounts(facet=facet, values=order_values(facet, merge_spellings((text, 1) for text in texts)))
+    kept = [counted_numbers(typed_terms(document.metadata)).get(column_of(facet), ()) for document in documents]
+    ends = [range_ends(facet, wanted) for wanted in facet.ranges]
+    counts = [sum(any(is_within(number, low, high) for number in numbers) for numbers in kept) for low, high in ends]
+    return FacetCounts(facet=facet, values=order_ranges(facet, counts))
 
 
 # --- scoring --------------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 No text is stored: the store has it, and a result is made from there. Terms for exact questions stand in raw fields, numbers for
 filters, sorting and ranking in fast ones. Metadata may have any names, so that one field holds them all: its words with a digest of
-their name before each, its numbers and dates as terms that sort, and for sorting one JSON object. The number of the schema goes into
+their name before each, its numbers and dates as terms that sort, and for sorting and for
+counting a JSON object each. The number of the schema goes into
 the fact that names an index folder: another schema means another folder, built beside the serving one.
 """
 
@@ -12,6 +13,7 @@ from tantivy import Document, Schema, SchemaBuilder
 
 from feedmill.adapters.index.analysis import TAGGED, WORDS, tagged_words
 from feedmill.core.analysis import segment
+from feedmill.core.facets import counted_numbers, counted_texts
 from feedmill.core.indexterms import (
     filetype_terms,
     link_terms,
@@ -25,7 +27,7 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "datasource", "mimetype", "language")
@@ -46,12 +48,14 @@ def build_schema() -> Schema:
     for name in RAW_FIELDS:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("tagged", tokenizer_name=TAGGED)
-    builder.add_json_field("sort", fast=True, tokenizer_name="raw", index_option="basic")
+    for name in ("sort", "facets", "numbers"):
+        builder.add_json_field(name, fast=True, tokenizer_name="raw", index_option="basic")
     return builder.build()
 
 
 def make_entry(document: IndexDocument) -> Document:
     """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
+    typed = typed_terms(document.metadata)
     fields: dict[str, object] = {
         "key": document.key,
         "access_class": document.access_class,
@@ -64,7 +68,7 @@ def make_entry(document: IndexDocument) -> Document:
         "path": path_term(document.url),
         "filetype": filetype_terms(document.url, document.mimetype),
         "links": link_terms(document.links),
-        "typed": [*typed_terms(document.metadata), *text_number_terms((document.title, document.body))],
+        "typed": [*typed, *text_number_terms((document.title, document.body))],
         "datasource": document.datasource,
         "mimetype": document.mimetype,
     }
@@ -73,6 +77,8 @@ def make_entry(document: IndexDocument) -> Document:
         fields["metadata"] = metadata_terms(document.metadata)
         fields["tagged"] = [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
         fields["sort"] = sort_keys(document.metadata)
+        fields["facets"] = counted_texts(document.metadata)
+        fields["numbers"] = counted_numbers(typed)
     if document.language:
         fields["language"] = document.language
     if document.last_modified is not None:

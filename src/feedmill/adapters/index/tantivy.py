@@ -6,11 +6,13 @@ before it last loaded the index, so that it knows to be at least so far, and rea
 
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import tantivy
 
 from feedmill.adapters.index import analysis
+from feedmill.adapters.index.facets import count_facets
 from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
@@ -18,6 +20,7 @@ from feedmill.adapters.index.sorting import MAX_REACH, find_sorted
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
+from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.search import Hit, Hits, Node, Sort
 
 __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
@@ -50,6 +53,14 @@ class TantivyIndex:
         pairs = zip(keys, hits, strict=True)
         total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
         return Hits(hits=tuple(Hit(key=int(key or 0), score=score) for key, (score, _) in pairs), total=total, is_exact=True)
+
+    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+        """Counts facets over all documents that match and that the asker may see."""
+        searcher = self._searcher
+        if searcher is None:
+            return tuple(FacetCounts(facet=facet, values=()) for facet in facets)
+        with translated("counting facets"):
+            return count_facets(searcher, query, access, facets)
 
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words and phrases that a query would highlight, each as folded words joined by blanks."""

@@ -1,7 +1,8 @@
 """Search results as the XML of the old appliance, which front ends and stylesheets parse.
 
     GSP   TM Q PARAM* CUSTOM? RES?
-    RES   M? FI? XT? NB? R*                       there is no RES when nothing was found
+    RES   M? FI? XT? NB? PARM? R*                 there is no RES when nothing was found
+    PARM  PC PMT*, PMT: PV*                       the facets of the front end
     R     U UE UD T? RK CRAWLDATE? ENT_SOURCE FS MT* S? LANG HAS HN?
 
 - T and S hold HTML as text: their own markup characters are escaped once for HTML and once more for XML, so that a stylesheet that writes
@@ -14,11 +15,13 @@ Source: Search Protocol Reference, appendix A; gsa-compat 8.3, traps 56 and 58.
 import hashlib
 import re
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape as escape_html
 from urllib.parse import quote
 
+from feedmill.model.facets import FacetCounts, FacetType
 from feedmill.model.results import Parameter, Placed, ResultList
 from feedmill.model.search import Result
 from feedmill.wire.results.charsets import UTF_8, Charset, encode
@@ -33,6 +36,7 @@ _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _ATTRIBUTE = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 _ATTRIBUTE_CHARACTERS = re.compile('[&<>"\n\r\t]')
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_FACET_TYPES = {kind: str(number) for number, kind in enumerate(FacetType)}
 _ELLIPSIS = "<b>...</b>"
 
 
@@ -103,8 +107,24 @@ def _render_list(reply: Reply, found: ResultList) -> str:
         previous = f"<PU>{_text(reply.previous)}</PU>" if reply.previous else ""
         following = f"<NU>{_text(reply.following)}</NU>" if reply.following else ""
         parts.append(f"<NB>{previous}{following}</NB>\n")
+    if found.facets:
+        parts.append(_render_facets(found.facets))
     parts += (_render_result(placed, found.start + place, reply.now) for place, placed in enumerate(found.results, 1))
     return "".join([*parts, "</RES>\n"])
+
+
+def _render_facets(facets: Sequence[FacetCounts]) -> str:
+    """Gives what the result list's documents say of themselves, to narrow the list by."""
+    parts = ["<PARM><PC>0</PC>\n"]
+    for counts in facets:
+        facet = counts.facet
+        head = _attributes(NM=facet.name, DN=facet.label or facet.name, IR="1" if facet.ranges else "0", T=_FACET_TYPES[facet.type])
+        parts.append(f"<PMT{head}>")
+        for value in counts.values:
+            low, high = (value.range.low, value.range.high) if value.range is not None else ("", "")
+            parts.append(f"<PV{_attributes(V=value.value or '', L=low, H=high, C=str(value.count))}/>")
+        parts.append("</PMT>\n")
+    return "".join([*parts, "</PARM>\n"])
 
 
 # --- one result -----------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from feedmill.core.shown import shown_metadata, shown_mimetype
+from feedmill.core.typedvalues import read_number
 from feedmill.model.document import Document, Metadata
+from feedmill.model.facets import Facet, FacetCounts, FacetType
 from feedmill.model.search import Result, ResultPage
 
 
@@ -20,7 +22,7 @@ def render_page(page: ResultPage) -> bytes:
             "total": page.total,
             "exact": page.is_exact,
             "results": [_result_fields(result) for result in page.results],
-            "facets": [],
+            "facets": [_facet_fields(counts) for counts in page.facets],
             "spelling": None,
             "warnings": list(page.warnings),
         }
@@ -59,6 +61,29 @@ def _result_fields(result: Result) -> dict[str, Any]:
         "language": result.language,
         "metadata": group_metadata(result.metadata),
     }
+
+
+def _facet_fields(counts: FacetCounts) -> dict[str, Any]:
+    facet = counts.facet
+    values = [
+        {
+            "value": value.value,
+            "low": _range_end(facet, value.range.low) if value.range is not None else None,
+            "high": _range_end(facet, value.range.high) if value.range is not None else None,
+            "count": value.count,
+        }
+        for value in counts.values
+    ]
+    return {"name": facet.name, "label": facet.label or facet.name, "type": facet.type.value, "values": values}
+
+
+def _range_end(facet: Facet, text: str) -> float | str | None:
+    if not text:
+        return None
+    number = None if facet.type is FacetType.DATE else read_number(text)
+    if number is None:
+        return text
+    return int(number) if number.is_integer() else number
 
 
 def group_metadata(metadata: Metadata) -> dict[str, list[str]]:

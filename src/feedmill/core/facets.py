@@ -1,0 +1,148 @@
+"""What an index keeps of a document so that metadata can be counted, and how counts become a facet's values.
+
+A value is counted once a document, whatever its letter case; the spelling that most documents have stands for all. Values longer than
+a term may be are not counted. Ranges compare numbers and dates as ``inmeta:`` does, so that a count is the total of the narrowed search.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+
+from feedmill.core.analysis import fold_value
+from feedmill.core.dates import parse_date
+from feedmill.core.indexterms import MAX_TERM_CHARACTERS
+from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, name_digest, read_day, read_number
+from feedmill.model.document import Metadata
+from feedmill.model.errors import BadRequest
+from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
+from feedmill.model.search import MetaDates, MetaEquals, MetaNumbers, Node
+
+MAX_COUNTED_NAMES = 100
+MAX_COUNTED_VALUES = 2_000
+MAX_VALUES_SHOWN = 100
+
+KINDS = {FacetType.INTEGER: NUMBER, FacetType.FLOAT: NUMBER, FacetType.CURRENCY: NUMBER, FacetType.DATE: DATE}
+_DOTS = ".."
+
+
+# --- what is kept ---------------------------------------------------------------------------------------------------------------
+
+
+def counted_texts(metadata: Metadata) -> dict[str, list[str]]:
+    """Returns the different values of each metadata name, by the name's digest; bounded in number and length."""
+    digests: dict[str, str] = {}
+    seen: dict[tuple[str, str], None] = {}
+    found: dict[str, list[str]] = {}
+    for name, value in metadata[:MAX_COUNTED_VALUES]:
+        folded = fold_value(name)
+        if folded not in digests and len(digests) >= MAX_COUNTED_NAMES:
+            continue
+        digest = digests.setdefault(folded, name_digest(folded))
+        text = clean_value(value)
+        key = (digest, fold_value(text))
+        if key[1] and key not in seen and len(text) <= MAX_TERM_CHARACTERS:
+            seen[key] = None
+            found.setdefault(digest, []).append(text)
+    return found
+
+
+def clean_value(value: str) -> str:
+    """Returns a value as it is shown: white space collapsed, halves of surrogate pairs replaced."""
+    text = " ".join(value.split())
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def counted_numbers(typed_terms: Iterable[str]) -> dict[str, list[float]]:
+    """Returns the numbers and dates of a document by kind and digest of their name, from the terms that it is found by."""
+    found: dict[str, list[float]] = {}
+    names: dict[str, None] = {}
+    for term in typed_terms:
+        name, divider, digits = term.rpartition(":")
+        if len(name) < 2 or not divider or (name not in names and len(names) >= MAX_COUNTED_NAMES):
+            continue
+        names[name] = None
+        found.setdefault(name, []).append(_restore(digits))
+    return found
+
+
+def _restore(digits: str) -> float:
+    """Returns the number that sortable digits stand for."""
+    bits = int(digits, 16)
+    number: float
+    (number,) = struct.unpack(">d", struct.pack(">Q", bits ^ 0x8000000000000000 if bits >> 63 else bits ^ 0xFFFFFFFFFFFFFFFF))
+    return number
+
+
+# --- what is asked --------------------------------------------------------------------------------------------------------------
+
+
+def read_range(text: str, kind: FacetType) -> FacetRange:
+    """Reads ``LOW..HIGH``, either end may be open. Errors: BadRequest, saying what is wrong with it."""
+    low, dots, high = (part.strip() for part in text.partition(_DOTS))
+    if not dots or not (low or high):
+        raise BadRequest(f"'{text}' is no range; write LOW..HIGH, one end may be left out")
+    if kind is FacetType.STRING:
+        raise BadRequest(f"'{text}': a string facet has no ranges; give it a type of numbers or date")
+    read = read_day if kind is FacetType.DATE else read_number
+    for end in (low, high):
+        if end and read(end) is None:
+            wanted = "day written YYYY-MM-DD" if kind is FacetType.DATE else "number"
+            raise BadRequest(f"'{end}' in '{text}' is no {wanted}")
+    return FacetRange(low=low, high=high)
+
+
+def range_ends(facet: Facet, wanted: FacetRange) -> tuple[float | None, float | None]:
+    """Returns the ends of a facet's range as they are compared, both included, None for an open one."""
+    if facet.type is FacetType.DATE:
+        return first_second(read_day(wanted.low)), last_second(read_day(wanted.high))
+    return read_number(wanted.low), read_number(wanted.high)
+
+
+def column_of(facet: Facet) -> str:
+    """Returns under which key numbers or dates of a facet's name are kept, values of a string facet under the bare digest."""
+    return KINDS.get(facet.type, "") + name_digest(fold_value(facet.name))
+
+
+def narrow(facet: Facet, value: FacetValue) -> Node:
+    """Returns the restriction that finds exactly what a value counts."""
+    if value.range is None:
+        return MetaEquals(facet.name, value.value or "")
+    low, high = value.range.low, value.range.high
+    if facet.type is FacetType.DATE:
+        return MetaDates(facet.name, read_day(low), read_day(high))
+    return MetaNumbers(facet.name, read_number(low), read_number(high))
+
+
+# --- what is answered -----------------------------------------------------------------------------------------------------------
+
+
+def merge_spellings(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int]]:
+    """Returns counts by folded value, each with its most frequent spelling. Shape: no document counts for two spellings of one value."""
+    spellings: dict[str, dict[str, int]] = {}
+    for text, count in counts:
+        of_value = spellings.setdefault(fold_value(text), {})
+        of_value[text] = of_value.get(text, 0) + count
+    return {
+        folded: (min(of_value, key=lambda text: (-of_value[text], text)), sum(of_value.values())) for folded, of_value in spellings.items()
+    }
+
+
+def order_values(facet: Facet, counts: Mapping[str, tuple[str, int]]) -> tuple[FacetValue, ...]:
+    """Returns the most frequent values: the most frequent first, or in their own order where they are numbers or dates."""
+    kept = sorted(counts.values(), key=lambda pair: (-pair[1], pair[0]))
+    if facet.type is not FacetType.STRING:
+        keyed = [(place, pair) for pair in kept if (place := _place(facet.type, pair[0])) is not None]
+        kept = [pair for _, pair in sorted(keyed[:MAX_VALUES_SHOWN], key=lambda one: one[0])]
+    return tuple(FacetValue(value=text, count=count) for text, count in kept[:MAX_VALUES_SHOWN])
+
+
+def order_ranges(facet: Facet, counts: Sequence[int]) -> tuple[FacetValue, ...]:
+    """Returns a facet's ranges in the order of its settings, those with a count. Shape: one count a range."""
+    pairs = zip(facet.ranges, counts, strict=True)
+    return tuple(FacetValue(value=None, range=wanted, count=count) for wanted, count in pairs if count)
+
+
+def _place(kind: FacetType, text: str) -> float | None:
+    if kind is not FacetType.DATE:
+        return read_number(text)
+    moment = parse_date(text)
+    return None if moment is None else moment.timestamp()

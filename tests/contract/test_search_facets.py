@@ -1,0 +1,106 @@
+"""Facets as they are asked for and answered on the search port."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from searchhouse import SearchHouse, ask, open_house
+
+from feedmill.core.facets import read_range
+from feedmill.http.search import SearchSite, search_app
+from feedmill.model.access import ClassSet
+from feedmill.model.facets import Facet, FacetType
+
+PRICE = Facet(
+    name="price",
+    label="What it costs",
+    type=FacetType.CURRENCY,
+    ranges=(read_range("..9.99", FacetType.CURRENCY), read_range("10..20", FacetType.CURRENCY)),
+)
+SITE = SearchSite(find_facets=lambda client: (PRICE, Facet(name="team")) if client == "shop" else ())
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SearchHouse]:
+    made = open_house(tmp_path)
+    for number, (price, team) in enumerate([("$5", "Sales"), ("$10", "sales"), ("15", "Legal Affairs"), ("99", "Ops")]):
+        made.add(
+            [made.make(f"http://a.com/{number}/x", f"word n{number}", title=f"T{number}", metadata=(("Price", price), ("Team", team)))]
+        )
+    made.add([made.make("http://a.com/secret", "word", metadata=(("team", "Board"),), secure=True)])
+    yield made
+    made.store.close()
+
+
+def test_search_api_facets_are_counted_over_the_whole_result(house: SearchHouse) -> None:
+    answer = ask(search_app(house.searcher(), SITE), "/api/v1/search", [("q", "word"), ("num", "1"), ("facet", "TEAM"), ("facet", "none")])
+    none = {"value": None, "low": None, "high": None}
+    assert answer.json["facets"] == [
+        {
+            "name": "TEAM",
+            "label": "TEAM",
+            "type": "string",
+            "values": [
+                {**none, "value": "Sales", "count": 2},
+                {**none, "value": "Legal Affairs", "count": 1},
+                {**none, "value": "Ops", "count": 1},
+            ],
+        },
+        {"name": "none", "label": "none", "type": "string", "values": []},
+    ]
+
+
+def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(house: SearchHouse) -> None:
+    app = search_app(house.searcher(), SITE)
+    (facet,) = ask(app, "/api/v1/search", [("q", "word"), ("num", "0"), ("client", "shop"), ("facet", "Price")]).json["facets"]
+    assert facet == {
+        "name": "price",
+        "label": "What it costs",
+        "type": "currency",
+        "values": [{"value": None, "low": None, "high": 9.99, "count": 1}, {"value": None, "low": 10, "high": 20, "count": 2}],
+    }
+    assert ask(app, "/api/v1/search", [("q", "word"), ("client", "shop")]).json["facets"] == []
+
+
+def test_search_api_facets_show_no_value_that_only_hidden_documents_hold(house: SearchHouse) -> None:
+    values = ask(search_app(house.searcher()), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"]
+    assert "Board" not in [value["value"] for value in values]
+    nobody = SearchSite(identify=lambda _: ClassSet(permitted=frozenset()))
+    assert ask(search_app(house.searcher(), nobody), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"] == []
+
+
+def test_search_api_facets_describe_the_loosened_list(house: SearchHouse) -> None:
+    body = ask(search_app(house.searcher()), "/api/v1/search", "q=n1+n2&facet=team").json
+    assert (body["total"], [value["count"] for value in body["facets"][0]["values"]]) == (2, [1, 1])
+
+
+def test_search_api_choice_of_a_facet_finds_what_was_counted(house: SearchHouse) -> None:
+    app = search_app(house.searcher())
+    for choice, found in [("inmeta:team=sales", 2), ("inmeta:Team=Legal%2520Affairs", 1), ("inmeta:price:10..20", 2), ("words+here", 4)]:
+        assert ask(app, "/api/v1/search", f"q=word&dnavs={choice}").json["total"] == found
+    assert ask(app, "/api/v1/search", "dnavs=inmeta:team=sales+inmeta:price:..9").json["total"] == 1
+
+
+def test_search_api_too_many_facets_are_bounded_and_said(house: SearchHouse) -> None:
+    body = ask(
+        search_app(house.searcher()), "/api/v1/search", [("q", "word"), ("facet", ""), *(("facet", f"f{n}") for n in range(50))]
+    ).json
+    assert len(body["facets"]) == 20
+    assert body["warnings"] == ["only the first 20 facets were counted"]
+
+
+def test_search_xml_has_the_facets_of_the_front_end(house: SearchHouse) -> None:
+    app = search_app(house.searcher(), SITE)
+    found = etree.fromstring(ask(app, "/search", "q=word&client=shop&num=2").body)
+    result_list = found.find("RES")
+    assert result_list is not None
+    assert [element.tag for element in result_list if element.tag != "R"] == ["M", "XT", "NB", "PARM"]
+    assert etree.tostring(result_list[3], with_tail=False).decode() == (
+        '<PARM><PC>0</PC>\n<PMT NM="price" DN="What it costs" IR="1" T="3"><PV V="" L="" H="9.99" C="1"/><PV V="" L="10" H="20" C="2"/></PMT>\n'
+        '<PMT NM="team" DN="team" IR="0" T="0"><PV V="Sales" L="" H="" C="2"/><PV V="Legal Affairs" L="" H="" C="1"/>'
+        '<PV V="Ops" L="" H="" C="1"/></PMT>\n</PARM>'
+    )
+    assert etree.fromstring(ask(app, "/search", "q=word").body).find("RES/PARM") is None
+    narrowed = etree.fromstring(ask(app, "/search", "q=word&client=shop&dnavs=inmeta:team%3Dsales").body)
+    assert narrowed.findtext("RES/M") == "2"
