@@ -79,7 +79,7 @@ def test_filetype_ending_or_kind_is_found(opened: Opened) -> None:
 
 
 def test_link_exact_url_is_found(opened: Opened) -> None:
-    put(opened, replace(DOCUMENT, links=("http://a.com/", "http://b.com/x#part")), replace(DOCUMENT, key=2, links=("http://b.com/xy",)))
+    put(opened, replace(DOCUMENT, links=("http://a.com/", "http://b.com/x")), replace(DOCUMENT, key=2, links=("http://b.com/xy",)))
     assert found(opened, LinksTo("a.com")) == found(opened, LinksTo("http://b.com/x")) == [1]
     assert found(opened, LinksTo("http://b.com/")) == []
 

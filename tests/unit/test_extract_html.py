@@ -77,7 +77,7 @@ def test_html_googleoff_index_takes_text_out_across_elements() -> None:
 
 def test_html_googleoff_all_takes_text_and_anchor_but_keeps_the_link() -> None:
     result = read('<!--googleoff: all--><a href="/x">nav</a><!--googleon: all--><a href="/y">in</a>')
-    assert [(link.url, link.text) for link in result.links] == [("/x", ""), ("/y", "in")]
+    assert [(link.url, link.text) for link in result.links] == [("http://host.example/x", ""), ("http://host.example/y", "in")]
     assert result.text == "in"
 
 
@@ -94,9 +94,13 @@ def test_html_googleoff_in_a_script_switches_nothing() -> None:
     assert read('<script>var a = "<!--googleoff: all-->";</script>seen').text == "seen"
 
 
-def test_html_links_stay_as_written_without_a_base() -> None:
+def test_html_links_are_resolved_against_the_page() -> None:
     html = '<a href="b.html#f">B</a><a href=" /c ">C</a><a href="#top">t</a><a href="javascript:x()">j</a><a name=n>n</a><area href=d>'
-    assert [(link.url, link.text) for link in read(html).links] == [("b.html#f", "B"), ("/c", "C"), ("d", "")]
+    assert [(link.url, link.text) for link in read(html).links] == [
+        ("http://host.example/dir/b.html", "B"),
+        ("http://host.example/c", "C"),
+        ("http://host.example/dir/d", ""),
+    ]
 
 
 def test_html_links_are_resolved_against_a_base() -> None:
@@ -120,7 +124,7 @@ def test_html_controls_and_surrogates_are_removed() -> None:
 
 def test_html_frameset_gives_its_frames_as_no_crash() -> None:
     result = read("<frameset><frame src=a.html><noframes>none</noframes></frameset>")
-    assert [link.url for link in result.links] == ["a.html"]
+    assert [link.url for link in result.links] == ["http://host.example/dir/a.html"]
 
 
 def test_html_language_is_told() -> None:

@@ -10,7 +10,6 @@ from feedmill.core.indexterms import (
     metadata_terms,
     name_term,
     path_term,
-    resolve_links,
     site_terms,
     split_site,
     url_words,
@@ -107,10 +106,3 @@ def test_fold_in_place_keeps_every_character_in_its_place(text: str) -> None:
 
 def test_fold_value_ignores_case_width_and_blanks() -> None:
     assert fold_value(" Ａ\u00a0 STRASSE ") == fold_value("a straße")
-
-
-def test_resolve_links_become_absolute_and_what_stays_is_left_out() -> None:
-    links = ["b.html", "/c", "http://other.org/x", "//h/y", "#top", "mailto:a@b", "JavaScript:x()", "", "http://[", "//[", "b.html"]
-    found = resolve_links("http://a.com/dir/a.html", links)
-    assert found == ("http://a.com/dir/b.html", "http://a.com/c", "http://other.org/x", "http://h/y", "http://[")
-    assert resolve_links("googleconnector://c/d?e", ["x"]) != ()

@@ -104,4 +104,6 @@ def _without_accent(match: re.Match[str]) -> str:
 
 def fold_value(text: str) -> str:
     """Returns a value for comparing whole, without regard to letter case, composition and repeated white space."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -7,14 +7,15 @@ what is longer is replaced by its digest, which compares as well.
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from urllib.parse import urljoin
+from collections.abc import Sequence
+from functools import lru_cache
 
 from feedmill.core.analysis import fold_value
 from feedmill.core.typedvalues import NUMBER, name_digest, sortable, typed_values
 from feedmill.model.document import Metadata
 
 MAX_TERM_CHARACTERS = 512
+MAX_URL_CHARACTERS = 2_048
 MAX_NAME_CHARACTERS = 100
 MAX_HOST_LABELS = 32
 MAX_DIRECTORIES = 64
@@ -23,10 +24,6 @@ MAX_LINKS = 2_000
 MAX_SORTED_NAMES = 100
 MAX_SORT_CHARACTERS = 200
 
-# A path of plain segments needs no rules to be joined to its page, and almost all links are such paths.
-_PLAIN_PATH = re.compile(r"/?(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)(?:#[\w%.-]*)?", re.ASCII)
-_HTTP_BASE = re.compile(r"(https?://[\w.-]+(?::\d+)?)/(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)?(?=[?#]|$)", re.ASCII)
-_NOT_FOLLOWED = ("#", "mailto:", "javascript:", "data:", "tel:")
 _SEPARATOR = "\x1f"
 # scheme ":" "//" [userinfo "@"] host [":" port] path; https://www.rfc-editor.org/rfc/rfc3986#appendix-B
 _URL = re.compile(r"^(?:([A-Za-z][A-Za-z0-9+.\-]*)://)?(?:[^/?#@]*@)?(\[[^\]/]*\]|[^/?#:]*)(?::([0-9]*))?([^?#]*)")
@@ -92,7 +89,7 @@ def info_terms(url: str) -> list[str]:
 
 def url_term(url: str) -> str:
     """Returns the term of exactly this URL, its letter case kept."""
-    return bounded(url, limit=4 * MAX_TERM_CHARACTERS)
+    return bounded(url, limit=MAX_URL_CHARACTERS)
 
 
 def url_words(url: str) -> str:
@@ -152,32 +149,13 @@ def filetype_term(ending: str) -> str:
     return bounded(_SAME_ENDINGS.get(bare, bare))
 
 
-def resolve_links(url: str, links: Iterable[str]) -> tuple[str, ...]:
-    """Returns the links of a document as absolute URLs; what leads nowhere else is left out, and so is what no URL can be made of."""
-    root, folder = _bases(url)
-    found: dict[str, None] = {}
-    for link in links:
-        if len(found) >= MAX_LINKS:
-            break
-        if root and _PLAIN_PATH.fullmatch(link):
-            found[(root if link[0] == "/" else folder) + link] = None
-        elif link and not link.lower().startswith(_NOT_FOLLOWED):
-            try:
-                found[link if "://" in link[:20] else urljoin(url, link)] = None
-            except ValueError:
-                continue
-    return tuple(found)
-
-
-def _bases(url: str) -> tuple[str, str]:
-    """Returns what stands before a path from the root and one from the document's own folder; nothing for a URL that needs rules."""
-    base = _HTTP_BASE.match(url)
-    return (base[1], base[0][: base[0].rindex("/") + 1]) if base else ("", "")
-
-
 def link_terms(links: Sequence[str]) -> list[str]:
-    """Returns one term for each different URL that a document links to, without fragments; bounded in number."""
-    return list(dict.fromkeys(url_term(link.partition("#")[0]) for link in links[:MAX_LINKS]))
+    """Returns one term for each different URL that a document links to; bounded in number."""
+    different = list(dict.fromkeys(links[:MAX_LINKS]))
+    if "".join(different).isascii() and len(max(different, key=len, default="")) <= MAX_URL_CHARACTERS:
+        # as almost all are: each URL is its own term
+        return different
+    return [url_term(url) for url in different]
 
 
 def sort_keys(metadata: Metadata) -> dict[str, str]:
@@ -204,8 +182,9 @@ def metadata_terms(metadata: Metadata) -> list[str]:
     """Returns one term for each name and one for each value of each name, bounded in number."""
     terms: dict[str, None] = {}
     for name, value in metadata:
-        terms[name_term(name)] = None
-        terms[value_term(name, value)] = None
+        named = name_term(name)
+        terms[named] = None
+        terms[named + _SEPARATOR + bounded(fold_value(value))] = None
         if len(terms) >= MAX_METADATA_TERMS:
             break
     return list(terms)
@@ -216,6 +195,7 @@ def start_term(name: str, start: str) -> str:
     return name_term(name) + _SEPARATOR + _storable(fold_value(start)[:MAX_TERM_CHARACTERS])
 
 
+@lru_cache(maxsize=1_024)
 def name_term(name: str) -> str:
     """Returns the term of a metadata name."""
     return bounded(fold_value(name), limit=MAX_NAME_CHARACTERS)

@@ -1,34 +1,55 @@
 """How the text of an extracted document is kept: one blob with the links that were found beside it.
 
-line 1      JSON object {"links": [[url, text], ...]}
+line 1      absolute URLs of the links, separated by tabs
+line 2      their anchor texts, in the same order
 the rest    the text in UTF-8
 """
 
-import json
 from collections.abc import Sequence
 
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 
+_APART = str.maketrans("\t\n", "  ")
+
 
 def encode_text(text: str, links: Sequence[Link]) -> bytes:
     """Returns the bytes that keep a text and its links."""
-    header = json.dumps({"links": links}, ensure_ascii=True, separators=(",", ":"))
-    return header.encode("ascii") + b"\n" + text.encode("utf-8", "ignore")
+    lines = _join([link.url for link in links]), _join([link.text for link in links]), text
+    return "\n".join(lines).encode("utf-8", "ignore")
 
 
 def decode_text(data: bytes) -> str:
     """Returns the text. Errors: Corrupt."""
-    end = data.find(b"\n")
-    if end < 0:
-        raise Corrupt("a kept text has no header line; extract the document anew")
-    return data[end + 1 :].decode("utf-8", "replace")
+    return data[_find_end(data, _find_end(data)) :].decode("utf-8", "replace")
+
+
+def decode_link_urls(data: bytes) -> list[str]:
+    """Returns the URLs of the links. Errors: Corrupt."""
+    return _split(data[: _find_end(data) - 1])
 
 
 def decode_links(data: bytes) -> list[Link]:
     """Returns the links. Errors: Corrupt."""
-    end = data.find(b"\n")
-    try:
-        return [Link(url=url, text=text) for url, text in json.loads(data[: max(end, 0)])["links"]]
-    except (ValueError, KeyError, TypeError) as exc:
-        raise Corrupt("a kept text has an unreadable header line; extract the document anew") from exc
+    end = _find_end(data)
+    urls, texts = data[: end - 1], data[end : _find_end(data, end) - 1]
+    return [Link(url=url, text=text) for url, text in zip(_split(urls), texts.decode("utf-8", "replace").split("\t"), strict=False)]
+
+
+def _join(parts: Sequence[str]) -> str:
+    joined = "\t".join(parts)
+    if joined.count("\t") >= max(len(parts), 1) or "\n" in joined:
+        return "\t".join(part.translate(_APART) for part in parts)
+    return joined
+
+
+def _split(urls: bytes) -> list[str]:
+    return urls.decode("utf-8", "replace").split("\t") if urls else []
+
+
+def _find_end(data: bytes, start: int = 0) -> int:
+    """Returns where the next line begins."""
+    end = data.find(b"\n", start)
+    if end < 0:
+        raise Corrupt("a kept text lacks a line of its links; extract the document anew")
+    return end + 1

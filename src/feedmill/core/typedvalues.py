@@ -13,6 +13,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 from feedmill.core.analysis import fold_value
 from feedmill.core.dates import parse_date
@@ -30,11 +31,10 @@ DATE = "d"
 _CURRENCY = r"[$\u00a3\u00a5\u20ac]?"
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,30})(?:\.\d{1,30})?"
 _NUMBER = re.compile(rf"\s*([-+]?){_CURRENCY}\s?({_DIGITS})\s?{_CURRENCY}\s*", re.ASCII)
-# A run of digits and separators is found first, and what it is made of looked at afterwards: the search for a single class of characters
-# is many times faster than that for a number with all that may stand around it.
-_RUN = re.compile(r"[0-9][0-9.,]*")
-_WHOLE_NUMBER = re.compile(_DIGITS, re.ASCII)
-_WORD = re.compile(r"\w", re.ASCII)
+# A number with no word, and no other number, before or behind it. It begins with its first digit and only then looks back: the search
+# for a class of characters is many times faster than that for a place with something around it.
+_TEXT_NUMBER = re.compile(r"[0-9](?<![\w.,].)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]{0,29})(?:\.[0-9]{1,30})?(?![.,]*[0-9])(?!\w)", re.ASCII)
+_DECIMAL = re.compile(r"\d")
 _DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})", re.ASCII)
 _ALL = "0" * 16, "f" * 16
 
@@ -63,22 +63,13 @@ def read_day(text: str) -> date | None:
 def numbers_of_text(text: str) -> list[float]:
     """Returns the different numbers that stand in a text, without their signs; bounded in number."""
     numbers: dict[float, None] = {}
-    for found in _RUN.finditer(text, 0, MAX_TEXT_CHARACTERS):
-        run = found[0].rstrip(".,")
-        if not _WHOLE_NUMBER.fullmatch(run) or _is_inside_word(text, found.start(), found.start() + len(run)):
-            continue
-        number = float(run.replace(",", ""))
+    for found in _TEXT_NUMBER.finditer(text, 0, MAX_TEXT_CHARACTERS):
+        number = float(found[0].replace(",", ""))
         if number < MAX_NUMBER:
             numbers[number] = None
         if len(numbers) >= MAX_TEXT_NUMBERS:
             break
     return list(numbers)
-
-
-def _is_inside_word(text: str, start: int, end: int) -> bool:
-    """Whether a word goes on before or behind a number, or the number is the end of something else, as in ``.5``."""
-    before = start > 0 and (text[start - 1] in ".," or _WORD.match(text, start - 1) is not None)
-    return before or _WORD.match(text, end) is not None
 
 
 def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, float]]:
@@ -91,7 +82,7 @@ def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, float]]:
         number = read_number(value)
         if number is not None:
             yield fold_value(name), NUMBER, number
-        elif tries < MAX_DATES and len(value) <= MAX_VALUE_CHARACTERS and any(character.isdecimal() for character in value):
+        elif tries < MAX_DATES and len(value) <= MAX_VALUE_CHARACTERS and _DECIMAL.search(value):
             tries += 1
             moment = parse_date(value)
             if moment is not None:
@@ -113,6 +104,7 @@ def typed_prefix(kind: str, folded_name: str) -> str:
     return f"{kind}{name_digest(folded_name)}:"
 
 
+@lru_cache(maxsize=1_024)
 def name_digest(folded_name: str) -> str:
     """Returns 16 hexadecimal digits that stand for a name."""
     return hashlib.blake2b(folded_name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

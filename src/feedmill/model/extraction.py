@@ -7,7 +7,9 @@ from feedmill.model.document import Metadata
 
 
 class Link(NamedTuple):
-    """A link found in a document, as written there, and its anchor text; kept for the crawler.
+    """A link found in a document and its anchor text; kept for the crawler.
+
+    A reader of a format gives its URL as written there; what is kept is absolute and has no fragment.
 
     A tuple, because a page has dozens and every one of them crosses two processes.
     """

@@ -1,5 +1,6 @@
 """A query as a tree, what is asked of the searcher, what comes back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
@@ -229,7 +230,7 @@ class IndexDocument:
     language: str | None
     last_modified: datetime | None
     pagerank: int
-    links: tuple[str, ...] = ()
+    links: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

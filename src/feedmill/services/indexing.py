@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import structlog
 
 from feedmill.core.access import class_of
-from feedmill.core.indexterms import resolve_links
 from feedmill.core.shown import shown_metadata
-from feedmill.core.textblob import decode_links, decode_text
+from feedmill.core.textblob import decode_link_urls, decode_text
 from feedmill.model.document import Document, DocumentState, Origin
 from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.search import IndexDocument
@@ -26,7 +25,7 @@ from feedmill.services.feedrun import ended
 
 POLL_SECONDS = 0.5
 BATCH = 500
-COMMIT_SECONDS = 2.0
+COMMIT_SECONDS = 10.0
 COMMIT_DOCUMENTS = 20_000
 SETTLED_AT_ONCE = 200
 
@@ -165,13 +164,13 @@ class Indexing:
         for document in documents:
             yield entry_of(document, *self._kept_text(document))
 
-    def _kept_text(self, document: Document) -> tuple[str, tuple[str, ...]]:
+    def _kept_text(self, document: Document) -> tuple[str, Sequence[str]]:
         """Gives text and links of a document, nothing where there is none or it cannot be read."""
         if document.text is None or document.text.blob is None:
             return "", ()
         try:
             data = self._blobs.read(document.text.blob)
-            return decode_text(data), resolve_links(document.url, (link.url for link in decode_links(data)))
+            return decode_text(data), decode_link_urls(data)
         except Corrupt as error:
             log.error("text_lost", url=document.url, reason=str(error))
             return "", ()
@@ -272,7 +271,7 @@ class _Rebuild:
         return documents
 
 
-def entry_of(document: Document, body: str, links: tuple[str, ...] = ()) -> IndexDocument:
+def entry_of(document: Document, body: str, links: Sequence[str] = ()) -> IndexDocument:
     """Gives what the index takes of a document."""
     text = document.text
     assert document.id is not None

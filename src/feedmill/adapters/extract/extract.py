@@ -19,6 +19,7 @@ from feedmill.adapters.extract.opendocument import read_opendocument
 from feedmill.adapters.extract.pdf import read_pdf
 from feedmill.adapters.extract.plaintext import read_markdown, read_plain, read_xml
 from feedmill.adapters.extract.xlsx import read_xlsx
+from feedmill.core.links import resolve_links
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 _METADATA_CHARACTERS = 400_000
@@ -113,7 +114,7 @@ def _answer(task: Task, mimetype: str, content: Content, cut: bool, limits: Extr
         text=text,
         language=detect_language(text) or content.language,
         metadata=_bound_metadata(content, limits),
-        links=content.links[: limits.links],
+        links=resolve_links(task.url, content.links[: limits.links]),
         robots=content.robots,
         reason="; ".join(reasons) or None,
     )
