@@ -10,6 +10,7 @@ from pathlib import Path
 
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
 
+_SMALL_BYTES = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
@@ -85,7 +86,8 @@ class ReadFile:
 
     def read(self, offset: int, length: int) -> bytes | None:
         """Gives bytes, None where the file does not hold all of them. Errors: OSError."""
-        if os.fstat(self._fd).st_size < offset + length:
+        # a length that is wrong must not ask for memory that no file fills
+        if length > _SMALL_BYTES and os.fstat(self._fd).st_size < offset + length:
             return None
         data = os.pread(self._fd, length, offset)
         if len(data) == length:

@@ -9,6 +9,7 @@ import re
 _TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t\xff", b"\n\n\n \xff")
 _CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
 _UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u2060\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
+_BLANKS = re.compile(" {2,}")
 _SEPARATORS = re.compile("[\u0085\u2028\u2029]")
 
 
@@ -21,7 +22,11 @@ def strip_controls(text: str) -> str:
 
 def clean_text(text: str, limit: int) -> str:
     """Returns the text with every line collapsed and empty lines gone. Units: at most ``limit`` characters."""
-    lines = map(_squeeze, strip_controls(text).split("\n"))
+    text = strip_controls(text)
+    if text.isascii():
+        lines = [line.strip() for line in _BLANKS.sub(" ", text).split("\n")]
+    else:
+        lines = [" ".join(line.split()) for line in text.split("\n")]
     return "\n".join(filter(None, lines))[:limit]
 
 
@@ -33,10 +38,3 @@ def clean_line(text: str | None, limit: int = 1_000) -> str:
         text = text.strip()
         return text if len(text) <= limit and "  " not in text else " ".join(text[: limit * 4].split())[:limit]
     return " ".join(strip_controls(text[: limit * 4]).split())[:limit]
-
-
-def _squeeze(line: str) -> str:
-    line = line.strip()
-    if "  " not in line and line.isascii():
-        return line
-    return " ".join(line.split())

@@ -25,16 +25,17 @@ class SqlDocuments:
         """Finds documents by URL."""
         found: dict[str, Document] = {}
         for batch in batches([digest(url) for url in urls]):
-            for row in self._connection.execute(sa.select(documents).where(documents.c.url_digest.in_(batch))).mappings():
-                found[row["url"]] = rows.document_from_row(row)
+            for row in self._connection.execute(sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(batch))):
+                document = rows.document_from_row(row)
+                found[document.url] = document
         return found
 
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
         """Finds documents by id."""
         found: dict[int, Document] = {}
         for batch in batches(ids):
-            for row in self._connection.execute(sa.select(documents).where(documents.c.id.in_(batch))).mappings():
-                found[row["id"]] = rows.document_from_row(row)
+            for row in self._connection.execute(sa.select(*rows.DOCUMENT).where(documents.c.id.in_(batch))):
+                found[row.id] = rows.document_from_row(row)
         return found
 
     def save_many(self, changed: Sequence[Document]) -> dict[str, int]:
@@ -84,18 +85,18 @@ class SqlDocuments:
 
     def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
         """Lists live documents by id."""
-        query = sa.select(documents).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        query = sa.select(*rows.DOCUMENT).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
         if datasource is not None:
             query = query.where(documents.c.datasource == datasource)
         if unseen_by is not None:
             query = query.where(documents.c.seen_feed_id != unseen_by)
-        return [rows.document_from_row(row) for row in self._connection.execute(query).mappings()]
+        return [rows.document_from_row(row) for row in self._connection.execute(query)]
 
     def list_for_eviction(self, limit: int) -> list[Document]:
         """Lists live documents in the order in which the licence gives them up."""
         order = (documents.c.locked, documents.c.rank, documents.c.updated_at, documents.c.id)
-        query = sa.select(documents).where(LIVE).order_by(*order).limit(limit)
-        return [rows.document_from_row(row) for row in self._connection.execute(query).mappings()]
+        query = sa.select(*rows.DOCUMENT).where(LIVE).order_by(*order).limit(limit)
+        return [rows.document_from_row(row) for row in self._connection.execute(query)]
 
     def count_live(self) -> int:
         """Counts live documents."""
