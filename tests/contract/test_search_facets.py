@@ -97,7 +97,8 @@ def test_search_xml_has_the_facets_of_the_front_end(house: SearchHouse) -> None:
     assert result_list is not None
     assert [element.tag for element in result_list if element.tag != "R"] == ["M", "XT", "NB", "PARM"]
     assert etree.tostring(result_list[3], with_tail=False).decode() == (
-        '<PARM><PC>0</PC>\n<PMT NM="price" DN="What it costs" IR="1" T="3"><PV V="" L="" H="9.99" C="1"/><PV V="" L="10" H="20" C="2"/></PMT>\n'
+        '<PARM><PC>0</PC>\n<PMT NM="price" DN="What it costs" IR="1" T="3">'
+        '<PV V="" L="" H="9.99" C="1"/><PV V="" L="10" H="20" C="2"/></PMT>\n'
         '<PMT NM="team" DN="team" IR="0" T="0"><PV V="Sales" L="" H="" C="2"/><PV V="Legal Affairs" L="" H="" C="1"/>'
         '<PV V="Ops" L="" H="" C="1"/></PMT>\n</PARM>'
     )
