@@ -35,8 +35,10 @@ from feedmill.services.intake import Intake
 from feedmill.services.policysweep import PolicySweep
 from feedmill.services.reading import FeedReader, GroupsReader
 from feedmill.services.searcher import Searcher
+from feedmill.services.servingdesk import ServingDesk
 from feedmill.services.upkeep import Upkeep
 from feedmill.settings import Settings
+from feedmill.settings.serving import merge_kept, serving_of
 
 QUICK_WORKERS = 2
 QUICK_SECONDS = 0.5
@@ -73,7 +75,12 @@ class House:
     @property
     def searcher(self) -> Searcher:
         """Answers searches."""
-        return Searcher(self.store, lambda folder: TantivyIndex(self.data / "index" / folder), self.blobs)
+        return Searcher(self.store, lambda folder: TantivyIndex(self.data / "index" / folder), self.blobs, desk=self.desk)
+
+    @property
+    def desk(self) -> ServingDesk:
+        """Knows the settings of serving that hold now."""
+        return ServingDesk(lambda kept: serving_of(merge_kept(self.settings, kept)))
 
     def policy(self) -> Policy:
         """Gives what the settings say of every document."""
@@ -137,7 +144,7 @@ class House:
             remove=lambda name: shutil.rmtree(root / name, ignore_errors=True),
         )
         return Indexing(
-            IndexTools(store=self.store, blobs=self.blobs, bell=self.bell, clock=utc_now),
+            IndexTools(store=self.store, blobs=self.blobs, bell=self.bell, clock=utc_now, desk=self.desk),
             folders,
             schema=str(SCHEMA_VERSION),
             on_committed=metrics.count_commit,

@@ -19,6 +19,7 @@ from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.feed import DataSource, Feed, LogEntry, NewFeed
 from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.model.search import Hits, IndexDocument, Node, Sort
+from feedmill.model.serving import KeptSetting
 
 Clock = Callable[[], datetime]
 """Gives the time now as an aware UTC time."""
@@ -126,6 +127,9 @@ class Documents(Protocol):
     def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
         """Lists live documents by id from ``after`` on, of one source, and of those only the ones that feed ``unseen_by`` did not name."""
 
+    def list_live_urls(self, *, after: int, limit: int) -> list["LiveUrl"]:
+        """Lists the URLs of live documents, by id from ``after`` on."""
+
     def list_for_eviction(self, limit: int) -> list[Document]:
         """Lists live documents in the order in which the licence gives them up: unlocked, lowest pagerank, oldest update."""
 
@@ -143,6 +147,16 @@ class Documents(Protocol):
 
         Gives the last id that it has gone through, None when there was none left.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveUrl:
+    """What must be known of a document to mark it by its URL."""
+
+    document_id: int
+    url: str
+    version: int
+    datasource: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,6 +307,22 @@ class Groups(Protocol):
         """Forgets layers without definitions, but for one that is being built."""
 
 
+class KeptSettings(Protocol):
+    """What was set by API, by section and name; it wins over the settings file."""
+
+    def list(self) -> list[KeptSetting]:
+        """Lists all, by section and name."""
+
+    def find(self, section: str, name: str) -> KeptSetting | None:
+        """Finds one."""
+
+    def put(self, kept: KeptSetting) -> None:
+        """Sets one, in place of what it was."""
+
+    def remove(self, section: str, name: str) -> None:
+        """Removes one; none of that name is no error."""
+
+
 class UnitOfWork(Protocol):
     """The repositories of one transaction."""
 
@@ -323,6 +353,10 @@ class UnitOfWork(Protocol):
     @property
     def groups(self) -> Groups:
         """The groups database."""
+
+    @property
+    def kept_settings(self) -> KeptSettings:
+        """What was set by API."""
 
 
 class Store(Protocol):

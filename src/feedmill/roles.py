@@ -71,11 +71,12 @@ def _run_gate(house: House) -> None:
 def _run_web(house: House) -> None:
     settings = house.settings
     sockets = take_listeners("web", settings)
-    frontends = FrontEnds({frontend.name: frontend.stylesheet for frontend in settings.frontends})
     searcher = house.searcher
+    frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
     site = SearchSite(
         find_problems=_problems_of(house),
         frontends=frontends,
+        find_facets=lambda client: searcher.serving().get_frontend(client).facets,
         copies=CachedCopies(searcher, house.blobs),
         proxy=_proxy_trust_of(settings),
     )

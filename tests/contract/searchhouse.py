@@ -18,12 +18,15 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access import class_of
+from feedmill.core.patternsets import PatternBook, list_patterns
 from feedmill.core.textblob import encode_text
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Metadata, Origin, Text
 from feedmill.model.search import IndexDocument
+from feedmill.model.serving import Serving
 from feedmill.ports import SearchIndex
 from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searcher import Searcher
+from feedmill.services.servingdesk import ServingDesk
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
@@ -36,13 +39,14 @@ class SearchHouse:
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     index: MemoryIndex = field(default_factory=MemoryIndex)
     opened: list[str] = field(default_factory=list)
+    serving: Serving = field(default_factory=Serving)
 
     def searcher(self) -> Searcher:
         def open_index(folder: str) -> SearchIndex:
             self.opened.append(folder)
             return self.index
 
-        return Searcher(self.store, open_index, self.blobs)
+        return Searcher(self.store, open_index, self.blobs, desk=ServingDesk(lambda _kept: self.serving))
 
     def make(self, url: str, body: str = "", **given: Any) -> Document:
         """Makes a live document; ``given``: title, metadata, own (metadata), robots, secure, attributes, language, state."""
@@ -105,6 +109,7 @@ class SearchHouse:
             language=document.text.language,
             last_modified=document.attributes.last_modified,
             pagerank=document.rank,
+            patterns=PatternBook(list_patterns(self.serving)).terms_of(document.url),
         )
 
 

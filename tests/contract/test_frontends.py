@@ -38,7 +38,7 @@ OLD_PAGE = (
 
 def open_app(house: SearchHouse, folder: Path, stylesheet: str = OLD_PAGE) -> SearchSite:
     (folder / "old.xsl").write_text(stylesheet)
-    return SearchSite(clock=lambda: NOW, frontends=FrontEnds({"old": str(folder / "old.xsl")}))
+    return SearchSite(clock=lambda: NOW, frontends=FrontEnds(lambda: {"old": str(folder / "old.xsl")}))
 
 
 def test_search_through_a_stylesheet_is_a_page(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_front_end_is_kept_until_time_or_reload(tmp_path: Path) -> None:
     path = tmp_path / "a.xsl"
     page = HEAD + '<xsl:template match="/"><p>{}</p></xsl:template></xsl:stylesheet>'
     path.write_text(page.format("one"))
-    frontends = FrontEnds({"a": str(path)}, clock=lambda: now[0])
+    frontends = FrontEnds(lambda: {"a": str(path)}, clock=lambda: now[0])
     assert b"one" in frontends.render("a", b"<GSP/>").body
     path.write_text(page.format("two"))
     assert b"one" in frontends.render("a", b"<GSP/>").body
@@ -102,7 +102,7 @@ def test_stylesheet_reaches_neither_file_nor_network(tmp_path: Path, body: str) 
     path = tmp_path / "a.xsl"
     path.write_text(HEAD + body.format(path=secret, out=out) + "</xsl:stylesheet>")
     with pytest.raises(Corrupt):
-        FrontEnds({"a": str(path)}).render("a", b"<GSP/>")
+        FrontEnds(lambda: {"a": str(path)}).render("a", b"<GSP/>")
     assert not out.exists()
 
 

@@ -38,7 +38,8 @@ def _print_status(told: dict[str, Any]) -> None:
         out.print(f"  waiting for {stage}: {count}")
     index = told["index"]
     rebuilding = f", being built anew as {index['rebuilding']}" if index["rebuilding"] else ""
-    out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{rebuilding}")
+    learning = ", learning url patterns" if index["learning_patterns"] else ""
+    out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{rebuilding}{learning}")
     out.print()
     out.print(settings_table(told["settings"]))
 

@@ -50,15 +50,16 @@ _CLASS = re.compile(r"\[:([a-z]+):\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """One pattern as written. ``is_exception``: a ``-`` stood in front; ``matches`` does not regard it."""
+    """One pattern as written. ``is_exception``: a ``-`` stood in front, and ``body`` behind it; ``matches`` does not regard it."""
 
     text: str
     is_exception: bool
-    _covers: Rule = field(repr=False, compare=False)
+    body: str
+    covers: Rule = field(repr=False, compare=False)
 
     def matches(self, url: str) -> bool:
         """Whether the URL is meant. Errors: none, whatever the text."""
-        return self._covers(split_url(url))
+        return self.covers(split_url(url))
 
 
 def parse_pattern(text: str) -> Pattern:
@@ -72,7 +73,7 @@ def parse_pattern(text: str) -> Pattern:
     is_exception = body != text
     if is_exception and not body:
         raise BadRequest("an exception without a url pattern, write the pattern right behind the '-'")
-    return Pattern(text=text, is_exception=is_exception, _covers=_parse_body(body))
+    return Pattern(text=text, is_exception=is_exception, body=body, covers=_parse_body(body))
 
 
 def _shorten(text: str) -> str:
@@ -200,6 +201,11 @@ class PatternSet:
         self._after_all = _rules(unwanted, exceptions=True)
         self._is_open = not unwanted and not self._not_after_all and any(rule is covers_everything for _, rule in self._follow)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no URL can pass."""
+        return not self._follow
+
     def check(self, url: str) -> Verdict:
         """Says whether a URL passes, and if not, why."""
         if self._is_open:
@@ -234,7 +240,7 @@ def _parse_list(name: str, lines: Iterable[str]) -> list[Pattern]:
 
 
 def _rules(patterns: list[Pattern], *, exceptions: bool) -> tuple[tuple[str, Rule], ...]:
-    return tuple((pattern.text, pattern._covers) for pattern in patterns if pattern.is_exception is exceptions)
+    return tuple((pattern.text, pattern.covers) for pattern in patterns if pattern.is_exception is exceptions)
 
 
 def _find(rules: tuple[tuple[str, Rule], ...], url: UrlParts) -> str | None:

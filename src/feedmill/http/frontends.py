@@ -19,6 +19,7 @@ from typing import Any
 from lxml import etree
 
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
+from feedmill.model.serving import DEFAULT_FRONTEND
 
 KEPT_SECONDS = 900.0
 MAX_STYLESHEET_BYTES = 4_000_000
@@ -36,6 +37,10 @@ _RIGHTS = dict.fromkeys(("read_file", "write_file", "create_dir", "read_network"
 _NO_ACCESS = etree.XSLTAccessControl(**_RIGHTS)
 
 
+Stylesheets = Callable[[], Mapping[str, str]]
+"""Gives the path of each front end's stylesheet, "" for the built-in page."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """What a stylesheet made."""
@@ -51,26 +56,34 @@ class _Ready:
 
 
 class FrontEnds:
-    """The front ends by name, each with the path of its stylesheet, "" for the built-in page. May be used from several threads."""
+    """The front ends by name, each with the path of its stylesheet, "" for the built-in page. May be used from several threads.
 
-    def __init__(self, stylesheets: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
-        self._paths = {"default_frontend": "", **stylesheets}
+    ``stylesheets`` is asked anew for each page, since front ends can be set while the server runs.
+    """
+
+    def __init__(self, stylesheets: Stylesheets, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stylesheets = stylesheets
         self._clock = clock
-        self._ready: dict[str, _Ready] = {}
+        self._ready: dict[tuple[str, str], _Ready] = {}
         self._lock = threading.Lock()
 
     def has_stylesheet(self, name: str) -> bool:
         """Whether a front end has a stylesheet of its own. Errors: BadRequest for an empty name, NotFound for an unknown one."""
         if not name:
             raise BadRequest("proxystylesheet= is empty; name a front end, or leave the parameter out for XML")
-        if name not in self._paths:
+        return bool(self._path_of(name))
+
+    def _path_of(self, name: str) -> str:
+        path = self._stylesheets().get(name)
+        if path is None and name != DEFAULT_FRONTEND:
             raise NotFound(f"there is no front end {name[:200]!a}")
-        return bool(self._paths[name])
+        return path or ""
 
     def render(self, name: str, xml: bytes, *, reload: bool = False) -> Page:
         """Makes a page of result XML. Errors: NotFound, Corrupt for a stylesheet that cannot be read or that fails."""
+        path = self._path_of(name)
         with self._lock:
-            transform = self._find(name, reload=reload)
+            transform = self._find(name, path, reload=reload)
         try:
             made = transform(etree.fromstring(xml, _parser()))
             body = bytes(made)
@@ -80,16 +93,16 @@ class FrontEnds:
             raise Corrupt(f"the stylesheet of front end {name} made more than {MAX_PAGE_BYTES} bytes")
         return Page(body=body, media_type=_media_type(body, made.docinfo.encoding or "UTF-8"))
 
-    def _find(self, name: str, *, reload: bool) -> etree.XSLT:
-        ready = self._ready.get(name)
+    def _find(self, name: str, path: str, *, reload: bool) -> etree.XSLT:
+        ready = self._ready.get((name, path))
         if ready is None or reload or ready.until <= self._clock():
-            ready = _Ready(compile_stylesheet(self._read(name)), self._clock() + KEPT_SECONDS)
-            self._ready[name] = ready
+            ready = _Ready(compile_stylesheet(self._read(name, path)), self._clock() + KEPT_SECONDS)
+            self._ready[name, path] = ready
         return ready.transform
 
-    def _read(self, name: str) -> bytes:
+    def _read(self, name: str, path: str) -> bytes:
         try:
-            with Path(self._paths[name]).open("rb") as file:
+            with Path(path).open("rb") as file:
                 data = file.read(MAX_STYLESHEET_BYTES + 1)
         except OSError as exc:
             raise Corrupt(f"the stylesheet of front end {name} cannot be read: {exc.strerror}") from exc

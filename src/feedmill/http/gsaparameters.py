@@ -25,7 +25,7 @@ _THINNING = {
 }
 _KNOWN = frozenset(
     "q site client output proxystylesheet proxyreload proxycustom access num start filter ie oe lr sort requiredfields partialfields"
-    " getfields as_q as_epq as_oq as_eq as_occt as_sitesearch as_dt as_filetype as_ft as_lq rc secure_estimates dnavs".split()
+    " getfields as_q as_epq as_oq as_eq as_occt as_sitesearch as_dt as_filetype as_ft as_lq rc secure_estimates numgm dnavs".split()
 )
 
 
@@ -39,12 +39,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a front end asks for. ``nothing``: no document can match; ``access`` is p, s or a."""
+    """What a front end asks for. ``access`` is p, s or a."""
 
     values: Mapping[str, str]
     pairs: tuple[Pair, ...]
     request: SearchRequest
-    nothing: bool
     access: str
     thinning: Thinning
 
@@ -75,7 +74,6 @@ def read_wanted(pairs: Sequence[Pair]) -> Wanted:
         values=values,
         pairs=tuple(pairs),
         request=request,
-        nothing=asked.nothing,
         access=access if access in ACCESS else "p",
         thinning=_THINNING.get(values.get("filter", "").strip().lower(), Thinning()),
     )

@@ -33,8 +33,6 @@ MAX_FORM_BYTES = 10_240
 PRIVATE = {"Cache-Control": "private, no-cache"}
 _PUBLIC = frozenset({int(AccessClass.PUBLIC)})
 
-EMPTY = ResultPage(query="", start=0, total=0, is_exact=True, results=(), warnings=(), seconds=0.0)
-
 Show = Callable[[ResultPage, SearchRequest], Response]
 """Shows results on the built-in page."""
 
@@ -108,7 +106,7 @@ class SearchProtocol:
         is_page = frontend is not None and self._frontends.has_stylesheet(frontend)
         access = restrict(self._identify(request), wanted.access)
         if frontend is not None and not is_page:
-            return self._show(EMPTY if wanted.nothing else self._searcher.search(wanted.request, access), wanted.request)
+            return self._show(self._searcher.search(wanted.request, access), wanted.request)
         client = request.client.host if request.client is not None else ""
         reply = self._make_reply(wanted, access, client)
         if frontend is not None:
@@ -120,7 +118,7 @@ class SearchProtocol:
 
     def _make_reply(self, wanted: Wanted, access: ClassSet, client: str) -> Reply:
         custom = read_custom(wanted.values.get("proxycustom", ""))
-        results = None if wanted.nothing or custom else self._list(wanted, access)
+        results = None if custom else self._list(wanted, access)
         reply = Reply(
             query=wanted.values.get("q", ""),
             parameters=echo_parameters(wanted, client),

@@ -19,7 +19,8 @@ MAX_NUM = 1_000
 MAX_START = 100_000
 MAX_FIELDS = 200
 MAX_FACETS = 20
-ALL_DOCUMENTS = frozenset({"", "default_collection"})
+DEFAULT_KEYMATCHES = 3
+MAX_KEYMATCHES = 50
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _NARROWING = ("lr",)
@@ -27,27 +28,26 @@ _NARROWING = ("lr",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A search request as it was read. ``nothing`` is set where no document can match, whatever the query."""
+    """A search request as it was read."""
 
     request: SearchRequest
     warnings: tuple[str, ...] = ()
-    nothing: bool = False
 
 
 def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
     """Reads the parameters of a search."""
     warnings = [f"{name}= is not applied" for name in _NARROWING if values.get(name)]
-    site = values.get("site", "")
-    if site not in ALL_DOCUMENTS:
-        warnings.append(f"there is no collection {site}")
     request = SearchRequest(
         query=values.get("q", ""),
         start=read_number(values.get("start", ""), default=0, at_most=MAX_START),
         num=read_number(values.get("num", ""), default=DEFAULT_NUM, at_most=max_num),
         match=_read_match(values.get("match", "")),
         getfields=read_names(values.get("getfields", "")),
+        site=values.get("site", ""),
+        client=values.get("client", "") or values.get("proxystylesheet", ""),
+        keymatches=read_number(values.get("numgm", ""), default=DEFAULT_KEYMATCHES, at_most=MAX_KEYMATCHES),
     )
-    return Asked(request=read_refined(request, values), warnings=tuple(warnings), nothing=site not in ALL_DOCUMENTS)
+    return Asked(request=read_refined(request, values), warnings=tuple(warnings))
 
 
 def read_facets(names: Sequence[str], configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:

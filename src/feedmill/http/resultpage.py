@@ -111,6 +111,7 @@ def _kept_parameters(request: SearchRequest) -> list[tuple[str, str]]:
         kept.append(("num", str(request.num)))
     if request.match is not Match.AUTO:
         kept.append(("match", request.match.value))
+    kept += [(name, value) for name, value in (("site", request.site), ("client", request.client)) if value]
     return [*kept, *write_refined(request)]
 
 

@@ -74,7 +74,7 @@ class SearchSite:
     find_problems: Problems = list
     allow_origins: tuple[str, ...] = ()
     clock: Callable[[], datetime] = _now
-    frontends: FrontEnds = field(default_factory=lambda: FrontEnds({}))
+    frontends: FrontEnds = field(default_factory=lambda: FrontEnds(dict))
     copies: CachedCopies | None = None
     proxy: ProxyTrust = field(default_factory=ProxyTrust)
     find_facets: FindFacets = no_facets
@@ -182,10 +182,6 @@ class _Endpoints:
         return HTMLResponse(body, status_code=problem.status, headers=_PRIVATE)
 
     def _ask(self, asked: Asked, request: Request) -> ResultPage:
-        if asked.nothing:
-            query = asked.request.query
-            empty = ResultPage(query=query, start=asked.request.start, total=0, is_exact=True, results=(), warnings=(), seconds=0.0)
-            return replace(empty, warnings=asked.warnings)
         page = self._searcher.search(asked.request, self.site.identify(request))
         observe_query(page.seconds)
         return replace(page, warnings=page.warnings + asked.warnings)

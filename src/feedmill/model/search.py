@@ -7,6 +7,7 @@ from enum import Enum
 
 from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.serving import KeyMatch
 
 # --- the query tree -------------------------------------------------------------------------------------------------------------
 
@@ -141,6 +142,13 @@ class MetaDates:
 
 
 @dataclass(frozen=True, slots=True)
+class UnderPattern:
+    """The URL is one that a URL pattern of the settings means; nothing that can be typed."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """All of the parts."""
 
@@ -190,6 +198,7 @@ Restriction = (
     | MetaContains
     | MetaNumbers
     | MetaDates
+    | UnderPattern
 )
 Node = Plain | Restriction | And | Or | Some | Not | Everything
 
@@ -216,7 +225,10 @@ class ParsedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDocument:
-    """One document as the index takes it; ``key`` is the document's id, ``access_class`` all that it learns of access."""
+    """One document as the index takes it; ``key`` is the document's id, ``access_class`` all that it learns of access.
+
+    Shape: ``patterns`` are the terms of the URL patterns of the settings that mean it.
+    """
 
     key: int
     url: str
@@ -231,6 +243,7 @@ class IndexDocument:
     last_modified: datetime | None
     pagerank: int
     links: Sequence[str] = ()
+    patterns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +308,8 @@ class SearchRequest:
 
     Units: ``start`` from 0, ``num`` at most 1,000; ``getfields``: metadata names, ("*",) for all; ``required_fields`` and
     ``partial_fields`` as the parameters came, decoded once; ``sort`` None for relevance. ``navigation`` holds restrictions that were
-    chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result.
+    chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result. ``site`` names collections,
+    ``client`` a front end, "" for all documents and the default one; at most ``keymatches`` of those are given.
     """
 
     query: str
@@ -309,6 +323,9 @@ class SearchRequest:
     advanced: Advanced = Advanced()
     navigation: str = ""
     facets: tuple[Facet, ...] = ()
+    site: str = ""
+    client: str = ""
+    keymatches: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,7 +361,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
-    """The answer to a search request. Units: ``seconds`` the time the search took."""
+    """The answer to a search request. Units: ``seconds`` the time the search took. Shape: ``related`` other queries to offer."""
 
     query: str
     start: int
@@ -354,3 +371,5 @@ class ResultPage:
     warnings: tuple[str, ...]
     seconds: float
     facets: tuple[FacetCounts, ...] = ()
+    keymatches: tuple[KeyMatch, ...] = ()
+    related: tuple[str, ...] = ()

@@ -17,3 +17,12 @@ POLICY_DIGEST = "policy.digest"
 
 POLICY_CURSOR = "policy.cursor"
 """How far the sweep towards a new digest is: ``DIGEST:ROUND:ID``."""
+
+SETTINGS_GENERATION = "settings.generation"
+"""How often settings were changed by API."""
+
+PATTERNS_KNOWN = "patterns.known"
+"""The URL patterns that every document was held against, or will be at its next writing: a JSON list."""
+
+PATTERNS_CURSOR = "patterns.cursor"
+"""How far the sweep towards other patterns is: ``DIGEST:ID``."""

@@ -9,7 +9,7 @@ A rebuild writes every live document to a new folder beside the serving one. Whi
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -22,6 +22,8 @@ from feedmill.model.search import IndexDocument
 from feedmill.ports import Bell, BlobStore, Clock, IndexWriter, Lane, Mark, Stage, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.feedrun import ended
+from feedmill.services.patternsweep import PatternSweep
+from feedmill.services.servingdesk import ServingDesk, nothing_set
 
 POLL_SECONDS = 0.5
 BATCH = 500
@@ -56,6 +58,7 @@ class IndexTools:
     blobs: BlobStore
     bell: Bell
     clock: Clock
+    desk: ServingDesk = field(default_factory=lambda: ServingDesk(nothing_set))
 
 
 def _tell_nobody(_documents: int) -> None:
@@ -77,6 +80,7 @@ class Indexing:
         self._folder = self._choose_folder(schema)
         self._remove_others()
         self._writer = folders.open(self._folder)
+        self._patterns = PatternSweep(tools.store, tools.desk)
         self._pending: dict[int, Mark] = {}
         self._pending_since = 0.0
         self._reached: Mark | None = None
@@ -115,6 +119,7 @@ class Indexing:
     def turn(self) -> bool:
         """Takes the next batch, commits when it is time. Whether there is more to do."""
         self._continue_rebuild()
+        is_sweeping = self._follow_patterns()
         marks, documents = self._next_batch()
         if marks:
             if not self._pending:
@@ -127,7 +132,15 @@ class Indexing:
             self._commit()
         elif not marks:
             self._settle_only()
-        return bool(marks) or self._rebuild is not None
+        return bool(marks) or is_sweeping or self._rebuild is not None
+
+    def _follow_patterns(self) -> bool:
+        """Goes by the URL patterns of the settings; whether documents are still held against new ones."""
+        if self._patterns.has_news():
+            if self._pending:
+                self._commit()
+            self._patterns.adopt()
+        return self._patterns.step()
 
     def close(self) -> None:
         """Closes the writers."""
@@ -162,7 +175,7 @@ class Indexing:
 
     def _entries(self, documents: Sequence[Document]) -> Iterator[IndexDocument]:
         for document in documents:
-            yield entry_of(document, *self._kept_text(document))
+            yield entry_of(document, *self._kept_text(document), patterns=self._patterns.book.terms_of(document.url))
 
     def _kept_text(self, document: Document) -> tuple[str, Sequence[str]]:
         """Gives text and links of a document, nothing where there is none or it cannot be read."""
@@ -271,7 +284,7 @@ class _Rebuild:
         return documents
 
 
-def entry_of(document: Document, body: str, links: Sequence[str] = ()) -> IndexDocument:
+def entry_of(document: Document, body: str, links: Sequence[str] = (), patterns: tuple[str, ...] = ()) -> IndexDocument:
     """Gives what the index takes of a document."""
     text = document.text
     assert document.id is not None
@@ -289,6 +302,7 @@ def entry_of(document: Document, body: str, links: Sequence[str] = ()) -> IndexD
         last_modified=document.attributes.last_modified,
         pagerank=document.rank,
         links=links,
+        patterns=patterns,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from feedmill.ports import Store
-from feedmill.services.facts import INDEX_FOLDER, INDEX_GENERATION, INDEX_REBUILD
+from feedmill.services.facts import INDEX_FOLDER, INDEX_GENERATION, INDEX_REBUILD, PATTERNS_CURSOR
 
 
 def tell_overview(store: Store) -> dict[str, Any]:
@@ -19,6 +19,7 @@ def tell_overview(store: Store) -> dict[str, Any]:
                 "folder": unit.facts.get(INDEX_FOLDER),
                 "generation": int(unit.facts.get(INDEX_GENERATION) or 0),
                 "rebuilding": unit.facts.get(INDEX_REBUILD) or None,
+                "learning_patterns": bool(unit.facts.get(PATTERNS_CURSOR)),
             },
         }
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from feedmill.core.access import class_of
-from feedmill.core.asking import read_request
 from feedmill.core.matching import ENOUGH, loosen
+from feedmill.core.servingbook import ReadyFrontEnd, ServingBook
 from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
 from feedmill.core.snippets import find_marks, make_snippet
 from feedmill.core.textblob import decode_text
@@ -20,8 +20,10 @@ from feedmill.model.document import Document, DocumentState, Origin
 from feedmill.model.errors import FeedmillError, NotFound
 from feedmill.model.facets import FacetCounts
 from feedmill.model.search import Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
+from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
+from feedmill.services.servingdesk import ServingDesk, nothing_set
 
 MAX_NUM = 1_000
 
@@ -43,35 +45,41 @@ class Searcher:
     """The one way to search. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
 
     def __init__(
-        self, store: Store, index_provider: IndexProvider, blobs: BlobStore, clock: Callable[[], float] = time.perf_counter
+        self,
+        store: Store,
+        index_provider: IndexProvider,
+        blobs: BlobStore,
+        clock: Callable[[], float] = time.perf_counter,
+        desk: ServingDesk | None = None,
     ) -> None:
         self._store = store
         self._index_provider = index_provider
         self._blobs = blobs
         self._clock = clock
+        self._desk = desk or ServingDesk(nothing_set)
         self._opened: tuple[str, SearchIndex] | None = None
 
     def search(self, request: SearchRequest, access: ClassSet) -> ResultPage:
         """Gives one page of what matches and the asker may see."""
         begun = self._clock()
-        parsed = read_request(request)
-        index = self._current_index()
-        root, hits = parsed.root, _NOTHING
-        if index is not None and _asks_for_something(parsed):
-            root, hits = _ask(index, parsed.root, request, access)
+        index, book = self._look()
+        served = book.read(request)
+        root, hits = served.root, _NOTHING
+        if index is not None and root is not None and _asks_for_something(served.parsed):
+            root, hits = _ask(index, root, request, access)
         facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
-        if index is not None and hits.total and request.facets:
+        if index is not None and root is not None and hits.total and request.facets:
             facets = index.count_facets(root, access, request.facets)
         results: tuple[Result, ...] = ()
-        if index is not None and hits.hits:
-            results = self._make_results(index, root, hits.hits, request, access)
+        if index is not None and root is not None and hits.hits:
+            results = self._make_results(index, root, hits.hits, request, access, served.frontend)
         return ResultPage(
             query=request.query,
             start=request.start,
             total=max(hits.total - (len(hits.hits) - len(results)), 0),
             is_exact=hits.is_exact,
             results=results,
-            warnings=parsed.warnings,
+            warnings=served.warnings,
             seconds=self._clock() - begun,
             facets=facets,
         )
@@ -85,30 +93,37 @@ class Searcher:
             waits = document.id is not None and bool(unit.marks.find_many([document.id]))
         return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document))
 
+    def serving(self) -> Serving:
+        """Gives the settings of serving that hold now."""
+        with self._store.reading() as unit:
+            return self._desk.current(unit).serving
+
     def find_problems(self) -> list[str]:
         """Lists what keeps searches from being answered, in words for operators; empty when nothing does."""
         try:
-            self._current_index()
+            self._look()
         except FeedmillError as exc:
             return [str(exc)]
         return []
 
-    def _current_index(self) -> SearchIndex | None:
-        """Gives the index that the store names, seeing what was committed last; None before there is one."""
+    def _look(self) -> tuple[SearchIndex | None, ServingBook]:
+        """Gives the index that the store names, seeing what was committed last, None before there is one; and the settings of now."""
         with self._store.reading() as unit:
             folder = unit.facts.get(INDEX_FOLDER)
             token = unit.facts.get(INDEX_TOKEN)
-        if folder is None:
-            return None
+            book = self._desk.current(unit)
+        return (None if folder is None else self._open(folder, token or "")), book
+
+    def _open(self, folder: str, token: str) -> SearchIndex:
         opened = self._opened
         if opened is None or opened[0] != folder:
             opened = (folder, self._index_provider(folder))
             self._opened = opened
-        opened[1].is_visible(token or "")
+        opened[1].is_visible(token)
         return opened[1]
 
     def _make_results(
-        self, index: SearchIndex, root: Node, hits: Sequence[Hit], request: SearchRequest, access: ClassSet
+        self, index: SearchIndex, root: Node, hits: Sequence[Hit], request: SearchRequest, access: ClassSet, frontend: ReadyFrontEnd
     ) -> tuple[Result, ...]:
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id([hit.key for hit in hits])
@@ -116,7 +131,10 @@ class Searcher:
         results = []
         for hit in hits:
             document = documents.get(hit.key)
-            if document is not None and _may_leave(document, access) and not has_robots_rule(document, "noindex"):
+            # what a front end removes is removed at once, also where the index does not know the pattern yet
+            if document is None or frontend.removes(document.url):
+                continue
+            if _may_leave(document, access) and not has_robots_rule(document, "noindex"):
                 results.append(self._make_result(document, hit, terms, index, request.getfields))
         return tuple(results)
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from feedmill.settings.faults import suggest
 from feedmill.settings.lines import Path as KeyPath
 from feedmill.settings.sections import Settings
 
@@ -28,7 +29,16 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
         if frontend.stylesheet and not Path(frontend.stylesheet).is_file():
             yield ("frontends", place, "stylesheet"), f"there is no file '{frontend.stylesheet}'"
     yield from _check_names("biases", [bias.name for bias in settings.biases])
+    yield from _check_names("synonyms", [entry.name for entry in settings.synonyms])
+    yield from _check_biases(settings)
     yield from _check_names("sources", [source.name for source in settings.sources])
+
+
+def _check_biases(settings: Settings) -> Iterator[Fault]:
+    names = {bias.name for bias in settings.biases}
+    for place, frontend in enumerate(settings.frontends):
+        if frontend.bias and frontend.bias not in names:
+            yield ("frontends", place, "bias"), f"there is no bias '{frontend.bias}'{suggest(frontend.bias, names)}"
 
 
 def _check_certificate(section: str, certificate: str, key: str) -> Iterator[Fault]:
@@ -82,5 +92,5 @@ def _overlap(bind: str, other: str) -> bool:
 def _check_names(section: str, names: list[str]) -> Iterator[Fault]:
     counts = Counter(names)
     for place, name in enumerate(names):
-        if counts[name] > 1 and name in names[:place]:
+        if name and counts[name] > 1 and name in names[:place]:
             yield (section, place, "name"), f"'{name}' is there already"

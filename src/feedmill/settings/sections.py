@@ -9,46 +9,16 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from feedmill.core.networks import EVERYBODY, parse_network
-from feedmill.core.patterns import is_remark, parse_pattern
 from feedmill.model.errors import BadRequest
+from feedmill.settings.section import OpenSection, Pattern, RulePattern, Section
+from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 
 _SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
-
-
-class Section(BaseModel):
-    """A table of the file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class OpenSection(BaseModel):
-    """A table that is known by name and whose keys belong to the part that reads it."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
-
-
-def _check_pattern(text: str) -> str:
-    try:
-        parse_pattern(text)
-    except BadRequest as exc:
-        raise ValueError(str(exc)) from exc
-    return text
-
-
-def _check_list_entry(text: str) -> str:
-    return text if is_remark(text) else _check_pattern(text)
-
-
-def _check_rule_pattern(text: str) -> str:
-    """Refuses exceptions where each pattern has a rule of its own."""
-    if parse_pattern(_check_pattern(text)).is_exception:
-        raise ValueError(f"'{text}' is an exception; put a rule of its own before the others instead")
-    return text
 
 
 def _check_network(text: str) -> str:
@@ -105,7 +75,6 @@ def _wrap_word(value: object) -> object:
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Bind = Annotated[str, AfterValidator(_check_bind)]
-Pattern = Annotated[str, AfterValidator(_check_list_entry)]
 NetworkText = Annotated[str, AfterValidator(_check_network)]
 NetworkList = Annotated[tuple[NetworkText, ...], BeforeValidator(_wrap_word)]
 SourceName = Annotated[str, AfterValidator(_check_source_name)]
@@ -169,7 +138,7 @@ class Urls(Section):
 class CrawlAccess(Section):
     """Credentials for the URLs of a pattern; what they open is not public unless ``make_public`` says so."""
 
-    pattern: Annotated[str, AfterValidator(_check_rule_pattern)]
+    pattern: RulePattern
     user: str = ""
     password: str = Field(default="", repr=False)
     domain: str = ""
@@ -219,12 +188,6 @@ class Named(OpenSection):
     name: str
 
 
-class FrontEnd(Named):
-    """A front end; ``stylesheet`` is the path of an XSLT 1.0 file, "" for the built-in page."""
-
-    stylesheet: str = ""
-
-
 def _check_header_name(text: str) -> str:
     if not _HEADER_NAME.fullmatch(text):
         raise ValueError(f"'{text}' is no header's name, such as X-Forwarded-User")
@@ -271,10 +234,11 @@ class Settings(Section):
     extraction: ExtractionSettings = ExtractionSettings()
     logs: Logs = Logs()
     signin: SignIn = SignIn()
-    collections: tuple[Named, ...] = ()
-    frontends: tuple[FrontEnd, ...] = ()
-    synonyms: tuple[OpenSection, ...] = ()
-    biases: tuple[Named, ...] = ()
+    query: QuerySettings = QuerySettings()
+    collections: tuple[CollectionSettings, ...] = ()
+    frontends: tuple[FrontEndSettings, ...] = ()
+    synonyms: tuple[SynonymSettings, ...] = ()
+    biases: tuple[BiasSettings, ...] = ()
     sources: tuple[Named, ...] = ()
     dataload: OpenSection = OpenSection()
 

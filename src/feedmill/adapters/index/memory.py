@@ -29,6 +29,7 @@ from feedmill.core.indexterms import (
     url_words,
     value_term,
 )
+from feedmill.core.patternsets import pattern_term
 from feedmill.core.typedvalues import (
     DATE,
     NUMBER,
@@ -72,6 +73,7 @@ from feedmill.model.search import (
     Site,
     Some,
     Sort,
+    UnderPattern,
     Word,
 )
 
@@ -255,6 +257,8 @@ def _match_restriction(node: Restriction, entry: _Entry) -> float | None:
         case NumberRange(low, high):
             numbers = numbers_of_text(document.title) + numbers_of_text(document.body)
             return _when(any(is_within(number, low, high) for number in numbers))
+        case UnderPattern(pattern):
+            return _when(pattern_term(pattern) in document.patterns)
         case _:
             return _when(_holds_metadata(node, entry))
 

@@ -16,6 +16,7 @@ from feedmill.adapters.index.analysis import split_words, tagged_words
 from feedmill.adapters.index.schema import build_schema
 from feedmill.core.analysis import fold_value
 from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, value_term
+from feedmill.core.patternsets import pattern_term
 from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, range_pattern, typed_prefix
 from feedmill.model.access import ClassSet
 from feedmill.model.search import (
@@ -42,6 +43,7 @@ from feedmill.model.search import (
     Restriction,
     Site,
     Some,
+    UnderPattern,
     Word,
 )
 
@@ -111,6 +113,8 @@ def _restrict(node: Restriction) -> Query | None:
             return Query.range_query(build_schema(), "date", FieldType.Integer, ends[0], ends[1])
         case NumberRange(low, high):
             return _typed("t:", low, high)
+        case UnderPattern(pattern):
+            return _raw("patterns", pattern_term(pattern))
         case _:
             return _restrict_metadata(node)
 

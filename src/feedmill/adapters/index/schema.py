@@ -27,10 +27,10 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
-RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "datasource", "mimetype", "language")
+RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "patterns", "datasource", "mimetype", "language")
 MAX_BODY_CHARACTERS = 10_000_000
 MAX_METADATA_VALUES = 4_000
 
@@ -68,6 +68,7 @@ def make_entry(document: IndexDocument) -> Document:
         "path": path_term(document.url),
         "filetype": filetype_terms(document.url, document.mimetype),
         "links": link_terms(document.links),
+        "patterns": list(document.patterns),
         "typed": [*typed, *text_number_terms((document.title, document.body))],
         "datasource": document.datasource,
         "mimetype": document.mimetype,

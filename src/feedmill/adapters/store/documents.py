@@ -10,7 +10,7 @@ from feedmill.adapters.store.schema import LIVE, acls, digest, documents, events
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.model.access import StoredAcl
 from feedmill.model.document import Document, Event, Text
-from feedmill.ports import KeptRefs
+from feedmill.ports import KeptRefs, LiveUrl
 
 EVENTS_KEPT = 20
 
@@ -91,6 +91,13 @@ class SqlDocuments:
         if unseen_by is not None:
             query = query.where(documents.c.seen_feed_id != unseen_by)
         return [rows.document_from_row(row) for row in self._connection.execute(query)]
+
+    def list_live_urls(self, *, after: int, limit: int) -> list[LiveUrl]:
+        """Lists the URLs of live documents, by id."""
+        columns = (documents.c.id, documents.c.url, documents.c.version, documents.c.datasource)
+        query = sa.select(*columns).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        found = self._connection.execute(query)
+        return [LiveUrl(document_id=row.id, url=row.url, version=row.version, datasource=row.datasource) for row in found]
 
     def list_for_eviction(self, limit: int) -> list[Document]:
         """Lists live documents in the order in which the licence gives them up."""

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store.documents import SqlAcls, SqlDocuments
 from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
 from feedmill.adapters.store.groups import SqlGroups
+from feedmill.adapters.store.keptsettings import SqlKeptSettings
 from feedmill.adapters.store.marks import SqlFacts, SqlMarks
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork
@@ -25,6 +26,7 @@ class SqlUnit:
         self.marks = SqlMarks(connection)
         self.facts = SqlFacts(connection)
         self.groups = SqlGroups(connection)
+        self.kept_settings = SqlKeptSettings(connection)
 
 
 class SqlStore:

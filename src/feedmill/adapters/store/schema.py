@@ -172,6 +172,16 @@ facts = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
+# What was set by API and wins over the file: an entry of a section, as JSON; the version counts its changes.
+kept_settings = sa.Table(
+    "kept_settings",
+    metadata,
+    sa.Column("section", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+)
+
 # The groups database: one layer a feed, from which the feed's definitions come; a layer is seen as a whole or not at all, and of several
 # definitions of one group in layers of one source that are seen, the one of the newest feed counts.
 group_sources = sa.Table(

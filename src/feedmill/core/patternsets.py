@@ -1,0 +1,94 @@
+"""URL patterns that stand in the settings, as the index knows them.
+
+No engine compares URLs as patterns do, so each document is held against all patterns when it is written, and the index keeps a term for
+each that means it. A list of patterns is then a query over such terms: as exact and as quick as any other.
+
+A list passes a URL as ``patterns.PatternSet`` does, but for this: no pattern to include is every URL.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from feedmill.core.patternrules import covers_everything, split_url
+from feedmill.core.patterns import Pattern, is_remark, parse_pattern
+from feedmill.model.search import And, Everything, Node, Not, Or, UnderPattern
+from feedmill.model.serving import Serving
+
+
+def pattern_term(pattern: str) -> str:
+    """Returns the term of a pattern, whether it is written as an exception or not."""
+    return hashlib.blake2b(_bare(pattern).encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
+
+
+def _bare(text: str) -> str:
+    text = text.strip()
+    return text[2:] if text.startswith("+-") else text.removeprefix("-")
+
+
+def node_of_patterns(include: Sequence[str], exclude: Sequence[str] = ()) -> Node:
+    """Returns the query of the documents that two lists of patterns mean. Errors: BadRequest for what is no pattern."""
+    wanted, unwanted = _parse(include), _parse(exclude)
+    positive = [pattern for pattern in wanted if not pattern.is_exception]
+    parts: list[Node] = [_any_of(positive)] if positive else []
+    parts += [Not(UnderPattern(pattern.body)) for pattern in wanted if pattern.is_exception]
+    refused = [pattern for pattern in unwanted if not pattern.is_exception]
+    after_all = [pattern for pattern in unwanted if pattern.is_exception]
+    if refused:
+        refusal = Not(_any_of(refused))
+        parts.append(Or((refusal, *(UnderPattern(pattern.body) for pattern in after_all))) if after_all else refusal)
+    parts = [part for part in parts if not isinstance(part, Everything)]
+    if not parts:
+        return Everything()
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def node_of_pattern(text: str) -> Node:
+    """Returns the query of the documents that one pattern means. Errors: BadRequest for what is no pattern."""
+    return _any_of([parse_pattern(text)])
+
+
+def _any_of(patterns: Sequence[Pattern]) -> Node:
+    if any(pattern.covers is covers_everything for pattern in patterns):
+        return Everything()
+    nodes = tuple(UnderPattern(pattern.body) for pattern in patterns)
+    return nodes[0] if len(nodes) == 1 else Or(nodes)
+
+
+def _parse(lines: Iterable[str]) -> list[Pattern]:
+    return [parse_pattern(line) for line in lines if not is_remark(line)]
+
+
+def list_patterns(serving: Serving) -> tuple[str, ...]:
+    """Returns every pattern that the index must know, each once, without the sign of an exception. Shape: sorted."""
+    lines: list[str] = []
+    for collection in serving.collections.values():
+        lines += (*collection.include, *collection.exclude)
+    for frontend in serving.frontends.values():
+        lines += frontend.remove_urls
+    for bias in serving.biases.values():
+        lines += (source.pattern for source in bias.sources)
+    return tuple(sorted({pattern.body for pattern in _parse(lines) if pattern.covers is not covers_everything}))
+
+
+@dataclass(frozen=True, slots=True)
+class PatternBook:
+    """Patterns ready to be held against URLs. Errors: BadRequest for what is no pattern."""
+
+    texts: tuple[str, ...] = ()
+    _ready: tuple[tuple[str, Pattern], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Makes the patterns ready."""
+        object.__setattr__(self, "_ready", tuple((pattern_term(text), parse_pattern(text)) for text in self.texts))
+
+    def terms_of(self, url: str) -> tuple[str, ...]:
+        """Returns the terms of the patterns that mean a URL."""
+        if not self._ready:
+            return ()
+        parts = split_url(url)
+        return tuple(term for term, pattern in self._ready if pattern.covers(parts))
+
+    def covers(self, url: str) -> bool:
+        """Whether any of the patterns means a URL."""
+        return bool(self.terms_of(url))

@@ -1,0 +1,74 @@
+"""The parameter ``site=``: which collections are searched.
+
+    site = clause { "." clause }        all must hold a document
+    clause = NAME { "|" NAME }          binds tighter than the dot, as OR does in a query
+
+- Names hold letters, digits, ``_`` and ``-``; any other character in the parameter, or a place without a name, finds nothing.
+- A collection that nobody set holds nothing. ``default_collection``, unless it is set, and an empty parameter are all documents.
+- ``info:``, ``link:`` and ``cache:`` do not regard the collection.
+Source: Search Protocol Reference, "site"; gsa-compat 8.1, 8.2, trap 59.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from feedmill.core.patternsets import node_of_patterns
+from feedmill.model.search import And, Everything, Info, LinksTo, Node, Or
+from feedmill.model.serving import DEFAULT_COLLECTION, Collection
+
+MAX_NAMES = 100
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What ``site=`` leaves to be searched: ``root`` None where that is nothing."""
+
+    root: Node | None
+    warnings: tuple[str, ...] = ()
+
+
+EVERYWHERE = Scope(root=Everything())
+
+
+def is_collection_name(text: str) -> bool:
+    """Whether a text can be a collection's name, and a front end's."""
+    return _NAME.fullmatch(text) is not None
+
+
+def read_site(text: str, collections: Mapping[str, Collection]) -> Scope:
+    """Returns what a text leaves to be searched. Errors: none."""
+    text = text.strip()
+    if not text:
+        return EVERYWHERE
+    clauses = [clause.split("|") for clause in text.split(".")]
+    names = [name for clause in clauses for name in clause]
+    if len(names) > MAX_NAMES or not all(is_collection_name(name) for name in names):
+        return Scope(root=None, warnings=("site= is no list of collections; write names with | for or and . for and",))
+    unknown = tuple(dict.fromkeys(name for name in names if name not in collections and name != DEFAULT_COLLECTION))
+    warnings = tuple(f"there is no collection {name}" for name in unknown)
+    parts: list[Node] = []
+    for clause in clauses:
+        known = [name for name in clause if name not in unknown]
+        if not known:
+            return Scope(root=None, warnings=warnings)
+        nodes = tuple(dict.fromkeys(_node_of(name, collections) for name in known))
+        if not any(isinstance(node, Everything) for node in nodes):
+            parts.append(nodes[0] if len(nodes) == 1 else Or(nodes))
+    if not parts:
+        return Scope(root=Everything(), warnings=warnings)
+    return Scope(root=parts[0] if len(parts) == 1 else And(tuple(parts)), warnings=warnings)
+
+
+def _node_of(name: str, collections: Mapping[str, Collection]) -> Node:
+    collection = collections.get(name)
+    return Everything() if collection is None else node_of_patterns(collection.include, collection.exclude)
+
+
+def disregards_collections(root: Node) -> bool:
+    """Whether a query asks for a URL or for what links to one, in whatever collection."""
+    if isinstance(root, And):
+        return any(isinstance(part, Info | LinksTo) for part in root.parts)
+    return isinstance(root, Info | LinksTo)

@@ -1,0 +1,103 @@
+"""Holding all documents against URL patterns of the settings that the index does not know yet.
+
+The index keeps a term for each pattern that means a document, made when the document is written. When patterns are added, the documents
+that they mean are marked for writing anew; nothing else moves, and patterns that are gone leave terms behind that nobody asks for.
+
+The indexer drives this between its batches, so that what it writes and what is swept never go by different patterns: it has nothing
+uncommitted when it adopts new ones. Documents that are marked already are written by the new patterns anyhow and are left alone. What is
+known shrinks before the new patterns count and grows when the sweep has ended, so that a process may be killed anywhere.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import structlog
+
+from feedmill.core.patternsets import PatternBook, list_patterns
+from feedmill.model.serving import Serving
+from feedmill.ports import Lane, LiveUrl, Mark, Stage, Store, UnitOfWork
+from feedmill.services import facts
+from feedmill.services.servingdesk import ServingDesk
+
+DOCUMENTS_AT_ONCE = 2_000
+
+log = structlog.get_logger("patterns")
+
+
+class PatternSweep:
+    """The patterns by which one indexer writes, and the sweep towards them."""
+
+    def __init__(self, store: Store, desk: ServingDesk) -> None:
+        self._store = store
+        self._desk = desk
+        self._serving = Serving()
+        self._wanted: tuple[str, ...] = ()
+        self._missing = PatternBook()
+        self.book = PatternBook()
+        self.adopt()
+
+    def has_news(self) -> bool:
+        """Whether the settings hold other patterns than those of the book. Errors: Busy, Corrupt."""
+        with self._store.reading() as unit:
+            serving = self._desk.current(unit).serving
+        if serving is self._serving:
+            return False
+        self._serving = serving
+        return list_patterns(serving) != self._wanted
+
+    def adopt(self) -> None:
+        """Takes over the patterns of the settings; the caller has nothing uncommitted that was made by the old ones."""
+        with self._store.writing() as unit:
+            wanted = list_patterns(self._desk.current(unit).serving)
+            known = set(json.loads(unit.facts.get(facts.PATTERNS_KNOWN) or "[]")) & set(wanted)
+            unit.facts.put(facts.PATTERNS_KNOWN, json.dumps(sorted(known)))
+            missing = tuple(text for text in wanted if text not in known)
+            unit.facts.put(facts.PATTERNS_CURSOR, self._find_cursor(unit, missing) if missing else "")
+        self._wanted, self.book, self._missing = wanted, PatternBook(wanted), PatternBook(missing)
+
+    def _find_cursor(self, unit: UnitOfWork, missing: Sequence[str]) -> str:
+        """Gives where a sweep to the same patterns was left, else the beginning."""
+        digest = _digest_of(missing)
+        kept = unit.facts.get(facts.PATTERNS_CURSOR) or ""
+        return kept if kept.startswith(f"{digest}:") else f"{digest}:0"
+
+    def step(self) -> bool:
+        """Marks the next documents that a missing pattern means. Whether there is more to do."""
+        if not self._missing.texts:
+            return False
+        with self._store.writing() as unit:
+            digest, _, reached = (unit.facts.get(facts.PATTERNS_CURSOR) or "").partition(":")
+            documents = unit.documents.list_live_urls(after=int(reached or 0), limit=DOCUMENTS_AT_ONCE)
+            if documents:
+                _mark(unit, [document for document in documents if self._missing.covers(document.url)])
+                unit.facts.put(facts.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
+                return True
+            unit.facts.put(facts.PATTERNS_KNOWN, json.dumps(self._wanted))
+            unit.facts.put(facts.PATTERNS_CURSOR, "")
+        log.info("patterns_swept", patterns=len(self._missing.texts))
+        self._missing = PatternBook()
+        return False
+
+
+def _digest_of(patterns: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(list(patterns)).encode("ascii")).hexdigest()[:16]
+
+
+def _mark(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
+    """Marks documents for writing anew, but for those that have a mark: theirs would lose what it waits for."""
+    marked = unit.marks.find_many([document.document_id for document in documents])
+    unit.marks.put_many(
+        [
+            Mark(
+                document_id=document.document_id,
+                version=document.version,
+                stage=Stage.INDEX,
+                lane=Lane.BULK,
+                feed_id=0,
+                datasource=document.datasource,
+            )
+            for document in documents
+            if document.document_id not in marked
+        ]
+    )

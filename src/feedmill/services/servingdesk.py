@@ -1,0 +1,45 @@
+"""The settings of serving that hold now: those of the file, with what was kept by API in their place.
+
+Whoever asks does so inside a unit of work and pays one look at a number; only when that has changed is everything read again.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from feedmill.core.servingbook import ServingBook
+from feedmill.model.serving import KeptSetting, Serving
+from feedmill.ports import UnitOfWork
+from feedmill.services.facts import SETTINGS_GENERATION
+
+Combine = Callable[[Sequence[KeptSetting]], Serving]
+"""Puts what was kept in place of what the file says. Errors: Corrupt."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    generation: str | None
+    book: ServingBook
+
+
+class ServingDesk:
+    """May be used from several threads."""
+
+    def __init__(self, combine: Combine) -> None:
+        self._combine = combine
+        self._held: _Held | None = None
+        self._lock = threading.Lock()
+
+    def current(self, unit: UnitOfWork) -> ServingBook:
+        """Gives what holds now; the same object as long as nothing changes. Errors: Corrupt."""
+        generation = unit.facts.get(SETTINGS_GENERATION)
+        held = self._held
+        if held is None or held.generation != generation:
+            with self._lock:
+                held = self._held = _Held(generation, ServingBook(self._combine(unit.kept_settings.list())))
+        return held.book
+
+
+def nothing_set(_kept: Sequence[KeptSetting]) -> Serving:
+    """Gives serving as it is where nothing is set."""
+    return Serving()

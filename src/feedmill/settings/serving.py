@@ -1,0 +1,160 @@
+"""The settings of serving, from the file and from what was kept by API, as the model has them.
+
+An entry that was kept wins over the file's of the same name, whole; others stand beside it. Sections without names are kept under "".
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from feedmill.core.patterns import is_remark
+from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.model.facets import Facet, FacetRange, FacetType
+from feedmill.model.serving import (
+    Bias,
+    Collection,
+    FrontEnd,
+    KeptSetting,
+    KeyMatch,
+    KeyMatchKind,
+    MetadataBias,
+    RelatedQuery,
+    Serving,
+    SourceBias,
+    SynonymSet,
+)
+from feedmill.settings.faults import explain
+from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.sections import Settings
+from feedmill.settings.servingsections import (
+    BiasSettings,
+    CollectionSettings,
+    FacetSettings,
+    FrontEndSettings,
+    QuerySettings,
+    SynonymSettings,
+)
+
+SECTIONS: Mapping[str, type[BaseModel]] = MappingProxyType(
+    {
+        "collections": CollectionSettings,
+        "frontends": FrontEndSettings,
+        "synonyms": SynonymSettings,
+        "biases": BiasSettings,
+        "query": QuerySettings,
+    }
+)
+"""The sections that can be kept by API, with the model of an entry."""
+
+WHOLE = frozenset({"query"})
+"""Those that are one table and not a list of entries; they are kept under their own name."""
+
+
+def name_of(section: str, entry: BaseModel, place: int) -> str:
+    """Gives the name under which an entry of the file is known: its own, else its place in the list."""
+    if section in WHOLE:
+        return section
+    return str(getattr(entry, "name", "")) or f"file-{place + 1}"
+
+
+def read_entry(section: str, name: str, value: Any) -> BaseModel:
+    """Reads an entry as JSON gave it. Errors: BadRequest with all that is wrong."""
+    if not isinstance(value, dict):
+        raise BadRequest("an entry is a JSON object")
+    model = SECTIONS[section]
+    if "name" in model.model_fields:
+        if value.get("name", name) != name:
+            raise BadRequest(f"name: '{value['name']}' is not the name in the address, '{name}'; leave it out")
+        value = value | {"name": name}
+    try:
+        return model.model_validate_json(json.dumps(value))
+    except ValidationError as exc:
+        faults = [f"{_place(error['loc'])}: {explain(error)}" for error in exc.errors(include_url=False)]
+        raise BadRequest("; ".join(faults)) from exc
+
+
+def _place(path: KeyPath) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text or "entry"
+
+
+def list_entries(settings: Settings, section: str) -> dict[str, BaseModel]:
+    """Lists the entries of a section by name."""
+    held = getattr(settings, section)
+    entries = [held] if section in WHOLE else held
+    return {name_of(section, entry, place): entry for place, entry in enumerate(entries)}
+
+
+def merge_kept(settings: Settings, kept: Sequence[KeptSetting]) -> Settings:
+    """Gives the settings with what was kept in place of the file's. Errors: Corrupt for what cannot be read back."""
+    changed: dict[str, Any] = {}
+    for section in {one.section for one in kept} & set(SECTIONS):
+        entries = list_entries(settings, section)
+        for one in kept:
+            if one.section == section:
+                entries[one.name] = _read_kept(one)
+        changed[section] = entries[section] if section in WHOLE else tuple(entries.values())
+    return settings.model_copy(update=changed)
+
+
+def _read_kept(kept: KeptSetting) -> BaseModel:
+    try:
+        return SECTIONS[kept.section].model_validate_json(kept.value)
+    except ValidationError as exc:
+        raise Corrupt(f"the setting {kept.section}/{kept.name} that was kept cannot be read: {exc.errors()[0]['msg']}") from exc
+
+
+def serving_of(settings: Settings) -> Serving:
+    """Gives the settings of serving as the model has them."""
+    return Serving(
+        collections=MappingProxyType({one.name: _collection_of(one) for one in settings.collections}),
+        frontends=MappingProxyType({one.name: _frontend_of(one) for one in settings.frontends}),
+        synonyms=tuple(SynonymSet(two_way=one.two_way, one_way=one.one_way) for one in settings.synonyms),
+        biases=MappingProxyType({one.name: _bias_of(one) for one in settings.biases}),
+        stop_words=settings.query.stop_words,
+    )
+
+
+def _collection_of(one: CollectionSettings) -> Collection:
+    return Collection(name=one.name, include=_without_remarks(one.include), exclude=_without_remarks(one.exclude))
+
+
+def _without_remarks(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line for line in lines if not is_remark(line))
+
+
+def _frontend_of(one: FrontEndSettings) -> FrontEnd:
+    keymatches = (
+        KeyMatch(kind=KeyMatchKind(match.type), term=match.term, url=match.url.strip(), title=match.title)
+        for match in one.keymatches
+        if match.url.strip()
+    )
+    return FrontEnd(
+        name=one.name,
+        stylesheet=one.stylesheet,
+        remove_urls=_without_remarks(one.remove_urls),
+        keymatches=tuple(keymatches),
+        related=tuple(RelatedQuery(term=related.term, query=related.query) for related in one.related if related.term.strip()),
+        facets=tuple(_facet_of(facet) for facet in one.facets),
+        bias=one.bias,
+    )
+
+
+def _facet_of(one: FacetSettings) -> Facet:
+    ends = (text.partition("..") for text in one.ranges)
+    ranges = tuple(FacetRange(low=low.strip(), high=high.strip()) for low, _, high in ends)
+    return Facet(name=one.name, label=one.label, type=FacetType(one.type), ranges=ranges)
+
+
+def _bias_of(one: BiasSettings) -> Bias:
+    return Bias(
+        name=one.name,
+        date=one.date,
+        sources=tuple(SourceBias(pattern=source.pattern, weight=source.weight) for source in one.sources),
+        metadata=tuple(MetadataBias(name=held.name, value=held.value, weight=held.weight) for held in one.metadata),
+    )

@@ -1,0 +1,156 @@
+"""The sections that say how results are served. Every key may stand in the file and be set by API; both are checked by these models."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from feedmill.core.sites import is_collection_name
+from feedmill.core.typedvalues import read_day, read_number
+from feedmill.settings.section import Pattern, RulePattern, Section
+
+MAX_TERM_CHARACTERS = 500
+MAX_SYNONYM_WORDS = 8
+_RANGE = re.compile(r"(?P<low>.*?)\.\.(?P<high>.*)", re.DOTALL)
+
+
+def _check_name(text: str) -> str:
+    if not is_collection_name(text):
+        raise ValueError(f"'{text[:80]}' is no name here; it has 1 to 200 letters, digits, _ and -")
+    return text
+
+
+def _check_words(text: str) -> str:
+    if len(text) > MAX_TERM_CHARACTERS:
+        raise ValueError(f"longer than {MAX_TERM_CHARACTERS} characters")
+    if not any(character.isalnum() for character in text):
+        raise ValueError(f"'{text}' holds no word")
+    if len(text.split()) > MAX_SYNONYM_WORDS:
+        raise ValueError(f"'{text}' has more than {MAX_SYNONYM_WORDS} words")
+    return text
+
+
+def _check_stop_word(text: str) -> str:
+    if len(text.split()) != 1 or not _check_words(text):
+        raise ValueError(f"'{text}' is not one word")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_check_name)]
+Words = Annotated[str, AfterValidator(_check_words)]
+StopWord = Annotated[str, AfterValidator(_check_stop_word)]
+Weight = Annotated[int, Field(ge=-10, le=10)]
+
+
+class CollectionSettings(Section):
+    """A collection: URL patterns that mean its documents, and those that do not after all."""
+
+    name: Name
+    include: tuple[Pattern, ...] = ()
+    exclude: tuple[Pattern, ...] = ()
+
+
+class KeyMatchSettings(Section):
+    """A page shown above the results; an entry without term and URL counts for nothing."""
+
+    type: Literal["keyword", "phrase", "exact"] = "keyword"
+    term: Annotated[str, Field(max_length=MAX_TERM_CHARACTERS)] = ""
+    url: Annotated[str, Field(max_length=2_048)] = ""
+    title: Annotated[str, Field(max_length=MAX_TERM_CHARACTERS)] = ""
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> "KeyMatchSettings":
+        if self.term.strip() and not self.url.strip():
+            raise ValueError(f"the keymatch '{self.term}' has no url; give the page that it shows")
+        if self.url.strip() and not any(character.isalnum() for character in self.term):
+            raise ValueError(f"the keymatch of '{self.url}' has no term; give the words that show it")
+        return self
+
+
+class RelatedSettings(Section):
+    """A query offered beside another; an entry without both counts for nothing."""
+
+    term: Annotated[str, Field(max_length=MAX_TERM_CHARACTERS)] = ""
+    query: Annotated[str, Field(max_length=MAX_TERM_CHARACTERS)] = ""
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> "RelatedSettings":
+        if bool(self.term.strip()) != bool(self.query.strip()):
+            raise ValueError("a related query needs both term and query")
+        return self
+
+
+class FacetSettings(Section):
+    """A metadata name by which the results of a front end can be narrowed."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    label: str = ""
+    type: Literal["string", "integer", "float", "currency", "date"] = "string"
+    ranges: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_ranges(self) -> "FacetSettings":
+        for text in self.ranges:
+            if self.type == "string":
+                raise ValueError("ranges need the type integer, float, currency or date")
+            if not _is_range(text, is_date=self.type == "date"):
+                raise ValueError(f"'{text}' is no range; write '10..20', '20..' or '..10', days as 2026-01-31")
+        return self
+
+
+def _is_range(text: str, *, is_date: bool) -> bool:
+    found = _RANGE.fullmatch(text.strip())
+    if found is None or not (found["low"].strip() or found["high"].strip()):
+        return False
+    read = read_day if is_date else read_number
+    return all(read(end.strip()) is not None for end in (found["low"], found["high"]) if end.strip())
+
+
+class FrontEndSettings(Section):
+    """A front end; ``stylesheet`` is the path of an XSLT 1.0 file, "" for the built-in page."""
+
+    name: Name
+    stylesheet: str = ""
+    remove_urls: tuple[Pattern, ...] = ()
+    keymatches: tuple[KeyMatchSettings, ...] = ()
+    related: tuple[RelatedSettings, ...] = ()
+    facets: tuple[FacetSettings, ...] = ()
+    bias: str = ""
+
+
+class SynonymSettings(Section):
+    """Words that find each other (``two_way``), and words of which the first finds the others too (``one_way``)."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    two_way: tuple[Annotated[tuple[Words, ...], Field(min_length=2)], ...] = ()
+    one_way: tuple[Annotated[tuple[Words, ...], Field(min_length=2)], ...] = ()
+
+
+class SourceBiasSettings(Section):
+    """How much the documents of a URL pattern are raised or lowered."""
+
+    pattern: RulePattern
+    weight: Weight
+
+
+class MetadataBiasSettings(Section):
+    """How much the documents with a metadata value are raised or lowered; "" is any value."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    value: str = ""
+    weight: Weight
+
+
+class BiasSettings(Section):
+    """A policy of result biasing, which front ends name. Units: ``date`` 0 to 10."""
+
+    name: Name
+    date: Annotated[int, Field(ge=0, le=10)] = 0
+    sources: tuple[SourceBiasSettings, ...] = ()
+    metadata: tuple[MetadataBiasSettings, ...] = ()
+
+
+class QuerySettings(Section):
+    """How queries are read."""
+
+    stop_words: tuple[StopWord, ...] = ()
