@@ -2,17 +2,21 @@
 
 - Collections and the URLs that a front end removes are parts of the query, so that hits, totals and all that is counted obey them.
 - A front end that nobody set is the default one; it removes nothing unless it is set to.
+- KeyMatches and related queries go by the query as it was typed.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from feedmill.core.asking import read_request
+from feedmill.core.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.patterns import PatternSet
 from feedmill.core.patternsets import node_of_patterns
-from feedmill.core.sites import disregards_collections, read_site
+from feedmill.core.querylang import parse_query
+from feedmill.core.queryterms import read_words
+from feedmill.core.sites import EVERYWHERE, disregards_collections, read_site
 from feedmill.model.search import And, Everything, Node, Not, ParsedQuery, SearchRequest
-from feedmill.model.serving import FrontEnd, Serving
+from feedmill.model.serving import FrontEnd, KeyMatch, Serving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +26,8 @@ class Served:
     parsed: ParsedQuery
     root: Node | None
     frontend: "ReadyFrontEnd"
+    keymatches: tuple[KeyMatch, ...] = ()
+    related: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -30,10 +36,12 @@ class Served:
 
 
 class ReadyFrontEnd:
-    """A front end whose patterns are read."""
+    """A front end whose patterns and words are read."""
 
     def __init__(self, frontend: FrontEnd) -> None:
         self.settings = frontend
+        self.keymatches = KeyMatchTable(frontend.keymatches)
+        self.related = RelatedTable(frontend.related)
         self._removed = PatternSet(frontend.remove_urls)
         self.kept: Node = Everything() if self._removed.is_empty else Not(node_of_patterns(frontend.remove_urls))
 
@@ -61,12 +69,15 @@ class ServingBook:
         """Reads a request."""
         parsed = read_request(request)
         frontend = self.get_frontend(request.client)
-        if disregards_collections(parsed.root):
-            return Served(parsed=parsed, root=_narrow(parsed.root, frontend.kept), frontend=frontend)
-        scope = read_site(request.site, self.serving.collections)
-        told = replace(parsed, warnings=parsed.warnings + scope.warnings)
-        root = None if scope.root is None else _narrow(parsed.root, scope.root, frontend.kept)
-        return Served(parsed=told, root=root, frontend=frontend)
+        asked = read_words(parse_query(request.query))
+        scope = EVERYWHERE if disregards_collections(parsed.root) else read_site(request.site, self.serving.collections)
+        return Served(
+            parsed=replace(parsed, warnings=parsed.warnings + scope.warnings),
+            root=None if scope.root is None else _narrow(parsed.root, scope.root, frontend.kept),
+            frontend=frontend,
+            keymatches=frontend.keymatches.find(asked, request.keymatches),
+            related=frontend.related.find(asked),
+        )
 
 
 def _narrow(root: Node, *filters: Node) -> Node:

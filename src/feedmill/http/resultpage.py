@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlencode
 from feedmill.http.parameters import DEFAULT_NUM
 from feedmill.http.refining import write_refined
 from feedmill.model.search import Match, Result, ResultPage, SearchRequest, Snippet
+from feedmill.model.serving import KeyMatch
 
 PAGES_SHOWN = 9
 MAX_SHOWN_URL = 120
@@ -66,8 +67,25 @@ class PageLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownMatch:
+    """A KeyMatch; ``link`` is None where its URL is none that a browser should open."""
+
+    title: str
+    link: str | None
+    shown_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Another query, and the page of its results."""
+
+    query: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPage:
-    """Everything that the template needs. ``first`` counts from 1."""
+    """Everything that the template needs. ``first`` counts from 1; KeyMatches stand on the first page alone."""
 
     query: str
     has_asked: bool
@@ -81,6 +99,8 @@ class ShownPage:
     following: str | None
     pages: tuple[PageLink, ...]
     hidden: tuple[tuple[str, str], ...]
+    keymatches: tuple[ShownMatch, ...] = ()
+    related: tuple[Offer, ...] = ()
 
 
 def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
@@ -102,7 +122,14 @@ def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
         following=_href(page.query, request.start + num, kept) if has_more else None,
         pages=_page_links(page, request.start // num, num, kept),
         hidden=kept,
+        keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
+        related=tuple(Offer(query=query, href=_href(query, 0, kept)) for query in page.related),
     )
+
+
+def _show_match(match: KeyMatch) -> ShownMatch:
+    shown = shorten_url(match.url)
+    return ShownMatch(title=match.title.strip() or shown, link=find_link(match.url), shown_url=shown)
 
 
 def _kept_parameters(request: SearchRequest) -> list[tuple[str, str]]:

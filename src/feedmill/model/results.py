@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from feedmill.model.facets import FacetCounts
 from feedmill.model.search import Result
+from feedmill.model.serving import KeyMatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,8 @@ class ResultList:
     """One page of a thinned list.
 
     Units: ``start`` counts from 0 and is where the page begins, not where it was asked for; ``total`` exact while ``is_exact``;
-    ``seconds`` the time the search took. ``is_thinned``: something was left out; ``has_more``: another page follows.
+    ``seconds`` the time the search took. ``is_thinned``: something was left out; ``has_more``: another page follows. ``keymatches`` stand
+    above the results, ``related`` are other queries to offer.
     """
 
     start: int
@@ -39,6 +41,8 @@ class ResultList:
     has_more: bool
     seconds: float
     facets: tuple[FacetCounts, ...] = ()
+    keymatches: tuple[KeyMatch, ...] = ()
+    related: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

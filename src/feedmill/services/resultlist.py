@@ -12,6 +12,7 @@ from feedmill.model.access import ClassSet
 from feedmill.model.facets import FacetCounts
 from feedmill.model.results import Placed, ResultList, Thinning
 from feedmill.model.search import ResultPage, SearchRequest
+from feedmill.model.serving import KeyMatch
 from feedmill.services.searcher import Searcher
 
 MAX_REACH = 1_000
@@ -34,6 +35,8 @@ class _Walk:
     seconds: float = 0.0
     is_over: bool = False
     facets: tuple[FacetCounts, ...] = ()
+    keymatches: tuple[KeyMatch, ...] = ()
+    related: tuple[str, ...] = ()
 
     def step(self, size: int) -> None:
         """Walks on by up to ``size`` hits."""
@@ -43,6 +46,7 @@ class _Walk:
         self.thinner.take(page.results)
         if self.offset == 0:
             self.total, self.is_exact, self.facets = page.total, page.is_exact, page.facets
+            self.keymatches, self.related = page.keymatches, page.related
         self.seconds += page.seconds
         self.is_over = self.offset + len(page.results) >= page.total or self.offset + size >= MAX_REACH
         self.offset += size
@@ -74,6 +78,8 @@ def _show_whole(page: ResultPage) -> ResultList:
         has_more=page.start + len(page.results) < min(page.total, MAX_REACH),
         seconds=page.seconds,
         facets=page.facets,
+        keymatches=page.keymatches,
+        related=page.related,
     )
 
 
@@ -97,6 +103,8 @@ def _list_thinned(walk: _Walk) -> ResultList:
         has_more=start + num < len(kept),
         seconds=walk.seconds,
         facets=walk.facets,
+        keymatches=walk.keymatches,
+        related=walk.related,
     )
 
 

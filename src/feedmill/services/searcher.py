@@ -82,6 +82,8 @@ class Searcher:
             warnings=served.warnings,
             seconds=self._clock() - begun,
             facets=facets,
+            keymatches=served.keymatches,
+            related=served.related,
         )
 
     def get_document(self, url: str, access: ClassSet) -> FoundDocument:

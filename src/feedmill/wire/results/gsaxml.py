@@ -1,6 +1,6 @@
 """Search results as the XML of the old appliance, which front ends and stylesheets parse.
 
-    GSP   TM Q PARAM* CUSTOM? RES?
+    GSP   TM Q PARAM* Synonyms? GM* CUSTOM? RES?
     RES   M? FI? XT? NB? PARM? R*                 there is no RES when nothing was found
     PARM  PC PMT*, PMT: PV*                       the facets of the front end
     R     U UE UD T? RK CRAWLDATE? ENT_SOURCE FS MT* S? LANG HAS HN?
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape as escape_html
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from feedmill.model.facets import FacetCounts, FacetType
 from feedmill.model.results import Parameter, Placed, ResultList
@@ -64,6 +64,8 @@ def render_results(reply: Reply) -> bytes:
     seconds = reply.results.seconds if reply.results is not None else 0.0
     parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
+    if reply.results is not None:
+        parts.append(_render_offers(reply.results))
     if reply.custom:
         parts.append(f"<CUSTOM>{reply.custom}</CUSTOM>\n")
     if reply.results is not None and reply.results.results:
@@ -93,6 +95,15 @@ def _head(reply: Reply) -> str:
 
 def _parameter(parameter: Parameter) -> str:
     return f"<PARAM{_attributes(name=parameter.name, value=parameter.value, original_value=parameter.original)}/>"
+
+
+def _render_offers(found: ResultList) -> str:
+    """Renders related queries and KeyMatches, which stand there whether anything was found or not."""
+    related = "".join(
+        f"<OneSynonym{_attributes(q=quote_plus(query, errors='replace'))}>{_text(query)}</OneSynonym>" for query in found.related
+    )
+    keymatches = (f"<GM><GL>{_text(match.url)}</GL><GD>{_text(match.title or match.url)}</GD></GM>\n" for match in found.keymatches)
+    return "".join([f"<Synonyms>{related}</Synonyms>\n" if related else "", *keymatches])
 
 
 def _render_list(reply: Reply, found: ResultList) -> str:

@@ -24,6 +24,8 @@ def render_page(page: ResultPage) -> bytes:
             "results": [_result_fields(result) for result in page.results],
             "facets": [_facet_fields(counts) for counts in page.facets],
             "spelling": None,
+            "keymatches": [{"url": match.url, "title": match.title or match.url} for match in page.keymatches],
+            "related": list(page.related),
             "warnings": list(page.warnings),
         }
     )

@@ -1,0 +1,69 @@
+"""KeyMatches and related queries: what a front end offers besides results.
+
+| kind | fits a query that |
+|---|---|
+| keyword | holds all words of the term, anywhere |
+| phrase | holds them one behind the other |
+| exact | is them and nothing else |
+
+They come in the order in which they are set, each URL once. A related query fits as an exact KeyMatch does. Excluded words and the values
+of operators are no words of a query.
+Source: Search Protocol Reference, "GM" and "OneSynonym"; gsa-compat 8.3.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from feedmill.core.queryterms import AskedWords, Words, holds_run, split_term
+from feedmill.model.serving import KeyMatch, KeyMatchKind, RelatedQuery
+
+MAX_RELATED = 10
+
+
+class KeyMatchTable:
+    """The KeyMatches of a front end, found by their words."""
+
+    def __init__(self, keymatches: Iterable[KeyMatch]) -> None:
+        self._by_first: dict[str, list[tuple[int, Words, KeyMatch]]] = defaultdict(list)
+        for place, keymatch in enumerate(keymatches):
+            words = split_term(keymatch.term)
+            if words:
+                self._by_first[words[0]].append((place, words, keymatch))
+
+    def find(self, asked: AskedWords, limit: int) -> tuple[KeyMatch, ...]:
+        """Finds what fits a query, at most ``limit``."""
+        fitting = [
+            (place, keymatch)
+            for word in dict.fromkeys(asked.words)
+            for place, words, keymatch in self._by_first.get(word, ())
+            if _fits(keymatch.kind, words, asked)
+        ]
+        first: dict[str, KeyMatch] = {}
+        for _, keymatch in sorted(fitting, key=lambda found: found[0]):
+            first.setdefault(keymatch.url, keymatch)
+        return tuple(first.values())[:limit]
+
+
+def _fits(kind: KeyMatchKind, words: Words, asked: AskedWords) -> bool:
+    match kind:
+        case KeyMatchKind.KEYWORD:
+            return set(words) <= set(asked.words)
+        case KeyMatchKind.PHRASE:
+            return holds_run(asked.words, words)
+        case KeyMatchKind.EXACT:
+            return asked.is_whole and asked.words == words
+
+
+class RelatedTable:
+    """The related queries of a front end, found by their words."""
+
+    def __init__(self, related: Iterable[RelatedQuery]) -> None:
+        self._by_words: dict[Words, dict[str, None]] = defaultdict(dict)
+        for one in related:
+            self._by_words[split_term(one.term)][one.query] = None
+
+    def find(self, asked: AskedWords) -> tuple[str, ...]:
+        """Finds the queries to offer beside a query."""
+        if not asked.words or not asked.is_whole:
+            return ()
+        return tuple(self._by_words.get(asked.words, ()))[:MAX_RELATED]
