@@ -105,7 +105,12 @@ class Killer:
 
     def _index_state(self) -> frozenset[tuple[str, int]]:
         """Gives what changes as soon as an index begins to write a commit, whose marks are taken off after its last file."""
-        return frozenset((str(folder), folder.stat().st_mtime_ns) for folder in (self._appliance.data / "index").iterdir())
+        # an indexer that was killed early has made no folder yet, one that is at work may take one away
+        states = set()
+        with suppress(FileNotFoundError):
+            for folder in (self._appliance.data / "index").iterdir():
+                states.add((str(folder), folder.stat().st_mtime_ns))
+        return frozenset(states)
 
     def _find(self, victim: str) -> list[int]:
         """Gives a victim's processes: below the extractor's own runs the fork server, and below that the workers."""
