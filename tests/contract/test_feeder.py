@@ -114,6 +114,21 @@ def test_feeder_lets_a_feed_that_fails_rest_while_others_go_on(house: FeedHouse,
     assert len(attempts) == 1
 
 
+def test_feeder_goes_past_any_number_of_feeds_that_fail(house: FeedHouse) -> None:
+    failing = {house.receive([put("a")], datasource=f"failing{number}") for number in range(5)}
+    house.receive([put("b")], datasource="other")
+
+    def reader(feed: Feed) -> ListReader:
+        if feed.id in failing:
+            raise Busy("no disk")
+        return ListReader(made=house.feeds[feed.id])
+
+    feeder = Feeder(FeederLane(owner="one", at_once=2), replace(house.tools, reader=reader), SilentBell())
+    for _ in range(12):
+        feeder.turn()
+    assert set(house.live()) == {url("b")}
+
+
 def test_feeder_whose_process_is_of_no_more_use_ends(house: FeedHouse) -> None:
     feed_id = house.receive([put("a")])
 

@@ -6,9 +6,8 @@ rules that happen to be written as metadata and are shown to nobody.
 
 from collections.abc import Sequence
 
+from feedmill.model.access import ACL_NAME_PREFIX
 from feedmill.model.document import Document, Metadata
-
-_HIDDEN_PREFIX = "google:acl"
 
 
 def shown_metadata(document: Document) -> Metadata:
@@ -16,7 +15,7 @@ def shown_metadata(document: Document) -> Metadata:
     own = document.text.metadata if document.text is not None else ()
     fed = set(document.metadata)
     pairs = document.metadata + tuple(pair for pair in own if pair not in fed)
-    return tuple(pair for pair in pairs if not pair[0].strip().lower().startswith(_HIDDEN_PREFIX))
+    return tuple(pair for pair in pairs if not pair[0].strip().lower().startswith(ACL_NAME_PREFIX))
 
 
 def select_metadata(metadata: Metadata, names: Sequence[str]) -> Metadata:

@@ -103,6 +103,7 @@ class Feeder:
         else:
             if run.is_over:
                 del self._runs[feed.id]
+                self._resting.pop(feed.id, None)
                 self._on_applied(run.feed)
                 log.info("feed_applied", feed=feed.id, datasource=feed.datasource, state=run.feed.state.value, errors=run.feed.errors)
 
@@ -112,23 +113,25 @@ class Feeder:
         self._resting[feed_id] = self._tools.clock() + time
 
     def _is_new(self, feed: Feed, now: datetime) -> bool:
-        if feed.id in self._resting and self._resting[feed.id] <= now:
-            del self._resting[feed.id]
-        return feed.id not in self._runs and feed.id not in self._resting
+        return feed.id not in self._runs and self._resting.get(feed.id, now) <= now
 
     def _claim(self) -> None:
         """Takes more feeds when there is room, and renews the leases in time; looks before it takes, since taking is a write."""
         now = self._tools.clock()
+        # those that failed are the oldest, at rest or to be tried again, and may not keep the others from being seen
+        limit = self._lane.at_once + len(self._resting)
         lease = Lease(owner=self._lane.owner, until=now + LEASE, min_bytes=self._lane.min_bytes, max_bytes=self._lane.max_bytes)
         is_due = bool(self._runs) and now - self._claimed_at >= RENEW
         if not is_due:
             with self._tools.store.reading() as unit:
-                found = unit.feeds.list_claimable(lease, now=now, limit=self._lane.at_once)
+                found = unit.feeds.list_claimable(lease, now=now, limit=limit)
             if not any(self._is_new(feed, now) for feed in found):
                 return
         with self._tools.store.writing() as unit:
-            claimed = unit.feeds.claim(lease, now=now, limit=self._lane.at_once)
+            claimed = unit.feeds.claim(lease, now=now, limit=limit)
         self._claimed_at = now
+        claimable = {feed.id for feed in claimed}
+        self._resting = {feed_id: until for feed_id, until in self._resting.items() if feed_id in claimable}
         for feed in claimed:
             if self._is_new(feed, now):
                 self._runs[feed.id] = GroupsRun(feed, self._tools) if feed.kind.is_groups else FeedRun(feed, self._tools)
