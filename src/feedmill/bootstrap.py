@@ -14,6 +14,8 @@ from pathlib import Path
 from feedmill import metrics
 from feedmill.adapters.bell import SocketBell
 from feedmill.adapters.blobs.packed import PackedBlobs
+from feedmill.adapters.clicklog import FolderClickLog
+from feedmill.adapters.clustering import find_groups
 from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.index.schema import SCHEMA_VERSION
@@ -26,6 +28,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.policy import build_rules, digest_of
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.model.feed import Feed
+from feedmill.services.clustering import FindGroups
 from feedmill.services.extracting import Extracting
 from feedmill.services.feeder import Feeder, FeederLane
 from feedmill.services.feeding import Policy, SliceLimits
@@ -81,6 +84,16 @@ class House:
     def desk(self) -> ServingDesk:
         """Knows the settings of serving that hold now."""
         return ServingDesk(lambda kept: serving_of(merge_kept(self.settings, kept)))
+
+    @property
+    def clicks(self) -> FolderClickLog:
+        """Keeps what was clicked."""
+        return FolderClickLog(self.data / "clicks", self.settings.search.click_days)
+
+    @property
+    def find_groups(self) -> FindGroups:
+        """Finds groups of results that are alike."""
+        return find_groups
 
     def policy(self) -> Policy:
         """Gives what the settings say of every document."""

@@ -455,6 +455,25 @@ class Extractor(Protocol):
         """Ends the workers."""
 
 
+class Vocabulary(Protocol):
+    """The words of an index as people write them, but for letter case and accents."""
+
+    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[tuple[str, int]]:
+        """Finds words of titles that begin so, in documents that match and that the asker may see, each with their number, most first.
+
+        Where the start holds several words, those before the last are in the same titles.
+        """
+
+    def count(self, word: str, access: ClassSet) -> int:
+        """Counts the documents that hold a word, near their beginning at least, and that the asker may see."""
+
+    def find_alike(self, word: str, limit: int) -> list[str]:
+        """Finds words that differ little from a word, the likeliest first.
+
+        They are words of any documents: none leaves before ``count`` says that the asker may see one that holds it.
+        """
+
+
 class SearchIndex(Protocol):
     """The derived index, read side. Every query takes the asker's class set: the type demands it."""
 
@@ -463,6 +482,10 @@ class SearchIndex(Protocol):
 
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the index as it is now."""
 
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words that a query would highlight, as the index folds them."""

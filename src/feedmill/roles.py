@@ -78,6 +78,8 @@ def _run_web(house: House) -> None:
         frontends=frontends,
         find_facets=lambda client: searcher.serving().get_frontend(client).facets,
         copies=CachedCopies(searcher, house.blobs),
+        find_groups=house.find_groups,
+        clicks=house.clicks,
         proxy=_proxy_trust_of(settings),
     )
     search = search_app(searcher, site)

@@ -28,6 +28,7 @@ from feedmill.model.search import (
     NumberRange,
     Or,
     Phrase,
+    Related,
     Site,
     Some,
     Word,
@@ -60,6 +61,7 @@ from feedmill.model.search import (
         ("site:example.com/dir", Site("example.com/dir")),
         ("SITE:example.com -site:a.com", And((Site("example.com"), Not(Site("a.com"))))),
         ('inurl:report inurl:"a b"', And((InUrl("report"), InUrl("a b")))),
+        ("related:www.h.com/p,q x", And((Related("www.h.com/p,q"), Word("x")))),
         ('info:http://h/p?q="x"&y=OR z', And((Info('http://h/p?q="x"&y=OR'), Word("z")))),
         ("inmeta:dept", MetaExists("dept")),
         ("inmeta:dept=legal", MetaEquals("dept", "legal")),
@@ -125,7 +127,6 @@ def test_parse_query_text_becomes_its_tree(text: str, root: Node) -> None:
         ("intitle: x", And((Word("intitle:"), Word("x"))), "intitle: was searched"),
         ("cache:9rajlf5d3UQJ:http://h/p x", And((Info("http://h/p"), Word("x"))), "cache: found the document itself"),
         ("cache:http://h/p", Info("http://h/p"), "cache: found the document itself"),
-        ("related:www.h.com/p", Phrase("www.h.com/p"), "related: was searched as words"),
         ("nothing:here", Word("nothing:here"), "nothing: was searched"),
     ],
 )

@@ -4,11 +4,11 @@
     clause   = term { "OR" term }              OR is upper case and binds tighter than the blank
     term     = [ "-" ] atom
     atom     = operator ":" value | '"' words '"' | number ".." number | word
-    operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache"
+    operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache" | "related"
 
 - A hyphenated word is a phrase. A value ends at white space; one in quotes may hold blanks (``inmeta:dept="legal affairs"``). What
   stands behind ``inmeta:`` is read by ``core.inmeta``. ``+`` is itself.
-- ``info:``, ``link:`` and ``cache:`` take everything up to white space.
+- ``info:``, ``link:``, ``cache:`` and ``related:`` take everything up to white space.
 - ``allintitle:``, ``allinurl:`` and ``allintext:`` hold for every plain word and phrase behind them.
 - Nothing is an error. What cannot be understood (an operator without a value or that does not exist, an OR without a neighbour, a
   quote without its partner) is searched as words, and a warning says so.
@@ -39,6 +39,7 @@ from feedmill.model.search import (
     Or,
     ParsedQuery,
     Phrase,
+    Related,
     Site,
     Word,
 )
@@ -50,8 +51,8 @@ MAX_TERMS = 50
 _VALUE = r'(?:"[^"]*"|[^\s"])+'
 _TOKEN = re.compile(
     rf"""(?P<minus>[-+](?=[^\s]))?
-    (?: (?P<operator>site|inurl|intitle|intext|filetype|ext|daterange|inmeta|related):(?P<value>{_VALUE})
-      | (?P<exact>info|link|cache):(?P<url>\S+)
+    (?: (?P<operator>site|inurl|intitle|intext|filetype|ext|daterange|inmeta):(?P<value>{_VALUE})
+      | (?P<exact>info|link|cache|related):(?P<url>\S+)
       | allin(?P<every>title|url|text):
       | "(?P<phrase>[^"]*)"
       | (?P<quote>")
@@ -171,6 +172,8 @@ def _read_word(word: str, reading: _Reading) -> Node:
 def _read_exact(operator: str, url: str, reading: _Reading) -> Node:
     if operator == "link":
         return LinksTo(url)
+    if operator == "related":
+        return Related(url)
     if operator == "cache":
         reading.warn("cache: found the document itself")
         return Info(_COPY.sub("", url, count=1) if _COPY.match(url) else url)
@@ -184,9 +187,6 @@ def _read_operator(operator: str, value: str, reading: _Reading) -> Node:
         return Word(operator)
     if operator in _SIMPLE:
         return _SIMPLE[operator](plain)
-    if operator == "related":
-        reading.warn("related: was searched as words")
-        return Phrase(plain)
     node = read_inmeta(plain) if operator == "inmeta" else _read_daterange(plain)
     if node is not None:
         return node

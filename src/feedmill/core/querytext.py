@@ -30,6 +30,7 @@ from feedmill.model.search import (
     NumberRange,
     Or,
     Phrase,
+    Related,
     Site,
     Some,
     Word,
@@ -73,6 +74,8 @@ def _render_restriction(node: Node) -> str:
             return f'filetype:"{text}"'
         case Info(url):
             return f"info:{url}"
+        case Related(url):
+            return f"related:{url}"
         case LinksTo(url):
             return f"link:{url}"
         case NumberRange(low, high):

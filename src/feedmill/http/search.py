@@ -3,14 +3,17 @@
 GET /                     the search page
 GET /search               results as the old appliance gave them; POST too
 GET /cache                the cached copy of a document
+GET /suggest              how what is typed could go on; POST too
+GET /cluster              what the best results are about, in groups; POST too
 GET /click                takes click reports; POST too
 GET /api/v1/search        results as JSON
+GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
 GET /sw_version.txt       the version that adaptors expect of an appliance
 GET /healthz, /readyz     whether the process lives, whether it can answer searches
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +28,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from feedmill import __version__
+from feedmill.core.concepts import Edge
 from feedmill.http.asker import AskerCheck
+from feedmill.http.clicks import ClickLog, NoClickLog, click_route
+from feedmill.http.clusters import ClusterRoute
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
 from feedmill.http.guard import GuardHeaders
@@ -35,11 +41,13 @@ from feedmill.http.parameters import Asked, read_facets, read_search
 from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
+from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.cachedcopy import CachedCopies
+from feedmill.services.clustering import FindGroups
 from feedmill.services.searcher import Searcher
 from feedmill.wire.results.json import render_document, render_page
 
@@ -56,6 +64,11 @@ _PRIVATE = {"Cache-Control": "private, no-cache"}
 
 def _everybody(_request: Request) -> ClassSet:
     return ANONYMOUS
+
+
+def no_groups(_edges: Sequence[Edge]) -> list[list[int]]:
+    """Finds no groups."""
+    return []
 
 
 def _now() -> datetime:
@@ -78,6 +91,8 @@ class SearchSite:
     copies: CachedCopies | None = None
     proxy: ProxyTrust = field(default_factory=ProxyTrust)
     find_facets: FindFacets = no_facets
+    find_groups: FindGroups = no_groups
+    clicks: ClickLog = field(default_factory=NoClickLog)
 
 
 def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
@@ -87,13 +102,17 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
     tools = ProtocolTools(
         identify=site.identify, clock=site.clock, frontends=site.frontends, copies=site.copies, find_facets=site.find_facets
     )
+    suggestions = Suggestions(searcher, site.identify)
     protocol = SearchProtocol(searcher, tools, endpoints.show_results)
     own = [
         Route("/", endpoints.show, methods=["GET"]),
         Route("/search", protocol.answer, methods=["GET", "POST"]),
         Route("/cache", protocol.show_copy, methods=["GET"]),
-        Route("/click", endpoints.take_click, methods=["GET", "POST"]),
+        Route("/suggest", suggestions.answer, methods=["GET", "POST"]),
+        Route("/cluster", ClusterRoute(searcher, site.identify, site.find_groups).answer, methods=["GET", "POST"]),
+        Route("/click", click_route(site.clicks, site.clock), methods=["GET", "POST"]),
         Route("/api/v1/search", endpoints.search, methods=["GET"]),
+        Route("/api/v1/suggest", suggestions.answer_api, methods=["GET"]),
         Route("/api/v1/documents", endpoints.find_document, methods=["GET"]),
         Route("/sw_version.txt", endpoints.tell_version, methods=["GET"]),
         *health_routes(endpoints.find_problems),
@@ -146,10 +165,6 @@ class _Endpoints:
             raise BadRequest("url= is missing")
         found = self._searcher.get_document(url, self.site.identify(request))
         return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=_PRIVATE)
-
-    async def take_click(self, _request: Request) -> Response:
-        """Takes what the click reports of old result pages send; nothing is made of it."""
-        return Response(status_code=204, headers=_PRIVATE)
 
     async def tell_version(self, _request: Request) -> Response:
         """Tells the appliance version that clients go by."""

@@ -43,6 +43,7 @@ class ResultList:
     facets: tuple[FacetCounts, ...] = ()
     keymatches: tuple[KeyMatch, ...] = ()
     related: tuple[str, ...] = ()
+    spelling: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,6 +92,13 @@ class Info:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """``related:``: documents that are about the same as the one of exactly this URL. No index answers it: it is resolved before."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class MetaEquals:
     """``inmeta:NAME=VALUE``: one whole value of a metadata name, both in any letter case."""
 
@@ -192,6 +199,7 @@ Restriction = (
     | NumberRange
     | DateRange
     | Info
+    | Related
     | MetaEquals
     | MetaExists
     | MetaStarts
@@ -373,3 +381,4 @@ class ResultPage:
     facets: tuple[FacetCounts, ...] = ()
     keymatches: tuple[KeyMatch, ...] = ()
     related: tuple[str, ...] = ()
+    spelling: str | None = None

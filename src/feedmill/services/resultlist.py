@@ -37,6 +37,7 @@ class _Walk:
     facets: tuple[FacetCounts, ...] = ()
     keymatches: tuple[KeyMatch, ...] = ()
     related: tuple[str, ...] = ()
+    spelling: str | None = None
 
     def step(self, size: int) -> None:
         """Walks on by up to ``size`` hits."""
@@ -45,7 +46,7 @@ class _Walk:
         page = self.searcher.search(replace(self.request, start=self.offset, num=size, facets=facets), self.access)
         self.thinner.take(page.results)
         if self.offset == 0:
-            self.total, self.is_exact, self.facets = page.total, page.is_exact, page.facets
+            self.total, self.is_exact, self.facets, self.spelling = page.total, page.is_exact, page.facets, page.spelling
             self.keymatches, self.related = page.keymatches, page.related
         self.seconds += page.seconds
         self.is_over = self.offset + len(page.results) >= page.total or self.offset + size >= MAX_REACH
@@ -80,6 +81,7 @@ def _show_whole(page: ResultPage) -> ResultList:
         facets=page.facets,
         keymatches=page.keymatches,
         related=page.related,
+        spelling=page.spelling,
     )
 
 
@@ -105,6 +107,7 @@ def _list_thinned(walk: _Walk) -> ResultList:
         facets=walk.facets,
         keymatches=walk.keymatches,
         related=walk.related,
+        spelling=walk.spelling,
     )
 
 

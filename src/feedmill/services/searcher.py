@@ -23,9 +23,12 @@ from feedmill.model.search import Everything, Hit, Hits, Match, Node, ParsedQuer
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
+from feedmill.services.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
 from feedmill.services.servingdesk import ServingDesk, nothing_set
+from feedmill.services.spelling import Meant, find_spelling
 
 MAX_NUM = 1_000
+MAX_RELATED = 3
 
 IndexProvider = Callable[[str], SearchIndex]
 """Opens the index of a folder's name."""
@@ -64,9 +67,12 @@ class Searcher:
         begun = self._clock()
         index, book = self._look()
         served = book.read(request)
-        root, hits = served.root, _NOTHING
+        root, hits, spelling = served.root, _NOTHING, None
         if index is not None and root is not None and _asks_for_something(served.parsed):
-            root, hits = _ask(index, root, request, access)
+            strict = self._resolve(index, root, access)
+            root, hits = _ask(index, strict, request, access)
+            if request.start == 0 and (hits.total < ENOUGH or root != strict):
+                spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
         facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
         if index is not None and root is not None and hits.total and request.facets:
             facets = index.count_facets(root, access, request.facets)
@@ -84,6 +90,7 @@ class Searcher:
             facets=facets,
             keymatches=served.keymatches,
             related=served.related,
+            spelling=spelling,
         )
 
     def get_document(self, url: str, access: ClassSet) -> FoundDocument:
@@ -99,6 +106,21 @@ class Searcher:
         """Gives the settings of serving that hold now."""
         with self._store.reading() as unit:
             return self._desk.current(unit).serving
+
+    def find_index(self) -> SearchIndex | None:
+        """Gives the index as it is now, None before there is one."""
+        return self._look()[0]
+
+    def list_visible(self, keys: Sequence[int], access: ClassSet) -> list[Document]:
+        """Lists documents by id, in the order given, as far as the asker may see them."""
+        with self._store.reading() as unit:
+            documents = unit.documents.find_by_id(keys)
+        found = (documents.get(key) for key in keys)
+        return [one for one in found if one is not None and _may_leave(one, access) and not has_robots_rule(one, "noindex")]
+
+    def read_text(self, document: Document) -> str:
+        """Gives the text that was found in a document, "" where there is none or it cannot be read."""
+        return self._read_text(document)
 
     def find_problems(self) -> list[str]:
         """Lists what keeps searches from being answered, in words for operators; empty when nothing does."""
@@ -123,6 +145,37 @@ class Searcher:
             self._opened = opened
         opened[1].is_visible(token)
         return opened[1]
+
+    def _resolve(self, index: SearchIndex, root: Node, access: ClassSet) -> Node:
+        """Puts what is like a document in place of the question for it."""
+        urls = list_related(root)[:MAX_RELATED]
+        if not urls:
+            return root
+        found: dict[str, Node] = {}
+        for url in urls:
+            document = self._find_meant(url, access)
+            if document is not None:
+                title = document.text.title if document.text is not None else None
+                found[url] = find_like(index, document.url, title or "", self._read_text(document), access)
+        return resolve_related(root, found)
+
+    def _find_meant(self, typed: str, access: ClassSet) -> Document | None:
+        """Finds the document whose URL somebody typed, with or without its scheme."""
+        urls = [typed] if "://" in typed else [typed, f"http://{typed}", f"https://{typed}"]
+        for url in (form for each in urls for form in (each, f"{each}/")):
+            try:
+                return self.get_document(url, access).document
+            except NotFound:
+                continue
+        return None
+
+    def _read_titles_and_texts(self, access: ClassSet) -> Callable[[Sequence[int]], list[str]]:
+        def read(keys: Sequence[int]) -> list[str]:
+            documents = self.list_visible(keys, access)
+            titles = [document.text.title or "" for document in documents if document.text is not None]
+            return titles + [self._read_text(document)[:READ_CHARACTERS] for document in documents]
+
+        return read
 
     def _make_results(
         self, index: SearchIndex, root: Node, hits: Sequence[Hit], request: SearchRequest, access: ClassSet, frontend: ReadyFrontEnd

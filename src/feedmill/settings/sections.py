@@ -96,12 +96,13 @@ class Gate(Section):
 
 
 class Search(Section):
-    """The search port; with a certificate it speaks TLS."""
+    """The search port; with a certificate it speaks TLS. Units: days that clicks are kept, 0 keeps none."""
 
     port: Port = 8080
     bind: Bind = "127.0.0.1"
     certificate: str = ""
     key: str = ""
+    click_days: Annotated[int, Field(ge=0, le=3_650)] = 90
 
 
 class Admin(Section):

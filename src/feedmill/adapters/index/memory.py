@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from feedmill.adapters.index import analysis
 from feedmill.adapters.index.analysis import split_words, tagged_words
+from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
 from feedmill.adapters.index.query import FIELD_WEIGHTS, HOLDS_ALL_BONUS
 from feedmill.adapters.index.sorting import RELEVANT
 from feedmill.core.analysis import fold_value
@@ -69,6 +70,7 @@ from feedmill.model.search import (
     NumberRange,
     Or,
     Phrase,
+    Related,
     Restriction,
     Site,
     Some,
@@ -126,6 +128,16 @@ class MemoryIndex:
         """Counts facets over all documents that match and that the asker may see."""
         matching = [self._entries[hit.key].document for hit in self.search(query, access, start=0, num=len(self._entries)).hits]
         return tuple(_count_facet(facet, matching) for facet in facets)
+
+    @property
+    def vocabulary(self) -> MemoryVocabulary:
+        """The words of the index as it is now."""
+        entries = self._entries
+
+        def find(query: Node, access: ClassSet) -> list[IndexDocument]:
+            return [entries[hit.key].document for hit in self.search(query, access, start=0, num=len(entries)).hits]
+
+        return MemoryVocabulary([entry.document for entry in entries.values()], find)
 
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words and phrases that a query would highlight."""
@@ -247,6 +259,8 @@ def _match_restriction(node: Restriction, entry: _Entry) -> float | None:
             return _match_site(value, entry)
         case Info(url):
             return _when(url_term(document.url) in info_terms(url))
+        case Related():
+            return None
         case LinksTo(url):
             return _when(bool(set(link_terms(document.links)).intersection(info_terms(url))))
         case FileType(ending):

@@ -40,6 +40,7 @@ from feedmill.model.search import (
     NumberRange,
     Or,
     Phrase,
+    Related,
     Restriction,
     Site,
     Some,
@@ -104,6 +105,8 @@ def _restrict(node: Restriction) -> Query | None:
             return _site(value)
         case Info(url):
             return _any_of([_raw("url", term) for term in info_terms(url)])
+        case Related():
+            return Query.empty_query()
         case LinksTo(url):
             return _any_of([_raw("links", term) for term in info_terms(url)])
         case FileType(ending):

@@ -27,12 +27,13 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "patterns", "datasource", "mimetype", "language")
 MAX_BODY_CHARACTERS = 10_000_000
 MAX_METADATA_VALUES = 4_000
+VOCABULARY_CHARACTERS = 2_000
 
 
 @cache
@@ -47,6 +48,8 @@ def build_schema() -> Schema:
         builder.add_text_field(name, tokenizer_name=WORDS)
     for name in RAW_FIELDS:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in ("title_words", "vocabulary"):
+        builder.add_text_field(name, tokenizer_name=WORDS, index_option="basic")
     builder.add_text_field("tagged", tokenizer_name=TAGGED)
     for name in ("sort", "facets", "numbers"):
         builder.add_json_field(name, fast=True, tokenizer_name="raw", index_option="basic")
@@ -56,12 +59,15 @@ def build_schema() -> Schema:
 def make_entry(document: IndexDocument) -> Document:
     """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
     typed = typed_terms(document.metadata)
+    title, body = segment(document.title), segment(document.body[:MAX_BODY_CHARACTERS])
     fields: dict[str, object] = {
         "key": document.key,
         "access_class": document.access_class,
         "pagerank": document.pagerank,
-        "title": segment(document.title),
-        "body": segment(document.body[:MAX_BODY_CHARACTERS]),
+        "title": title,
+        "body": body,
+        "title_words": title,
+        "vocabulary": [title, body[:VOCABULARY_CHARACTERS]],
         "words_of_url": segment(url_words(document.url)),
         "url": url_term(document.url),
         "site": site_terms(document.url),

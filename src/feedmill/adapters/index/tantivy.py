@@ -17,6 +17,7 @@ from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.sorting import MAX_REACH, find_sorted
+from feedmill.adapters.index.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
@@ -69,6 +70,11 @@ class TantivyIndex:
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does."""
         return analysis.fold(text)
+
+    @property
+    def vocabulary(self) -> TantivyVocabulary:
+        """The words of the index as it is now."""
+        return TantivyVocabulary(self._searcher)
 
     def is_visible(self, token: str) -> bool:
         """Whether searches from now on see the commit; loads the index again when it is behind."""

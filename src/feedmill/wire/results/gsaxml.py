@@ -1,6 +1,6 @@
 """Search results as the XML of the old appliance, which front ends and stylesheets parse.
 
-    GSP   TM Q PARAM* Synonyms? GM* CUSTOM? RES?
+    GSP   TM Q PARAM* Spelling? Synonyms? GM* CUSTOM? RES?
     RES   M? FI? XT? NB? PARM? R*                 there is no RES when nothing was found
     PARM  PC PMT*, PMT: PV*                       the facets of the front end
     R     U UE UD T? RK CRAWLDATE? ENT_SOURCE FS MT* S? LANG HAS HN?
@@ -65,7 +65,7 @@ def render_results(reply: Reply) -> bytes:
     parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
     if reply.results is not None:
-        parts.append(_render_offers(reply.results))
+        parts += (_render_spelling(reply.results.spelling), _render_offers(reply.results))
     if reply.custom:
         parts.append(f"<CUSTOM>{reply.custom}</CUSTOM>\n")
     if reply.results is not None and reply.results.results:
@@ -91,6 +91,13 @@ def copy_id(url: str) -> str:
 def _head(reply: Reply) -> str:
     doctype = '<!DOCTYPE GSP SYSTEM "google.dtd">\n' if reply.has_doctype else ""
     return f'<?xml version="1.0" encoding="{reply.charset.name}" standalone="no"?>\n{doctype}<GSP VER="{VERSION}">\n'
+
+
+def _render_spelling(query: str | None) -> str:
+    if not query:
+        return ""
+    html = f"<b><i>{escape_html(query, quote=False)}</i></b>"
+    return f"<Spelling><Suggestion{_attributes(q=query)}>{_text(html)}</Suggestion></Spelling>\n"
 
 
 def _parameter(parameter: Parameter) -> str:
@@ -240,8 +247,13 @@ def _wrap(text: str, width: int, line: int) -> tuple[str, int]:
 # --- XML ------------------------------------------------------------------------------------------------------------------------
 
 
+def clean_text(text: str) -> str:
+    """Returns a text with U+FFFD for what XML cannot hold."""
+    return _ILLEGAL.sub("\ufffd", text)
+
+
 def _text(text: str) -> str:
-    clean = _ILLEGAL.sub("\ufffd", text)
+    clean = clean_text(text)
     return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
 
 

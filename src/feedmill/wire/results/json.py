@@ -23,7 +23,7 @@ def render_page(page: ResultPage) -> bytes:
             "exact": page.is_exact,
             "results": [_result_fields(result) for result in page.results],
             "facets": [_facet_fields(counts) for counts in page.facets],
-            "spelling": None,
+            "spelling": page.spelling,
             "keymatches": [{"url": match.url, "title": match.title or match.url} for match in page.keymatches],
             "related": list(page.related),
             "warnings": list(page.warnings),

@@ -1,0 +1,48 @@
+"""The words of an index in memory, by the promises of the port."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from feedmill.adapters.index.analysis import split_words
+from feedmill.adapters.index.schema import VOCABULARY_CHARACTERS
+from feedmill.adapters.index.vocabulary import MAX_START_CHARACTERS, Counted, choose_alike
+from feedmill.model.access import ClassSet
+from feedmill.model.search import IndexDocument, Node
+
+Find = Callable[[Node, ClassSet], Sequence[IndexDocument]]
+
+
+class MemoryVocabulary:
+    """Reads the words of documents in memory; ``find`` gives those that match and that an asker may see."""
+
+    def __init__(self, documents: Sequence[IndexDocument], find: Find) -> None:
+        self._documents = documents
+        self._find = find
+
+    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[Counted]:
+        """Finds words of titles that begin so."""
+        folded = split_words(start[:MAX_START_CHARACTERS])
+        if not folded:
+            return []
+        counts: Counter[str] = Counter()
+        for document in self._find(within, access):
+            words = set(split_words(document.title))
+            if words.issuperset(folded[:-1]):
+                counts.update(word for word in words if word.startswith(folded[-1]))
+        return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+    def count(self, word: str, access: ClassSet) -> int:
+        """Counts the documents that hold a word and that the asker may see."""
+        folded = split_words(word)
+        visible = (document for document in self._documents if document.access_class in access.permitted)
+        return sum(len(folded) == 1 and folded[0] in _words(document) for document in visible)
+
+    def find_alike(self, word: str, limit: int) -> list[str]:
+        """Finds words of any documents that differ little from a word."""
+        folded = split_words(word)
+        known = Counter(one for document in self._documents for one in _words(document))
+        return choose_alike(folded[0], known.items(), limit) if len(folded) == 1 else []
+
+
+def _words(document: IndexDocument) -> set[str]:
+    return {*split_words(document.title), *split_words(document.body[:VOCABULARY_CHARACTERS])}

@@ -1,0 +1,89 @@
+"""The words of an index, for completing what is typed and for finding what was meant.
+
+Words stand here as people write them but for letter case and accents, never as stems. Those of titles have a field of their own. A
+word is only given to an asker with the number of documents in which he may see it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import tantivy
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+from tantivy import Occur, Query
+
+from feedmill.adapters.index.analysis import split_words
+from feedmill.adapters.index.failures import translated
+from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.schema import build_schema
+from feedmill.model.access import ClassSet
+from feedmill.model.search import Everything, Node
+
+TITLE_WORDS = "title_words"
+VOCABULARY = "vocabulary"
+MAX_START_CHARACTERS = 60
+MAX_KNOWN = 20_000
+MAX_NEAR = 100
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+Counted = tuple[str, int]
+
+
+class TantivyVocabulary:
+    """Reads the words of one state of an index."""
+
+    def __init__(self, searcher: tantivy.Searcher | None) -> None:
+        self._searcher = searcher
+
+    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[Counted]:
+        """Finds words of titles that begin so, the most frequent first, each with its number of documents."""
+        folded = split_words(start[:MAX_START_CHARACTERS])
+        if self._searcher is None or not folded:
+            return []
+        clauses = [(Occur.Must, build_query(within, access))]
+        clauses += [(Occur.Must, Query.term_query(build_schema(), TITLE_WORDS, word, "basic")) for word in folded[:-1]]
+        with translated("completing a word"):
+            return self._searcher.terms_with_prefix(TITLE_WORDS, folded[-1], Query.boolean_query(clauses), limit)
+
+    def count(self, word: str, access: ClassSet) -> int:
+        """Counts the documents that hold a word and that the asker may see."""
+        folded = split_words(word)
+        if self._searcher is None or len(folded) != 1:
+            return 0
+        asked = Query.term_query(build_schema(), VOCABULARY, folded[0], "basic")
+        query = Query.boolean_query([(Occur.Must, asked), (Occur.Must, build_query(Everything(), access))])
+        with translated("counting a word"):
+            found = self._searcher.search(query, 1, count=True)
+        total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+        return total
+
+    def find_alike(self, word: str, limit: int) -> list[str]:
+        """Finds words that differ little from a word, the likeliest first; they may be words of documents that the asker may not see."""
+        folded = split_words(word)
+        if self._searcher is None or len(folded) != 1:
+            return []
+        with translated("looking for words alike"):
+            return choose_alike(folded[0], _list_near(self._searcher, folded[0]).items(), limit)
+
+
+def _list_near(searcher: tantivy.Searcher, word: str) -> dict[str, int]:
+    """Lists the words that begin with the first or the second letter of a word, or that have another or one more in front."""
+    known: dict[str, int] = {}
+    for start in dict.fromkeys(word[:2]):
+        known.update(searcher.terms_with_prefix(VOCABULARY, start, None, MAX_KNOWN))
+    for letter in LETTERS:
+        other = letter + word[1:]
+        if other not in known and (frequency := searcher.doc_freq(VOCABULARY, other)):
+            known[other] = frequency
+        known.update(searcher.terms_with_prefix(VOCABULARY, letter + word[:3], None, MAX_NEAR))
+    return known
+
+
+def choose_alike(word: str, known: Iterable[Counted], limit: int) -> list[str]:
+    """Chooses the words at the least distance, the more frequent first. Shape: one slip in a short word, two in a longer one."""
+    frequencies = dict(known)
+    frequencies.pop(word, None)
+    allowed = 1 if len(word) < 6 else 2
+    words = [one for one in frequencies if abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
+    near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+    ranked = sorted(near, key=lambda found: (found[1] + (found[0][0] != word[0]) / 2, -frequencies[found[0]], found[0]))
+    return [found for found, _, _ in ranked[:limit]]

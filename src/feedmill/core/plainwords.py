@@ -1,0 +1,42 @@
+"""Words of a text as people read them, with where they stand; for what is shown to people, not for deciding a match."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from feedmill.core.analysis import fold_in_place, is_spaceless
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+
+
+_LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlainWord:
+    """A word: how it compares, and its place in the text."""
+
+    folded: str
+    start: int
+    end: int
+
+
+def iter_words(text: str) -> Iterator[PlainWord]:
+    """Gives the words of a text; a run of a script that writes no blanks is one word."""
+    folded = fold_in_place(text)
+    for found in _WORD.finditer(folded):
+        yield PlainWord(found[0], found.start(), found.end())
+
+
+def without_accents(word: str) -> str:
+    """Returns a word without accents, near to what an index makes of it."""
+    if word.isascii():
+        return word
+    spelt = "".join(_LETTERS.get(character, character) for character in word)
+    return "".join(character for character in unicodedata.normalize("NFKD", spelt) if not unicodedata.combining(character))
+
+
+def is_plain(word: str) -> bool:
+    """Whether a word is made of letters and of a script that writes blanks between words."""
+    return word.isalpha() and not any(is_spaceless(character) for character in word)

@@ -1,0 +1,100 @@
+"""Finds what the asker may have meant: words near to his that stand in documents which he may see, and that find more.
+
+Only words that hardly any document holds are doubted, and no more than a few of them. What comes of it is offered only where the query so
+written finds more than the one that was sent, by the same asker and under the same restrictions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from feedmill.core.plainwords import is_plain, iter_words, without_accents
+from feedmill.model.access import ClassSet
+from feedmill.model.search import And, Node, Or, Some, Word
+from feedmill.ports import SearchIndex
+
+ENOUGH = 10
+MIN_CHARACTERS = 3
+MAX_DOUBTED = 3
+MAX_TRIED = 8
+TIMES_MORE = 10
+SPELT_BY = 5
+
+
+ReadTexts = Callable[[Sequence[int]], list[str]]
+"""Gives titles and texts of documents by id, as far as the asker may see them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """A query as it was typed, and its tree with every word wanted."""
+
+    query: str
+    root: Node
+
+
+def find_spelling(index: SearchIndex, asked: Meant, access: ClassSet, read_texts: ReadTexts) -> str | None:
+    """Gives the query as it may have been meant, None where nothing better is known."""
+    better: dict[str, str] = {}
+    for word in _list_words(asked.root)[:MAX_DOUBTED]:
+        found = _find_better(index, word, access)
+        if found is not None:
+            better[word] = found
+    if not better:
+        return None
+    total = index.search(asked.root, access, start=0, num=0).total
+    corrected = index.search(_replace(asked.root, better), access, start=0, num=SPELT_BY)
+    if corrected.total <= total:
+        return None
+    texts = read_texts([hit.key for hit in corrected.hits])
+    return _rewrite(asked.query, {word: _spell(good, texts) for word, good in better.items()})
+
+
+def _spell(folded: str, texts: Sequence[str]) -> str:
+    """Gives a folded word as it stands in one of the texts, with its accents."""
+    if any(not character.isascii() for text in texts for character in text):
+        for text in texts:
+            for word in iter_words(text):
+                if without_accents(word.folded) == folded:
+                    return text[word.start : word.end].lower()
+    return folded
+
+
+def _list_words(root: Node) -> list[str]:
+    if isinstance(root, Word):
+        return [root.text] if len(root.text) >= MIN_CHARACTERS and is_plain(root.text) else []
+    if isinstance(root, And | Or | Some):
+        return list(dict.fromkeys(word for part in root.parts for word in _list_words(part)))
+    return []
+
+
+def _find_better(index: SearchIndex, word: str, access: ClassSet) -> str | None:
+    own = index.vocabulary.count(word, access)
+    if own >= ENOUGH:
+        return None
+    for candidate in index.vocabulary.find_alike(word, MAX_TRIED):
+        if index.vocabulary.count(candidate, access) > own * TIMES_MORE:
+            return candidate
+    return None
+
+
+def _replace(node: Node, better: dict[str, str]) -> Node:
+    if isinstance(node, Word):
+        return Word(better.get(node.text, node.text))
+    if isinstance(node, And):
+        return And(tuple(_replace(part, better) for part in node.parts))
+    if isinstance(node, Or):
+        return Or(tuple(_replace(part, better) for part in node.parts))
+    return node
+
+
+def _rewrite(query: str, better: dict[str, str]) -> str:
+    """Puts the better words in place of the others, everything else as it was typed."""
+    pieces: list[str] = []
+    position = 0
+    folded = {next((one.folded for one in iter_words(word)), word): good for word, good in better.items()}
+    for word in iter_words(query):
+        good = folded.get(word.folded)
+        if good is not None and query[word.start - 1 : word.start] not in (":", "=", "~", "-", "."):
+            pieces += (query[position : word.start], good)
+            position = word.end
+    return "".join([*pieces, query[position:]])

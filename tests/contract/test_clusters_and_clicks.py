@@ -1,0 +1,144 @@
+"""Groups of results, and what was clicked."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+from searchhouse import NOW, SearchHouse, ask, open_house
+
+from feedmill.adapters.clicklog import FolderClickLog
+from feedmill.adapters.clustering import find_groups
+from feedmill.core.concepts import find_alike, name_group, weigh_words
+from feedmill.http.clicks import MAX_CHARACTERS, read_click
+from feedmill.http.search import SearchSite, search_app
+from feedmill.model.click import Click
+from feedmill.model.document import Document
+
+SITE = SearchSite(find_groups=find_groups)
+SUBJECTS = {
+    "Engine repair": "engine gearbox clutch brake",
+    "Garden flowers": "tulip rose watering soil",
+    "Tax return": "income deduction receipt office",
+}
+
+
+def documents(house: SearchHouse) -> list[Document]:
+    made = []
+    for subject, words in SUBJECTS.items():
+        for number in range(6):
+            chosen = words.split()
+            text = f"manual about {chosen[number % 4]} and {chosen[(number + 1) % 4]} and {chosen[(number + 2) % 4]}"
+            made.append(house.make(f"http://{subject.split()[0].lower()}.com/{number}/x", text, title=f"{subject} {number}"))
+    return made
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SearchHouse]:
+    made = open_house(tmp_path)
+    made.add(documents(made))
+    made.add([made.make("http://secret.com/", "manual about engine gearbox", title="Engine repair secret", secure=True)])
+    yield made
+    made.store.close()
+
+
+def test_cluster_groups_by_subject_and_names_it(house: SearchHouse) -> None:
+    answer = ask(search_app(house.searcher(), SITE), "/cluster", "coutput=json&q=manual&site=default_collection&client=x", "POST")
+    body = answer.json
+    assert [one["algorithm"] for one in body["clusters"]] == ["Concepts"]
+    groups = body["clusters"][0]["clusters"]
+    assert sorted(group["label"] for group in groups) == sorted(SUBJECTS)
+    for group in groups:
+        hosts = {body["documents"][place]["url"].split("/")[2] for place in group["docs"]}
+        assert hosts == {f"{group['label'].split()[0].lower()}.com"}
+        assert len(group["docs"]) == 6
+    assert sorted(body["documents"][0]) == ["snippet", "title", "url"]
+    assert len(body["documents"]) == 18
+
+
+def test_cluster_as_xml_holds_the_same(house: SearchHouse) -> None:
+    found = etree.fromstring(ask(search_app(house.searcher(), SITE), "/cluster", "coutput=xml&q=manual").body)
+    assert sorted(label.get("data", "") for label in found.iter("label")) == sorted(SUBJECTS)
+    assert len(found.findall("Response/document")) == 18
+
+
+@pytest.mark.parametrize("query", ["", "q=nothinghere", "q=manual&site=nowhere", "q=tulip+rose+watering+5"])
+def test_cluster_of_little_is_no_error(house: SearchHouse, query: str) -> None:
+    answer = ask(search_app(house.searcher(), SITE), "/cluster", query)
+    assert answer.status == 200
+    assert isinstance(answer.json["clusters"][0]["clusters"], list)
+
+
+@given(texts=st.lists(st.text(max_size=80), max_size=12), query=st.text(max_size=10))
+def test_groups_of_any_texts_are_disjoint_and_named_or_not(texts: list[str], query: str) -> None:
+    edges = find_alike(weigh_words(texts, query))
+    assert all(0 < edge.likeness < 1.01 and edge.one < edge.other for edge in edges)
+    groups = find_groups(edges)
+    places = [place for group in groups for place in group]
+    assert len(places) == len(set(places))
+    for group in groups:
+        name_group([texts[place] for place in group], [""] * len(group), [], query)
+
+
+# --- clicks ---------------------------------------------------------------------------------------------------------------------
+
+
+def lines(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
+
+
+def click(at: datetime = NOW, url: str = "http://a") -> Click:
+    return Click(at=at, kind="c", query="q", url=url, place=1, site="", client="", details="")
+
+
+def test_click_is_kept_without_who_clicked(house: SearchHouse, tmp_path: Path) -> None:
+    app = search_app(house.searcher(), SearchSite(clicks=FolderClickLog(tmp_path / "clicks", 90), clock=lambda: NOW))
+    query = "q=caf%C3%A9&ct=c&url=http%3A%2F%2Fa%2F1&r=3&s=0&site=default_collection&client=default_frontend&src_id=x&cd=3"
+    assert ask(app, "/click", query).status == ask(app, "/click", query, "POST").status == 204
+    assert ask(app, "/click", query, **{"sec-fetch-site": "cross-site"}).status == 204
+    assert ask(app, "/click", "").status == 204
+    assert (
+        lines(tmp_path / "clicks")
+        == [
+            {
+                "at": "2026-03-01T12:30:00.000Z",
+                "kind": "c",
+                "query": "café",
+                "url": "http://a/1",
+                "place": 3,
+                "site": "default_collection",
+                "client": "default_frontend",
+                "details": "3",
+            }
+        ]
+        * 2
+    )
+
+
+@given(st.dictionaries(st.sampled_from(["q", "url", "r", "cd", "ct", "site"]), st.text(max_size=3_000)))
+def test_click_of_anything_is_one_bounded_line(values: dict[str, str]) -> None:
+    found = read_click(values, NOW)
+    if found is not None:
+        assert all(character.isprintable() for character in found.query + found.url + found.kind)
+        assert max(len(found.query), len(found.url)) <= MAX_CHARACTERS
+        assert 0 <= found.place <= 100_000
+
+
+def test_click_log_keeps_its_days_and_its_size(tmp_path: Path) -> None:
+    log = FolderClickLog(tmp_path, 3, max_day_bytes=1_000)
+    assert [log.keep(click(NOW + timedelta(days=day))) for day in range(6)] == [True] * 6
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["2026-03-04.jsonl", "2026-03-05.jsonl", "2026-03-06.jsonl"]
+    kept = [log.keep(click(NOW + timedelta(days=5))) for _ in range(20)]
+    assert (kept[0], kept[-1]) == (True, False)
+    assert (tmp_path / "2026-03-06.jsonl").stat().st_size <= 1_000
+
+
+def test_click_log_that_is_off_or_cannot_write_costs_nothing(tmp_path: Path) -> None:
+    assert not FolderClickLog(tmp_path / "off", 0).keep(click())
+    assert not (tmp_path / "off").exists()
+    (tmp_path / "file").write_text("")
+    assert not FolderClickLog(tmp_path / "file", 9).keep(click(datetime(2026, 1, 1, tzinfo=UTC)))

@@ -1,0 +1,85 @@
+"""What every search index promises of its words."""
+
+from dataclasses import replace
+
+import pytest
+from test_search_index import BOTH, DOCUMENT, Opened, opened, put
+
+from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.search import Everything, Related, Word
+
+__all__ = ["opened"]
+
+NOBODY = ClassSet(permitted=frozenset())
+
+
+def put_titles(opened: Opened, *titles: str) -> None:
+    put(opened, *[replace(DOCUMENT, key=number, title=title, body=f"body{number}") for number, title in enumerate(titles, 1)])
+
+
+def test_vocabulary_of_nothing_is_empty(opened: Opened) -> None:
+    words = opened[0].vocabulary
+    assert words.complete("a", Everything(), ANONYMOUS, 10) == []
+    assert (words.count("a", ANONYMOUS), words.find_alike("word", 10)) == (0, [])
+
+
+def test_complete_words_of_titles_most_frequent_first(opened: Opened) -> None:
+    put_titles(opened, "Travel expenses", "TRAVEL in Trávnik", "traveller", "body of trade")
+    words = opened[0].vocabulary
+    assert words.complete("trav", Everything(), ANONYMOUS, 10) == [("travel", 2), ("traveller", 1), ("travnik", 1)]
+    assert words.complete("TRÁV", Everything(), ANONYMOUS, 1) == [("travel", 2)]
+    assert words.complete("trav", Word("expenses"), ANONYMOUS, 10) == [("travel", 1)]
+    assert words.complete("body", Everything(), ANONYMOUS, 10) == [("body", 1)]
+    assert words.complete("travel exp", Everything(), ANONYMOUS, 10) == [("expenses", 1)]
+    assert words.complete("???", Everything(), ANONYMOUS, 10) == []
+
+
+def test_complete_and_count_only_what_may_be_seen(opened: Opened) -> None:
+    put(opened, replace(DOCUMENT, title="open plan"), replace(DOCUMENT, key=2, title="opening night", body="curtain", access_class=1))
+    words = opened[0].vocabulary
+    assert words.complete("open", Everything(), ANONYMOUS, 10) == [("open", 1)]
+    assert words.complete("open", Everything(), BOTH, 10) == [("open", 1), ("opening", 1)]
+    assert words.complete("open", Everything(), NOBODY, 10) == []
+    assert [words.count("curtain", access) for access in (ANONYMOUS, BOTH, NOBODY)] == [0, 1, 0]
+
+
+def test_complete_removed_documents_do_not_count(opened: Opened) -> None:
+    put_titles(opened, "travel", "travel")
+    opened[1].remove_many([1])
+    put_titles_again = opened[1].commit()
+    assert opened[0].is_visible(put_titles_again)
+    assert opened[0].vocabulary.complete("tr", Everything(), ANONYMOUS, 10) == [("travel", 1)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("expences", "expenses"),
+        ("expneses", "expenses"),
+        ("xpenses", "expenses"),
+        ("wxpenses", "expenses"),
+        ("xepenses", "expenses"),
+        ("Größw", "grosse"),
+        ("teh", "the"),
+    ],
+)
+def test_find_alike_slips_are_found(opened: Opened, typed: str, meant: str) -> None:
+    put_titles(opened, "expenses", "Größe", "the")
+    assert opened[0].vocabulary.find_alike(typed, 5)[:1] == [meant]
+
+
+def test_find_alike_far_words_numbers_and_the_word_itself_are_not_found(opened: Opened) -> None:
+    put_titles(opened, "expenses", "cat", "2024", "dog")
+    words = opened[0].vocabulary
+    for typed in ("expenses", "cow", "2025", "", "two words", "x" * 500):
+        assert words.find_alike(typed, 5) == []
+
+
+def test_find_alike_the_more_frequent_of_equals_comes_first(opened: Opened) -> None:
+    put_titles(opened, "policy", "policx", "policx", "police")
+    assert opened[0].vocabulary.find_alike("polici", 5)[0] == "policx"
+
+
+def test_search_related_that_nobody_resolved_finds_nothing(opened: Opened) -> None:
+    put_titles(opened, "a")
+    assert opened[0].search(Related("http://www.example.com/"), ANONYMOUS, start=0, num=1).total == 0

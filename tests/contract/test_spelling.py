@@ -1,0 +1,89 @@
+"""What somebody may have meant, and documents that are like another."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+from searchhouse import SearchHouse, ask, open_house
+
+from feedmill.http.search import search_app
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SearchHouse]:
+    made = open_house(tmp_path)
+    made.add([made.make(f"http://a.com/{number}", f"travel expenses of room {number}", title=f"T{number}") for number in range(12)])
+    made.add([made.make("http://a.com/g", "Die Größe der Küche", title="Haus")])
+    made.add([made.make(f"http://s.com/{number}", "merger of giants", secure=True) for number in range(3)])
+    yield made
+    made.store.close()
+
+
+def search(house: SearchHouse, query: str, **parameters: str) -> Any:
+    return ask(search_app(house.searcher()), "/api/v1/search", [("q", query), *parameters.items()]).json
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("travle", "travel"),
+        ("Travle expences", "travel expenses"),
+        ("travle -room inmeta:travle", None),
+        ("travle site:a.com", "travel site:a.com"),
+        ('"travle" expences', None),
+        ("kuche grösze", "kuche größe"),
+        ("Kücje", "küche"),
+        ("travel", None),
+        ("qqqqqq", None),
+        ("mergre", None),
+        ("giatns", None),
+        ("trvl", None),
+        ("12345", None),
+    ],
+)
+def test_spelling_is_what_finds_more_of_what_may_be_seen(house: SearchHouse, typed: str, meant: str | None) -> None:
+    assert search(house, typed)["spelling"] == meant
+
+
+def test_spelling_is_looked_for_where_a_loosened_query_found_enough(house: SearchHouse) -> None:
+    body = search(house, "travel expences")
+    assert (body["total"], body["spelling"]) == (12, "travel expenses")
+    assert search(house, "travel expences", start="1")["spelling"] is None
+
+
+def test_spelling_stands_in_the_xml(house: SearchHouse) -> None:
+    found = etree.fromstring(ask(search_app(house.searcher()), "/search", "q=travle").body)
+    suggestion = found.find("Spelling/Suggestion")
+    assert suggestion is not None
+    assert (suggestion.get("q"), suggestion.text) == ("travel", "<b><i>travel</i></b>")
+    assert etree.fromstring(ask(search_app(house.searcher()), "/search", "q=travel").body).find("Spelling") is None
+
+
+# --- what is like a document ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[SearchHouse]:
+    made = open_house(tmp_path)
+    cats = "whiskers purring feline kitten"
+    made.add([made.make(f"http://cats.com/{number}", f"{cats} number{number}", title=f"Cats {number}") for number in range(3)])
+    made.add([made.make(f"http://other.com/{number}", f"engine gearbox piston{number}", title=f"Cars {number}") for number in range(20)])
+    made.add([made.make("http://hidden.com/", cats, title="Hidden cats", secure=True)])
+    yield made
+    made.store.close()
+
+
+def test_related_finds_what_is_alike_and_not_the_document_itself(library: SearchHouse) -> None:
+    for url in ("http://cats.com/1", "cats.com/1"):
+        body = search(library, f"related:{url}")
+        assert sorted(result["url"] for result in body["results"]) == ["http://cats.com/0", "http://cats.com/2"]
+        assert (body["total"], body["warnings"]) == (2, [])
+    assert search(library, "related:http://cats.com/1 number2")["results"][0]["url"] == "http://cats.com/2"
+
+
+@pytest.mark.parametrize("url", ["http://hidden.com/", "http://nowhere.com/", "x"])
+def test_related_to_what_is_hidden_or_not_there_is_nothing(library: SearchHouse, url: str) -> None:
+    assert search(library, f"related:{url}")["total"] == 0
+    assert search(library, f"-related:{url} gearbox")["total"] == 20
