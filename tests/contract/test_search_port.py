@@ -32,7 +32,16 @@ def test_search_api_answers_as_documented(house: SearchHouse) -> None:
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     body = answer.json
     (result,) = body.pop("results")
-    assert body == {"query": "needle", "total": 1, "exact": True, "facets": [], "spelling": None, "warnings": []}
+    assert body == {
+        "query": "needle",
+        "total": 1,
+        "exact": True,
+        "facets": [],
+        "spelling": None,
+        "keymatches": [],
+        "related": [],
+        "warnings": [],
+    }
     assert result.pop("score") > 0
     assert result == {
         "url": "http://a.com/1",
