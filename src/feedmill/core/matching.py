@@ -31,7 +31,14 @@ def loosen(root: Node, match: Match) -> Node | None:
 
 
 def _is_plain(part: Node) -> bool:
-    return isinstance(part, Word | Phrase) or (isinstance(part, Or) and all(_is_plain(one) for one in part.parts))
+    if isinstance(part, Or):
+        return all(_is_plain(one) or _is_run(one) for one in part.parts)
+    return isinstance(part, Word | Phrase)
+
+
+def _is_run(part: Node) -> bool:
+    """Whether a part is several words that have synonyms together."""
+    return isinstance(part, And) and all(_is_plain(one) for one in part.parts)
 
 
 def _pieces(part: Node) -> list[Node]:

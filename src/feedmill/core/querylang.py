@@ -7,7 +7,8 @@
     operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache" | "related"
 
 - A hyphenated word is a phrase. A value ends at white space; one in quotes may hold blanks (``inmeta:dept="legal affairs"``). What
-  stands behind ``inmeta:`` is read by ``core.inmeta``. ``+`` is itself.
+  stands behind ``inmeta:`` is read by ``core.inmeta``. ``+`` in front of a word says that it means itself: it is not expanded, and no
+  stop word.
 - ``info:``, ``link:``, ``cache:`` and ``related:`` take everything up to white space.
 - ``allintitle:``, ``allinurl:`` and ``allintext:`` hold for every plain word and phrase behind them.
 - Nothing is an error. What cannot be understood (an operator without a value or that does not exist, an OR without a neighbour, a
@@ -154,10 +155,10 @@ def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
         return _read_exact(match["exact"].lower(), match["url"], reading)
     if match["phrase"] is not None:
         return Phrase(match["phrase"]) if match["phrase"].strip() else None
-    return _read_word(match["word"], reading)
+    return _read_word(match["word"], reading, is_fixed=match["minus"] == "+" or match["word"][0] in "+-" or match["word"] == "OR")
 
 
-def _read_word(word: str, reading: _Reading) -> Node:
+def _read_word(word: str, reading: _Reading, *, is_fixed: bool) -> Node:
     unknown = _UNKNOWN.match(word)
     if unknown is not None:
         reading.warn(f"{unknown[1]}: was searched as a word")
@@ -166,7 +167,7 @@ def _read_word(word: str, reading: _Reading) -> Node:
         numbers = read_number(low), read_number(high)
         if numbers[0] is not None and numbers[1] is not None:
             return NumberRange(numbers[0], numbers[1])
-    return Phrase(word) if _HYPHENATED.search(word) else Word(word)
+    return Phrase(word) if _HYPHENATED.search(word) else Word(word, is_fixed)
 
 
 def _read_exact(operator: str, url: str, reading: _Reading) -> Node:

@@ -52,8 +52,8 @@ def render_query(root: Node) -> str:
             return f"-{render_query(part)}"
         case Everything():
             return ""
-        case Word(text):
-            return f"+{text}" if text == "OR" or text[:1] in ("+", "-") else text
+        case Word(text, is_fixed):
+            return f"+{text}" if is_fixed or text == "OR" or text[:1] in ("+", "-") else text
         case Phrase(text):
             return f'"{text}"'
         case _:

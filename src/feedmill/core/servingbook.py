@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from feedmill.core.asking import read_request
+from feedmill.core.expansion import holds_operator, prepare_expansion
 from feedmill.core.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.patterns import PatternSet
 from feedmill.core.patternsets import node_of_patterns
@@ -55,6 +56,7 @@ class ServingBook:
 
     def __init__(self, serving: Serving) -> None:
         self.serving = serving
+        self._expansion = prepare_expansion(serving.synonyms, serving.stop_words)
         self._frontends = {name: ReadyFrontEnd(frontend) for name, frontend in serving.frontends.items()}
 
     @cached_property
@@ -69,11 +71,14 @@ class ServingBook:
         """Reads a request."""
         parsed = read_request(request)
         frontend = self.get_frontend(request.client)
-        asked = read_words(parse_query(request.query))
+        typed = parse_query(request.query)
+        asked = read_words(typed)
+        is_open = request.expands and not holds_operator(typed.root)
+        root = self._expansion.widen(parsed.root) if is_open else self._expansion.drop_stop_words(parsed.root)
         scope = EVERYWHERE if disregards_collections(parsed.root) else read_site(request.site, self.serving.collections)
         return Served(
             parsed=replace(parsed, warnings=parsed.warnings + scope.warnings),
-            root=None if scope.root is None else _narrow(parsed.root, scope.root, frontend.kept),
+            root=None if scope.root is None else _narrow(root, scope.root, frontend.kept),
             frontend=frontend,
             keymatches=frontend.keymatches.find(asked, request.keymatches),
             related=frontend.related.find(asked),

@@ -25,7 +25,7 @@ _THINNING = {
 }
 _KNOWN = frozenset(
     "q site client output proxystylesheet proxyreload proxycustom access num start filter ie oe lr sort requiredfields partialfields"
-    " getfields as_q as_epq as_oq as_eq as_occt as_sitesearch as_dt as_filetype as_ft as_lq rc secure_estimates numgm dnavs".split()
+    " getfields as_q as_epq as_oq as_eq as_occt as_sitesearch as_dt as_filetype as_ft as_lq rc secure_estimates numgm dnavs entqr".split()
 )
 
 

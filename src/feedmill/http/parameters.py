@@ -46,6 +46,7 @@ def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
         site=values.get("site", ""),
         client=values.get("client", "") or values.get("proxystylesheet", ""),
         keymatches=read_number(values.get("numgm", ""), default=DEFAULT_KEYMATCHES, at_most=MAX_KEYMATCHES),
+        expands=values.get("entqr", "").strip() != "0",
     )
     return Asked(request=read_refined(request, values), warnings=tuple(warnings))
 

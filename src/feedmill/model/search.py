@@ -14,9 +14,10 @@ from feedmill.model.serving import KeyMatch
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as typed; matches in title, body, URL and metadata."""
+    """One word as typed; matches in title, body, URL and metadata. ``is_fixed``: a plus stood in front, it means itself and must occur."""
 
     text: str
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +318,8 @@ class SearchRequest:
     Units: ``start`` from 0, ``num`` at most 1,000; ``getfields``: metadata names, ("*",) for all; ``required_fields`` and
     ``partial_fields`` as the parameters came, decoded once; ``sort`` None for relevance. ``navigation`` holds restrictions that were
     chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result. ``site`` names collections,
-    ``client`` a front end, "" for all documents and the default one; at most ``keymatches`` of those are given.
+    ``client`` a front end, "" for all documents and the default one; at most ``keymatches`` of those are given. ``expands``: synonyms are
+    searched for too.
     """
 
     query: str
@@ -334,6 +336,7 @@ class SearchRequest:
     site: str = ""
     client: str = ""
     keymatches: int = 3
+    expands: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

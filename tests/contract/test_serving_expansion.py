@@ -1,0 +1,67 @@
+"""Synonyms and stop words, through every way to ask and on both engines."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+from searchhouse import SearchHouse, ask, open_house
+
+from feedmill.http.search import search_app
+from feedmill.model.serving import Serving, SynonymSet
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SearchHouse]:
+    made = open_house(tmp_path)
+    synonyms = SynonymSet(two_way=(("car", "automobile"), ("nyc", "new york")), one_way=(("bike", "bicycle"),))
+    made.serving = Serving(synonyms=(synonyms,), stop_words=("the",))
+    texts = ("a red car", "an automobile of old", "my bicycle", "a bike there", "hotels of New York", "york was not new", "nyc hotels")
+    made.add([made.make(f"http://a.com/{number}/x", text, title=f"T{number}") for number, text in enumerate(texts)])
+    yield made
+    made.store.close()
+
+
+def found(house: SearchHouse, query: str, **more: str) -> str:
+    app = search_app(house.searcher())
+    told = ask(app, "/api/v1/search", [("q", query), ("match", "all"), *more.items()]).json
+    xml: Any = etree.fromstring(ask(app, "/search", [("q", query), ("filter", "0"), *more.items()]).body)
+    numbers = "".join(sorted(result["url"].split("/")[3] for result in told["results"]))
+    assert "".join(sorted(one.text.split("/")[3] for one in xml.findall("RES/R/U"))) == numbers
+    assert told["total"] == len(numbers) == int(xml.findtext("RES/M") or 0)
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("car", "01"),
+        ("automobile", "01"),
+        ("bike", "23"),
+        ("bicycle", "2"),
+        ("nyc", "46"),
+        ("new york", "456"),
+        ('"new york"', "4"),
+        ("hotels nyc", "46"),
+        ('"car"', "0"),
+        ("+car", "0"),
+        ("car intext:red", "0"),
+        ("automobile inurl:x", "1"),
+        ("the car", "01"),
+        ("the", ""),
+    ],
+)
+def test_synonyms_find_each_other_one_way_or_both(house: SearchHouse, query: str, numbers: str) -> None:
+    assert found(house, query) == numbers
+
+
+def test_synonyms_are_switched_off_by_entqr_0_and_by_nothing_else(house: SearchHouse) -> None:
+    assert found(house, "car", entqr="0") == "0"
+    assert [found(house, "car", entqr=level) for level in ("1", "2", "3", "", "x")] == ["01"] * 5
+
+
+def test_synonyms_are_marked_in_snippets(house: SearchHouse) -> None:
+    told = ask(search_app(house.searcher()), "/api/v1/search", "q=car").json
+    marked = {result["snippet"][low:high] for result in told["results"] for low, high in result["snippet_marks"]}
+    assert marked == {"car", "automobile"}
