@@ -20,7 +20,6 @@ from feedmill.model.feed import DataSource, Feed, LogEntry, NewFeed
 from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.model.search import Hits, IndexDocument, Node, Sort
 from feedmill.model.serving import KeptSetting
-from feedmill.signinports import Accounts, ApiTokens, OneTimes, Sessions
 
 Clock = Callable[[], datetime]
 """Gives the time now as an aware UTC time."""
@@ -359,22 +358,6 @@ class UnitOfWork(Protocol):
     def kept_settings(self) -> KeptSettings:
         """What was set by API."""
 
-    @property
-    def accounts(self) -> Accounts:
-        """The local users."""
-
-    @property
-    def sessions(self) -> Sessions:
-        """The sessions."""
-
-    @property
-    def api_tokens(self) -> ApiTokens:
-        """The tokens of programs."""
-
-    @property
-    def one_times(self) -> OneTimes:
-        """Values for one use."""
-
 
 class Store(Protocol):
     """The truth. Errors: Busy, DiskFull, Corrupt, each with nothing of the unit kept."""
@@ -494,8 +477,8 @@ class Vocabulary(Protocol):
 class SearchIndex(Protocol):
     """The derived index, read side. Every query takes the asker's class set: the type demands it."""
 
-    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None) -> Hits:
-        """Finds documents that match and that the asker may see, best first or as the sort says."""
+    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None, explains: bool = False) -> Hits:
+        """Finds documents that match and that the asker may see, best first or as the sort says; ``explains`` scores in their parts."""
 
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact."""

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import fold_in_place, fold_value, segment, segment_with_places
+from feedmill.core.analysis import fold_in_place, fold_value
 from feedmill.core.indexterms import (
     MAX_METADATA_TERMS,
     MAX_TERM_CHARACTERS,
@@ -84,19 +84,6 @@ def test_terms_any_url_or_value_is_no_error(text: str) -> None:
     for term in [*site_terms(text), *info_terms(text), *metadata_terms(((text, text),)), path_term(text), *split_site(text)]:
         assert len(term) <= 4 * MAX_TERM_CHARACTERS
     url_words(text)
-
-
-@given(st.text(max_size=100))
-def test_segment_places_tell_where_each_character_came_from(text: str) -> None:
-    segmented, places = segment_with_places(text)
-    assert segmented.split() == segment(text).split()
-    if places is None:
-        assert segmented == text
-    else:
-        assert len(places) == len(segmented)
-        assert all(0 <= start < end <= len(text) for start, end in places)
-        assert places == sorted(places)
-    segmented.encode("utf-8")
 
 
 @given(st.text(max_size=100))

@@ -27,6 +27,11 @@ A, B = Word("a"), Word("b")
         ("iPhone東京都?", Some((Word("iPhone"), Word("東京"), Word("京都")))),
         ("ไทยแลนด์", Some(tuple(Word("ไทยแลนด์"[start : start + 3]) for start in range(6)))),
         ('"東京の天気"', None),
+        ("a b a", Some((A, B, A))),
+        ("high-speed flow", Some((Word("high"), Word("speed"), Word("flow")))),
+        ("l'avion Tesla’s and/or", Some((Word("avion"), Word("Tesla"), Word("and"), Word("or")))),
+        ("3.11 24/7", Some((Word("3.11"), Word("24/7")))),
+        ("서울의 인구는", Some((Word("서울"), Word("울의"), Word("인구"), Word("구는")))),
     ],
 )
 def test_loosen_auto_only_plain_parts_become_optional(query: str, root: Node | None) -> None:

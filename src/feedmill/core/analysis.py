@@ -1,93 +1,158 @@
-"""How text becomes words, as far as it is the same for every index engine.
+"""How text becomes words, the same for every index engine: when indexing, asking and highlighting.
 
-An engine splits at everything that is no letter or digit, folds case and accents. Scripts that write no blanks between words (Han,
-kana, Thai, Lao, Khmer, Burmese) would come out as sentence-long words, so each of their characters is set apart before the engine
-sees the text, when indexing and when asking alike: a run that a user types becomes a phrase of its characters, which finds exactly
-the texts that hold the run. Accents written as characters of their own are composed first, or the engine would split at them.
-Halves of surrogate pairs, which no engine can store, become blanks.
+- A word is a run of letters and digits. The marks that scripts write on letters (accents as characters of their own, vowel signs of
+  Indic scripts, points of Hebrew and Arabic) and what joins invisibly (soft hyphens, joiners) belong to the word they stand in.
+- Words are folded by ``core.wordforms``: letter case, accents, widths and other spellings of the same letter do not count.
+- Scripts that write no blanks between words (Han, kana, Thai, Lao, Khmer, Burmese) would come out as sentence-long words, so each of
+  their characters is a word of its own: a run that a user types becomes a phrase of its characters, which finds exactly the texts
+  that hold the run.
+
+What is split here goes to an engine as folded words joined by blanks, and no engine splits or folds again.
 """
 
 import re
 import unicodedata
+from collections.abc import Mapping
 
-_SPACELESS = (
-    "\u0e01-\u0edf"  # Thai, Lao
-    "\u1000-\u109f"  # Burmese
-    "\u1780-\u17ff"  # Khmer
-    "\u3005-\u3007\u3031-\u3035\u3041-\u30ff\u31f0-\u31ff"  # iteration marks, kana
+from feedmill.core.wordforms import FOLDED, MARKS, MAX_WORD_BYTES
+
+HAN_AND_KANA = (
+    "\u3005-\u3007\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # iteration marks, kana
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
     "\uff66-\uff9f"  # half-width kana
     "\U00020000-\U0003ffff"  # Han beyond the first plane
 )
-_ACCENTS = "\u0300-\u036f"
-_LONE = "\ud800-\udfff"
-_NEEDS_WORK = re.compile(f"[{_ACCENTS}{_SPACELESS}{_LONE}]")
-_RUN = re.compile(f"[{_SPACELESS}]+")
-_PIECE = re.compile(f"[^{_ACCENTS}][{_ACCENTS}]+|[{_SPACELESS}]|[{_LONE}]")
+_LETTERED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59"  # Thai
+    "\u0e81-\u0edf"  # Lao
+    "\u1000-\u1049\u1050-\u109d\ua9e0-\ua9fe\uaa60-\uaa7f"  # Burmese
+    "\u1780-\u17d3\u17d7\u17dc\u17dd\u17e0-\u17e9"  # Khmer
+)
+_SPACELESS = _LETTERED + HAN_AND_KANA + "\u3099\u309a"
+_WORD = rf"[^\W_{_SPACELESS}]+(?:[{MARKS}]+[^\W_{_SPACELESS}]*)*"
 
-_LONE_ONE = re.compile(f"[{_LONE}]")
+# a run of a spaceless script, or a word of another; what stands between is no word
+_TOKEN = re.compile(f"[{_SPACELESS}]+|{_WORD}")
+_ANY_SPACELESS = re.compile(f"[{_SPACELESS}]")
+_RUN = re.compile(f"[{_SPACELESS}]+")
+_HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]+")
+_ONE_WORD = re.compile(_WORD)
+_NO_RUN = re.compile(f"[^{_SPACELESS}]+")
 _LATIN = re.compile("[\u00c0-\u024f\u1e00-\u1eff]")
 
+# typographic quotes, dashes, blanks and signs, which many texts have that are ASCII otherwise
+_TYPOGRAPHY = re.compile(
+    "[\u0080-\u00a9\u00ab\u00ac\u00ae-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7\u2000-\u200b\u200e-\u206f\u20a0-\u20cf]"
+)
 
-def segment(text: str) -> str:
-    """Returns the text with spaceless characters set apart and accents composed; most texts come back as they are, at little cost."""
-    if text.isascii() or _NEEDS_WORK.search(text) is None:
-        return text
-    whole = _LONE_ONE.sub(" ", unicodedata.normalize("NFC", text))
-    return _RUN.sub(lambda run: " " + " ".join(run[0]) + " ", whole)
-
-
-def segment_with_places(text: str) -> tuple[str, list[tuple[int, int]] | None]:
-    """Returns the text as ``segment`` does, and for each of its characters where it stood in the text given.
-
-    Shape: places are (start, end) in the text given, None when nothing moved. Meant for short passages: it walks every character.
-    """
-    if text.isascii() or _NEEDS_WORK.search(text) is None:
-        return text, None
-    pieces: list[str] = []
-    places: list[tuple[int, int]] = []
-    position = 0
-    for match in _PIECE.finditer(text):
-        start, end = match.span()
-        places.extend((index, index + 1) for index in range(position, start))
-        found = match[0]
-        made = _LONE_ONE.sub(" ", unicodedata.normalize("NFC", found)) if len(found) > 1 else _set_apart(found)
-        pieces += (text[position:start], made)
-        places.extend([(start, end)] * len(made))
-        position = end
-    pieces.append(text[position:])
-    places.extend((index, index + 1) for index in range(position, len(text)))
-    return "".join(pieces), places
+# one pass that lowers letters and blanks out all that is neither letter nor digit
+_ASCII = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 
 
-def _set_apart(character: str) -> str:
-    return " " if _LONE_ONE.match(character) else f" {unicodedata.normalize('NFC', character)} "
+def lay_out(text: str) -> str:
+    """Returns the folded words of a text, in order, joined by blanks; ASCII text costs next to nothing."""
+    text = without_typography(text)
+    if text.isascii():
+        return text.translate(_ASCII)
+    tokens = list_raw_words(text)
+    if _ANY_SPACELESS.search(text) is None:
+        return " ".join(map(FOLDED.__getitem__, tokens))
+    return " ".join([" ".join(list_characters(token)) if is_spaceless(token) else FOLDED[token] for token in tokens])
 
 
-def is_spaceless(character: str) -> bool:
-    """Whether the character belongs to a script that writes no blanks between words."""
-    return _RUN.match(character) is not None
+def without_typography(text: str) -> str:
+    """Returns the text with blanks for typographic signs that no word holds, which makes most texts of Latin script ASCII."""
+    return text if text.isascii() else _TYPOGRAPHY.sub(" ", text)
+
+
+def split_words(text: str) -> list[str]:
+    """Returns the folded words of a text, without those that are longer than an index takes."""
+    return [word for word in lay_out(text).split() if len(word) <= MAX_WORD_BYTES]
+
+
+def list_raw_words(text: str) -> list[str]:
+    """Returns the words of a text in lower case, not folded; a run of a spaceless script is one."""
+    if text.isascii():
+        return text.translate(_ASCII).split()
+    return _TOKEN.findall(text.lower())
+
+
+def list_characters(run: str) -> list[str]:
+    """Returns the words that a run of a spaceless script is split into: its characters, in one spelling each."""
+    return list(unicodedata.normalize("NFKC", run).replace(" ", ""))
+
+
+def fold(text: str) -> list[tuple[str, int, int]]:
+    """Returns the folded words of a text with their places in it, in characters."""
+    tokens: list[tuple[str, int, int]] = []
+    for match in _TOKEN.finditer(text):
+        raw, (start, end) = match[0], match.span()
+        if not is_spaceless(raw):
+            if folded := FOLDED[raw.lower()]:
+                tokens.append((folded, start, end))
+        elif unicodedata.is_normalized("NFKC", raw):
+            tokens += ((character, start + index, start + index + 1) for index, character in enumerate(raw))
+        else:
+            tokens += _place_pieces(raw, start)
+    return tokens
+
+
+# what may melt into one character under normalisation
+_PIECE = re.compile(rf".[\u3099\u309a\uff9e\uff9f{MARKS}\u0e31-\u0e4e\u0eb1-\u0ece\u102b-\u103e\u17b4-\u17d3]*", re.DOTALL)
+
+
+def _place_pieces(run: str, start: int) -> list[tuple[str, int, int]]:
+    return [
+        (character, start + match.start(), start + match.end()) for match in _PIECE.finditer(run) for character in list_characters(match[0])
+    ]
+
+
+def is_spaceless(text: str) -> bool:
+    """Whether the text begins with a character of a script that writes no blanks between words."""
+    return text[:1] >= "\u0e01" and _RUN.match(text) is not None
+
+
+def has_spaceless(text: str) -> bool:
+    """Whether a character of such a script stands anywhere in the text."""
+    return not text.isascii() and _ANY_SPACELESS.search(text) is not None
+
+
+def gram_size(word: str) -> int:
+    """Returns how many neighbouring characters of a word come near to a word of its language; 0 for scripts where a word is one."""
+    if is_spaceless(word):
+        return 3 if word[0] < "\u3000" or "\ua9e0" <= word[0] <= "\uaa7f" else 2
+    return 2 if word[:1] >= "\u1100" and _HANGUL.fullmatch(word) else 0
+
+
+def list_grams(text: str, size: int) -> list[str]:
+    """Returns the overlapping pieces of a text of this many characters, the whole text where it is shorter."""
+    if len(text) <= size:
+        return [text] if text else []
+    return [text[start : start + size] for start in range(len(text) - size + 1)]
 
 
 def split_runs(text: str) -> list[tuple[str, int]]:
-    """Returns a text cut where spaceless runs begin and end, each piece with how many of its characters come near to a word.
+    """Returns a text cut where its words and spaceless runs begin and end, each piece as written with its ``gram_size``.
 
-    Shape: 0 for a piece of a script that writes blanks, 2 for Han and kana, 3 for scripts of letters; pieces without a letter or
-    digit are left out.
+    Shape: what is no word between two words of one script stays with them, so that ``3.11`` is one piece; Hangul is cut at it.
     """
     pieces: list[tuple[str, int]] = []
-    position = 0
-    for match in _RUN.finditer(text):
-        pieces += ((text[position : match.start()], 0), (match[0], 3 if match[0][0] < "\u3000" else 2))
-        position = match.end()
-    pieces.append((text[position:], 0))
-    return [piece for piece in pieces if any(character.isalnum() for character in piece[0])]
+    for match in re.finditer(rf"{_RUN.pattern}|{_NO_RUN.pattern}", text):
+        if is_spaceless(match[0]):
+            pieces.append((match[0], gram_size(match[0])))
+            continue
+        words = _ONE_WORD.findall(match[0])
+        if any(gram_size(word) for word in words):
+            pieces += ((word, gram_size(word)) for word in words)
+        elif words:
+            pieces.append((match[0], 0))
+    return pieces
 
 
 def fold_in_place(text: str) -> str:
     """Returns the text in lower case and without Latin accents, each character at the place where it was.
 
-    It is near to what an engine folds, and is meant for finding places in a text, not for deciding a match.
+    It is near to what an index folds, and is meant for finding places in a text, not for deciding a match.
     """
     if text.isascii():
         return text.lower()
@@ -107,3 +172,8 @@ def fold_value(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def join_accented(words: list[str], forms: Mapping[str, str]) -> str:
+    """Returns those of the raw words that folding changes, as they were written, joined by blanks. Shape: ``forms`` as ``ACCENTED``."""
+    return " ".join(filter(None, map(forms.__getitem__, words)))

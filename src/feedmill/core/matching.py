@@ -4,17 +4,25 @@ Only plain words and phrases (and an OR of nothing else) are optional; ``site:``
 excluded always hold. With ``auto`` everything must hold first; where that finds fewer than ``ENOUGH``, the loosened query is the
 whole answer: it lists what holds all of the plain parts first, so pages, totals and everything counted describe one list.
 
-Scripts that write no blanks between words leave nothing to choose from: a whole question is one word there, hence one phrase. When
-loosened, such a run falls into its overlapping pairs of characters (triples where words are spelled with letters, as in Thai), which
-come near to words without a dictionary.
+What is one word to the asker and several to the index falls apart when loosened, so that each part counts by itself:
+
+- a hyphenated word, and one with an apostrophe or a slash (``l'avion``, ``Tesla's``), into its words; single letters are left out;
+- a run of a script that writes no blanks into its overlapping pairs of characters (triples where words are spelled with letters, as in
+  Thai), which come near to words without a dictionary; a Hangul word, with what is written onto it, into its pairs of syllables.
+
+A word that is asked twice counts twice.
 Source: interfaces, "match=".
 """
 
-from feedmill.core.analysis import split_runs
+import re
+
+from feedmill.core.analysis import has_spaceless, list_grams, split_runs
 from feedmill.model.search import And, Match, Node, Or, Phrase, Some, Word
 
 ENOUGH = 10
 MAX_PIECES = 100
+
+_JOINT = re.compile("[-\u2010\u2011'\u2019\u02bc/]")
 
 
 def loosen(root: Node, match: Match) -> Node | None:
@@ -22,8 +30,8 @@ def loosen(root: Node, match: Match) -> Node | None:
     if match is Match.ALL:
         return None
     parts = root.parts if isinstance(root, And) else (root,)
-    plain = tuple(dict.fromkeys(piece for part in parts if _is_plain(part) for piece in _pieces(part)))
-    if len(plain) < 2:
+    plain = tuple(piece for part in parts if _is_plain(part) for piece in _pieces(part))
+    if len(set(plain)) < 2:
         return None
     optional: Node = Or(plain[:MAX_PIECES]) if match is Match.ANY else Some(plain[:MAX_PIECES])
     fixed = tuple(part for part in parts if not _is_plain(part))
@@ -42,15 +50,25 @@ def _is_run(part: Node) -> bool:
 
 
 def _pieces(part: Node) -> list[Node]:
-    if not isinstance(part, Word):
+    if isinstance(part, Phrase) and (len(part.text.split()) > 1 or has_spaceless(part.text)):
+        return [part]
+    if not isinstance(part, Word | Phrase):
         return [part]
     runs = split_runs(part.text)
     if all(length == 0 for _, length in runs):
-        return [part]
+        return _words_of(part)
     return [piece for text, length in runs for piece in _grams(text, length)]
 
 
+def _words_of(part: Word | Phrase) -> list[Node]:
+    words = [word for word in _JOINT.split(part.text) if any(character.isalnum() for character in word)]
+    telling = [word for word in words if len(word) > 1] or words
+    if len(words) < 2 or all(word.isdecimal() for word in words):
+        return [part]
+    return [Word(word) for word in telling]
+
+
 def _grams(text: str, length: int) -> list[Node]:
-    if length == 0 or len(text) <= length:
+    if length == 0:
         return [Word(text)]
-    return [Word(text[start : start + length]) for start in range(len(text) - length + 1)]
+    return [Word(gram) for gram in list_grams(text, length)]

@@ -3,20 +3,17 @@
 An engine folds in its own way, maybe with word stems; settings name words as people write them, and are found by those alone.
 """
 
-import re
 from dataclasses import dataclass
 
-from feedmill.core.analysis import fold_in_place, fold_value, segment
+from feedmill.core.analysis import split_words
 from feedmill.model.search import And, Node, Or, ParsedQuery, Phrase, Some, Word
 
 Words = tuple[str, ...]
 
-_WORD = re.compile(r"[^\W_]+")
-
 
 def split_term(text: str) -> Words:
     """Returns the words of a text, folded; a script without blanks gives its characters."""
-    return tuple(_WORD.findall(segment(fold_in_place(fold_value(text)))))
+    return tuple(split_words(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,10 +257,11 @@ class IndexDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One match, best first: the document's id and its score."""
+    """One match, best first: the document's id, its score, and the named parts of it where they were asked for."""
 
     key: int
     score: float
+    parts: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ class Searcher:
         root, hits, spelling = served.root, _NOTHING, None
         if index is not None and root is not None and _asks_for_something(served.parsed):
             strict = self._resolve(index, root, access)
-            root, hits = _ask(index, strict, request, access)
+            root, hits = find_hits(index, strict, request, access)
             if request.start == 0 and (hits.total < ENOUGH or root != strict):
                 spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
         facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
@@ -236,7 +236,7 @@ def _asks_for_something(parsed: ParsedQuery) -> bool:
     return parsed.is_restricted or not isinstance(parsed.root, Everything)
 
 
-def _ask(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits]:
+def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits]:
     """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
     num = min(request.num, MAX_NUM)
     loosened = loosen(root, request.match)

@@ -1,48 +1,93 @@
-"""The words of a text as the index keeps them: one analyser for writing, asking and highlighting."""
+"""What an index keeps of a text: its words as they are, folded; their stems; the words that have accents, with them.
 
-from tantivy import Filter, Index, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+The engine splits at blanks and does nothing else, so that all engines keep the same words. A run of a spaceless script is indexed by its
+characters, which makes phrases exact, and among the stems by the neighbouring characters that come near to words.
+"""
 
-from feedmill.core.analysis import fold_value, segment, segment_with_places
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
+
+from feedmill.adapters.index.stemming import Stems
+from feedmill.core.analysis import (
+    fold,
+    gram_size,
+    has_spaceless,
+    is_spaceless,
+    lay_out,
+    list_characters,
+    list_grams,
+    list_raw_words,
+    split_words,
+    without_typography,
+)
+from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.typedvalues import name_digest
+from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES
 from feedmill.model.search import And, InText, InTitle, Node, Or, Phrase, Some, Word
 
-WORDS = "words"
-"""The name under which the analyser is registered; engines forget it when they close."""
+__all__ = ["TAGGED", "LaidOut", "fold", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
 
-TAGGED = "tagged"
-"""The name of the analyser that splits at blanks and changes nothing, for words that were split and folded before."""
+TAGGED = "words"
+"""The name of the analyser that splits at blanks and changes nothing; engines forget it when they close."""
 
-MAX_TOKEN_BYTES = 100
 MAX_TERMS = 100
 
 
-def words_analyzer() -> TextAnalyzer:
-    """Builds the analyser: split at what is no letter or digit, lower case, no accents, nothing of more than ``MAX_TOKEN_BYTES``."""
-    builder = TextAnalyzerBuilder(Tokenizer.simple())
-    return builder.filter(Filter.remove_long(MAX_TOKEN_BYTES)).filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
-
-
 def register(index: Index) -> None:
-    """Tells an open index its analysers."""
-    index.register_tokenizer(WORDS, words_analyzer())
-    index.register_tokenizer(TAGGED, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+    """Tells an open index its analyser."""
+    # the engine keeps what is shorter than its limit
+    index.register_tokenizer(TAGGED, TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(MAX_WORD_BYTES + 1)).build())
 
 
-_ANALYZER = words_analyzer()
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A text as an index takes it, each a line of words joined by blanks."""
+
+    words: str
+    stems: str
+    accented: str
 
 
-def split_words(text: str) -> list[str]:
-    """Returns the folded words of a text."""
-    return _ANALYZER.analyze(segment(text))
+def lay_out_whole(text: str, stems: Stems) -> LaidOut:
+    """Returns the words, stems and accented words of a text."""
+    text = without_typography(text)
+    if text.isascii():
+        words = lay_out(text)
+        return LaidOut(words, " ".join(map(stems.__getitem__, words.split())), "")
+    raw = list_raw_words(text)
+    if has_spaceless(text):
+        return _lay_out_mixed(raw, stems)
+    words = " ".join(map(FOLDED.__getitem__, raw))
+    return LaidOut(words, " ".join(map(stems.__getitem__, raw)), _join(map(ACCENTED.__getitem__, raw)))
 
 
-def fold(text: str) -> list[tuple[str, int, int]]:
-    """Returns the folded words of a text with their places in it, in characters."""
-    segmented, places = segment_with_places(text)
-    tokens = _ANALYZER.pre_tokenize(segmented).tokens
-    if places is None:
-        return [(token.text, token.char_offset_from, token.char_offset_to) for token in tokens]
-    return [(token.text, places[token.char_offset_from][0], places[token.char_offset_to - 1][1]) for token in tokens]
+def _lay_out_mixed(raw: list[str], stems: Stems) -> LaidOut:
+    words: list[str] = []
+    stemmed: list[str] = []
+    accented: list[str] = []
+    for token in raw:
+        if is_spaceless(token):
+            characters = list_characters(token)
+            words += characters
+            stemmed += _list_neighbours("".join(characters))
+        else:
+            words.append(FOLDED[token])
+            stemmed.append(stems[token])
+            accented.append(ACCENTED[token])
+    return LaidOut(" ".join(words), " ".join(stemmed), _join(accented))
+
+
+def _list_neighbours(run: str) -> list[str]:
+    """Returns what comes near to words in a run: for Han and kana single characters too, since many words are one."""
+    size = gram_size(run)
+    grams = list_grams(run, size)
+    return [*run, *grams] if size == 2 and len(run) > 1 else grams
+
+
+def _join(words: Iterable[str]) -> str:
+    return " ".join(filter(None, words))
 
 
 def tagged_words(name: str, value: str) -> list[str]:

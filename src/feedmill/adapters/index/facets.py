@@ -12,6 +12,7 @@ from typing import Any
 import tantivy
 
 from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.words import WordAsker
 from feedmill.core.analysis import fold_value
 from feedmill.core.facets import MAX_VALUES_SHOWN, column_of, merge_spellings, order_ranges, order_values, range_ends
 from feedmill.core.typedvalues import name_digest
@@ -35,7 +36,7 @@ def count_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facet
             wanted[f"{place}"] = _count_texts(facet, COUNTED)
         for layer, ranges in enumerate(_layers(facet)):
             wanted[f"{place}.{layer}"] = _count_ranges(facet, ranges)
-    answer = searcher.aggregate(build_query(root, access), wanted) if wanted else {}
+    answer = searcher.aggregate(build_query(root, access, WordAsker(searcher, root)), wanted) if wanted else {}
     counted = []
     for place, facet in enumerate(facets):
         if facet.ranges:
@@ -65,7 +66,9 @@ def _count_again(
 ) -> dict[str, tuple[str, int]]:
     best = sorted(merged, key=lambda folded: (-merged[folded][1], folded))[:MAX_VALUES_SHOWN]
     holding = Or(tuple(MetaEquals(facet.name, folded) for folded in best))
-    answer = searcher.aggregate(build_query(And((root, holding)), access), {"again": _count_texts(facet, MAX_BUCKETS)})
+    answer = searcher.aggregate(
+        build_query(And((root, holding)), access, WordAsker(searcher, root)), {"again": _count_texts(facet, MAX_BUCKETS)}
+    )
     exact = _read_texts(answer["again"])
     return {folded: exact[folded] for folded in best if folded in exact}
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from feedmill.adapters.index import analysis
-from feedmill.adapters.index.analysis import split_words, tagged_words
+from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
 from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
-from feedmill.adapters.index.query import FIELD_WEIGHTS, HOLDS_ALL_BONUS
 from feedmill.adapters.index.sorting import RELEVANT
-from feedmill.core.analysis import fold_value
+from feedmill.adapters.index.stemming import list_query_stems, stems_of
+from feedmill.adapters.index.words import FIELD_WEIGHTS, read_single
+from feedmill.core.analysis import fold_value, gram_size, is_spaceless, list_grams, split_words
 from feedmill.core.facets import column_of, counted_numbers, counted_texts, merge_spellings, order_ranges, order_values, range_ends
 from feedmill.core.indexterms import (
     filetype_term,
@@ -31,6 +32,7 @@ from feedmill.core.indexterms import (
     value_term,
 )
 from feedmill.core.patternsets import pattern_term
+from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.core.typedvalues import (
     DATE,
     NUMBER,
@@ -94,8 +96,10 @@ class _Entry:
             "words_of_url": url_words(document.url),
             "words_of_metadata": "\n".join(value for _, value in document.metadata),
         }
+        stems = [lay_out_whole(text, stems_of(document.language)).stems.split() for text in texts.values()]
+        words = {name: split_words(text) for name, text in texts.items()} | {"stems": [stem for part in stems for stem in part]}
         terms = {f"site {term}" for term in site_terms(document.url)} | {f"metadata {term}" for term in metadata_terms(document.metadata)}
-        return cls(document, {name: split_words(text) for name, text in texts.items()}, frozenset(terms))
+        return cls(document, words, frozenset(terms))
 
 
 class MemoryIndex:
@@ -106,10 +110,10 @@ class MemoryIndex:
         self._commits = 0
         self._lock = threading.Lock()
 
-    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None) -> Hits:
+    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None, explains: bool = False) -> Hits:
         """Finds documents that match and that the asker may see, best first or as the sort says, the lower key first among equals."""
         scored = [
-            Hit(key=key, score=score)
+            Hit(key=key, score=score, parts=(("words", score),) if explains else ())
             for key, entry in sorted(self._entries.items())
             if entry.document.access_class in access.permitted and (score := _score(query, entry)) is not None
         ]
@@ -216,6 +220,7 @@ def _count_facet(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCount
 
 # --- scoring --------------------------------------------------------------------------------------------------------------------
 
+STEM_WEIGHT = 0.4
 _NO_DEMAND = -1.0
 """What a part without words scores: it asks for nothing."""
 
@@ -228,7 +233,9 @@ def _score(root: Node, entry: _Entry) -> float | None:
 
 def _match(node: Node, entry: _Entry) -> float | None:
     match node:
-        case Word(text) | Phrase(text):
+        case Word(text):
+            return _match_word(text, entry)
+        case Phrase(text):
             return _match_words(text, entry, FIELD_WEIGHTS)
         case Everything():
             return 0.0
@@ -309,6 +316,19 @@ def _holds_run(words: list[str], run: list[str], *, is_prefix: bool) -> bool:
 def _holds_typed(entry: _Entry, kind: str, name: str, low: float | None, high: float | None) -> bool:
     wanted = (fold_value(name), kind)
     return any(wanted == (found, of) and is_within(number, low, high) for found, of, number in typed_values(entry.document.metadata))
+
+
+def _match_word(text: str, entry: _Entry) -> float | None:
+    """Matches a plain word as it is, else by its stems, which count for less; a Hangul word by its pairs of syllables."""
+    exact, raw = _match_words(text, entry, FIELD_WEIGHTS), read_single(text)
+    if exact is not None or not raw or is_spaceless(raw):
+        return exact
+    stems = entry.words["stems"]
+    if size := gram_size(raw):
+        return STEM_WEIGHT if all(gram in stems for gram in list_grams(raw, size)) else None
+    asked = list_query_stems(raw, [entry.document.language or ""])
+    count = sum(1 for stem in stems if stem in asked)
+    return STEM_WEIGHT * count if count else None
 
 
 def _match_words(text: str, entry: _Entry, weights: dict[str, float]) -> float | None:

@@ -1,8 +1,8 @@
 """A query tree in Tantivy's terms.
 
-A word may stand in any of the word fields; its score is that of its best field, with a share of the others, so that a word in the
-title counts more and a word that stands everywhere does not count four times. What filters (``site:``, ``inmeta:``, ``info:``, the
-classes an asker may see) never adds to a score.
+A plain word is asked as ``words`` says. A phrase may stand in any of the word fields; its score is that of its best field, with a share
+of the others, so that one in the title counts more and one that stands everywhere does not count four times. What filters (``site:``,
+``inmeta:``, ``info:``, the classes an asker may see) never adds to a score.
 
 A part without words (``???``) asks for nothing and is left out; a query that has only such parts finds nothing. A word that the
 analyser drops although it holds letters or digits, because it is too long, finds nothing either.
@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 
 from tantivy import FieldType, Occur, Query
 
-from feedmill.adapters.index.analysis import split_words, tagged_words
+from feedmill.adapters.index.analysis import tagged_words
 from feedmill.adapters.index.schema import build_schema
-from feedmill.core.analysis import fold_value
+from feedmill.adapters.index.words import MAX_PHRASE_WORDS, WordAsker, ask_exactly, in_field
+from feedmill.core.analysis import fold_value, split_words
 from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, value_term
 from feedmill.core.patternsets import pattern_term
+from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, range_pattern, typed_prefix
 from feedmill.model.access import ClassSet
 from feedmill.model.search import (
@@ -48,21 +50,18 @@ from feedmill.model.search import (
     Word,
 )
 
-FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
-OTHER_FIELDS_SHARE = 0.2
-HOLDS_ALL_BONUS = 8_192.0
-MAX_PHRASE_WORDS = 200
 MAX_START_BYTES = 900
 FEW_CLASSES = 8
 
 
-def build_query(root: Node, access: ClassSet) -> Query:
+def build_query(root: Node, access: ClassSet, asker: WordAsker) -> Query:
     """Builds the whole query: what matches the tree and is of a class that the asker may see."""
-    asked = _translate(root) or Query.empty_query()
-    return Query.boolean_query([(Occur.Must, asked), (Occur.Must, _permitted(access))])
+    asked = _Translator(asker).translate(root) or Query.empty_query()
+    return Query.boolean_query([(Occur.Must, asked), (Occur.Must, permitted(access))])
 
 
-def _permitted(access: ClassSet) -> Query:
+def permitted(access: ClassSet) -> Query:
+    """Builds what only documents of the asker's classes match, without adding to their score."""
     schema = build_schema()
     classes = sorted(access.permitted)
     if not classes:
@@ -72,35 +71,68 @@ def _permitted(access: ClassSet) -> Query:
     return _filter(_any_of([Query.term_query(schema, "access_class", number) for number in classes]))
 
 
-def _translate(node: Node) -> Query | None:
-    """Returns the engine's query for a node, None when the node asks for nothing."""
-    match node:
-        case Word(text) | Phrase(text):
-            return _words(text, _in_word_fields)
-        case Everything():
-            return _filter(Query.all_query())
-        case And(parts):
-            return _all_of(parts)
-        case Or(parts):
-            return _combine([_standing_alone(part) for part in parts], _any_of)
-        case Some(parts):
-            return _some_of(parts)
-        case Not():
-            return _standing_alone(node)
-        case _:
-            asked = _restrict(node)
-            return None if asked is None else _filter(asked)
+class _Translator:
+    """Turns the parts of one tree into the engine's queries; None where a part asks for nothing."""
+
+    def __init__(self, asker: WordAsker) -> None:
+        self._asker = asker
+
+    def translate(self, node: Node) -> Query | None:
+        """Returns the engine's query for a node, None when the node asks for nothing."""
+        match node:
+            case Word(text):
+                return self._asker.ask(text)
+            case Phrase(text):
+                return ask_exactly(text)
+            case Everything():
+                return _filter(Query.all_query())
+            case And(parts):
+                return self._all_of(parts)
+            case Or(parts):
+                return _combine([self._standing_alone(part) for part in parts], _any_of)
+            case Some(parts):
+                return self._some_of(parts)
+            case Not():
+                return self._standing_alone(node)
+            case _:
+                asked = _restrict(node)
+                return None if asked is None else _filter(asked)
+
+    def _all_of(self, parts: Sequence[Node]) -> Query | None:
+        clauses: list[tuple[Occur, Query]] = []
+        for part in parts:
+            if isinstance(part, Not):
+                refused = self.translate(part.part)
+                if refused is not None:
+                    clauses.append((Occur.MustNot, refused))
+            elif (asked := self.translate(part)) is not None:
+                clauses.append((Occur.Must, asked))
+        if not clauses:
+            return None
+        if all(occur == Occur.MustNot for occur, _ in clauses):
+            clauses.append((Occur.Must, _filter(Query.all_query())))
+        return Query.boolean_query(clauses)
+
+    def _some_of(self, parts: Sequence[Node]) -> Query | None:
+        some = _combine([self._standing_alone(part) for part in parts], _any_of)
+        every = self._all_of(tuple(dict.fromkeys(parts)))
+        if some is None or every is None:
+            return some
+        return Query.boolean_query([(Occur.Must, some), (Occur.Should, Query.const_score_query(every, HOLDS_ALL_BONUS))])
+
+    def _standing_alone(self, part: Node) -> Query | None:
+        return self._all_of([part]) if isinstance(part, Not) else self.translate(part)
 
 
 def _restrict(node: Restriction) -> Query | None:
     """Returns the query of a restriction, None when it asks for nothing."""
     match node:
         case InUrl(text):
-            return _words(text, lambda words: _in_field("words_of_url", words))
+            return _words(text, lambda words: in_field("words_of_url", words))
         case InTitle(text):
-            return _words(text, lambda words: _in_field("title", words))
+            return _words(text, lambda words: in_field("title", words))
         case InText(text):
-            return _words(text, lambda words: _in_field("body", words))
+            return _words(text, lambda words: in_field("body", words))
         case Site(value):
             return _site(value)
         case Info(url):
@@ -156,7 +188,7 @@ def _tagged(words: list[str], *, is_prefix: bool) -> Query:
     if not words:
         return Query.empty_query()
     if not is_prefix:
-        return _in_field("tagged", words)
+        return in_field("tagged", words)
     if len(words) == 1:
         return _starting("tagged", words[0])
     return Query.regex_phrase_query(build_schema(), "tagged", [*map(_escape, words[:-1]), _escape(words[-1]) + _ANYTHING])
@@ -167,17 +199,6 @@ def _words(text: str, ask: Callable[[list[str]], Query]) -> Query | None:
     if words:
         return ask(words)
     return Query.empty_query() if any(character.isalnum() for character in text) else None
-
-
-def _in_word_fields(words: list[str]) -> Query:
-    fields = [Query.boost_query(_in_field(field, words), weight) for field, weight in FIELD_WEIGHTS.items()]
-    return Query.disjunction_max_query(fields, OTHER_FIELDS_SHARE)
-
-
-def _in_field(field: str, words: list[str]) -> Query:
-    if len(words) == 1:
-        return Query.term_query(build_schema(), field, words[0], "freq")
-    return Query.phrase_query(build_schema(), field, list(words))
 
 
 def _site(value: str) -> Query | None:
@@ -198,34 +219,6 @@ _SPECIAL = {ord(character): f"\\{character}" for character in "\\.+*?()|[]{}^$"}
 
 def _escape(text: str) -> str:
     return text.translate(_SPECIAL)
-
-
-def _all_of(parts: Sequence[Node]) -> Query | None:
-    clauses: list[tuple[Occur, Query]] = []
-    for part in parts:
-        if isinstance(part, Not):
-            refused = _translate(part.part)
-            if refused is not None:
-                clauses.append((Occur.MustNot, refused))
-        elif (asked := _translate(part)) is not None:
-            clauses.append((Occur.Must, asked))
-    if not clauses:
-        return None
-    if all(occur == Occur.MustNot for occur, _ in clauses):
-        clauses.append((Occur.Must, _filter(Query.all_query())))
-    return Query.boolean_query(clauses)
-
-
-def _some_of(parts: Sequence[Node]) -> Query | None:
-    some = _combine([_standing_alone(part) for part in parts], _any_of)
-    every = _all_of(parts)
-    if some is None or every is None:
-        return some
-    return Query.boolean_query([(Occur.Must, some), (Occur.Should, Query.const_score_query(every, HOLDS_ALL_BONUS))])
-
-
-def _standing_alone(part: Node) -> Query | None:
-    return _all_of([part]) if isinstance(part, Not) else _translate(part)
 
 
 def _combine(asked: Sequence[Query | None], how: Callable[[list[Query]], Query]) -> Query | None:

@@ -1,6 +1,8 @@
 """The fields of the Tantivy index and how a document becomes one of its entries.
 
-No text is stored: the store has it, and a result is made from there. Terms for exact questions stand in raw fields, numbers for
+No text is stored: the store has it, and a result is made from there. The words of each part stand in a field of their own, for phrases
+and for what asks for one part; the stems of all parts together in one, which finds and scores, since a word's weight is that of
+its whole document; the stems of the title once more, and the words with accents. Terms for exact questions stand in raw fields, numbers for
 filters, sorting and ranking in fast ones. Metadata may have any names, so that one field holds them all: its words with a digest of
 their name before each, its numbers and dates as terms that sort, and for sorting and for
 counting a JSON object each. The number of the schema goes into
@@ -11,8 +13,8 @@ from functools import cache
 
 from tantivy import Document, Schema, SchemaBuilder
 
-from feedmill.adapters.index.analysis import TAGGED, WORDS, tagged_words
-from feedmill.core.analysis import segment
+from feedmill.adapters.index.analysis import TAGGED, lay_out_whole, tagged_words
+from feedmill.adapters.index.stemming import stems_of
 from feedmill.core.facets import counted_numbers, counted_texts
 from feedmill.core.indexterms import (
     filetype_terms,
@@ -27,9 +29,10 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
+COUNTED_FIELDS = ("stems", "title_stems", "accented")
 RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "patterns", "datasource", "mimetype", "language")
 MAX_BODY_CHARACTERS = 10_000_000
 MAX_METADATA_VALUES = 4_000
@@ -45,11 +48,13 @@ def build_schema() -> Schema:
     builder.add_integer_field("date", indexed=True, fast=True)
     builder.add_unsigned_field("pagerank", fast=True)
     for name in WORD_FIELDS:
-        builder.add_text_field(name, tokenizer_name=WORDS)
+        builder.add_text_field(name, tokenizer_name=TAGGED)
+    for name in COUNTED_FIELDS:
+        builder.add_text_field(name, tokenizer_name=TAGGED, index_option="freq")
     for name in RAW_FIELDS:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("title_words", "vocabulary"):
-        builder.add_text_field(name, tokenizer_name=WORDS, index_option="basic")
+        builder.add_text_field(name, tokenizer_name=TAGGED, index_option="basic")
     builder.add_text_field("tagged", tokenizer_name=TAGGED)
     for name in ("sort", "facets", "numbers"):
         builder.add_json_field(name, fast=True, tokenizer_name="raw", index_option="basic")
@@ -59,16 +64,23 @@ def build_schema() -> Schema:
 def make_entry(document: IndexDocument) -> Document:
     """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
     typed = typed_terms(document.metadata)
-    title, body = segment(document.title), segment(document.body[:MAX_BODY_CHARACTERS])
+    stems = stems_of(document.language)
+    title = lay_out_whole(document.title, stems)
+    body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
+    url = lay_out_whole(url_words(document.url), stems)
+    values = [lay_out_whole(value, stems) for _, value in document.metadata[:MAX_METADATA_VALUES]]
     fields: dict[str, object] = {
         "key": document.key,
         "access_class": document.access_class,
         "pagerank": document.pagerank,
-        "title": title,
-        "body": body,
-        "title_words": title,
-        "vocabulary": [title, body[:VOCABULARY_CHARACTERS]],
-        "words_of_url": segment(url_words(document.url)),
+        "title": title.words,
+        "body": body.words,
+        "title_words": title.words,
+        "vocabulary": [title.words, _cut(body.words)],
+        "words_of_url": url.words,
+        "title_stems": title.stems,
+        "stems": [part.stems for part in (title, body, url, *values)],
+        "accented": [part.accented for part in (title, body, *values) if part.accented],
         "url": url_term(document.url),
         "site": site_terms(document.url),
         "path": path_term(document.url),
@@ -80,7 +92,7 @@ def make_entry(document: IndexDocument) -> Document:
         "mimetype": document.mimetype,
     }
     if document.metadata:
-        fields["words_of_metadata"] = [segment(value) for _, value in document.metadata[:MAX_METADATA_VALUES]]
+        fields["words_of_metadata"] = [value.words for value in values]
         fields["metadata"] = metadata_terms(document.metadata)
         fields["tagged"] = [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
         fields["sort"] = sort_keys(document.metadata)
@@ -92,3 +104,7 @@ def make_entry(document: IndexDocument) -> Document:
         fields["date"] = int(document.last_modified.timestamp())
     # the schema makes a wrongly typed value fail here, where it costs one document, and not at the commit, where it costs the batch
     return Document.from_dict(fields, build_schema())
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= VOCABULARY_CHARACTERS else words[: words.rfind(" ", 0, VOCABULARY_CHARACTERS)]

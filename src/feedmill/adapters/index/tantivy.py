@@ -6,7 +6,8 @@ before it last loaded the index, so that it knows to be at least so far, and rea
 
 import json
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import tantivy
@@ -15,14 +16,17 @@ from feedmill.adapters.index import analysis
 from feedmill.adapters.index.facets import count_facets
 from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.rerank import RankedSearch
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.sorting import MAX_REACH, find_sorted
 from feedmill.adapters.index.vocabulary import TantivyVocabulary
+from feedmill.adapters.index.words import WordAsker
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
-from feedmill.model.search import Hit, Hits, Node, Sort
+from feedmill.model.ranking import Ranking
+from feedmill.model.search import Hits, Node, Sort
 
 __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
 
@@ -30,30 +34,28 @@ __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
 class TantivyIndex:
     """Searches an index folder; one that does not exist yet is an empty index. May be used from several threads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ranking: Ranking | None = None, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder
+        self._ranking = ranking or Ranking()
+        self._clock = clock
         self._loading = threading.Lock()
         self._index: tantivy.Index | None = None
         self._searcher: tantivy.Searcher | None = None
         self._commit = -1
         self._load()
 
-    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None) -> Hits:
+    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None, explains: bool = False) -> Hits:
         """Finds documents that match and that the asker may see, best first or as the sort says; totals are exact."""
         searcher = self._searcher
         if searcher is None:
             return Hits(hits=(), total=0, is_exact=True)
-        wanted = num if 0 <= start < MAX_REACH else 0
+        wanted = max(num, 0) if 0 <= start < MAX_REACH else 0
+        begin = start if wanted else 0
         with translated("searching the index"):
             if sort is not None:
-                return find_sorted(searcher, build_query(query, access), sort, start=start if wanted > 0 else 0, num=max(wanted, 0))
-            # the engine panics when asked for no hits at all
-            found = searcher.search(build_query(query, access), max(wanted, 1), count=True, offset=start if wanted else 0)
-            hits = found.hits[:wanted] if wanted > 0 else []
-            keys = searcher.fast_field_values("key", [address for _, address in hits]) if hits else []
-        pairs = zip(keys, hits, strict=True)
-        total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
-        return Hits(hits=tuple(Hit(key=int(key or 0), score=score) for key, (score, _) in pairs), total=total, is_exact=True)
+                asked = build_query(query, access, WordAsker(searcher, query))
+                return find_sorted(searcher, asked, sort, start=begin, num=wanted)
+            return RankedSearch(searcher, query, access, self._ranking, self._clock()).find(begin, wanted, explains=explains)
 
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""

@@ -15,6 +15,7 @@ from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
+from feedmill.adapters.index.words import WordAsker
 from feedmill.model.access import ClassSet
 from feedmill.model.search import Everything, Node
 
@@ -39,7 +40,7 @@ class TantivyVocabulary:
         folded = split_words(start[:MAX_START_CHARACTERS])
         if self._searcher is None or not folded:
             return []
-        clauses = [(Occur.Must, build_query(within, access))]
+        clauses = [(Occur.Must, build_query(within, access, WordAsker(self._searcher, within)))]
         clauses += [(Occur.Must, Query.term_query(build_schema(), TITLE_WORDS, word, "basic")) for word in folded[:-1]]
         with translated("completing a word"):
             return self._searcher.terms_with_prefix(TITLE_WORDS, folded[-1], Query.boolean_query(clauses), limit)
@@ -50,7 +51,9 @@ class TantivyVocabulary:
         if self._searcher is None or len(folded) != 1:
             return 0
         asked = Query.term_query(build_schema(), VOCABULARY, folded[0], "basic")
-        query = Query.boolean_query([(Occur.Must, asked), (Occur.Must, build_query(Everything(), access))])
+        query = Query.boolean_query(
+            [(Occur.Must, asked), (Occur.Must, build_query(Everything(), access, WordAsker(self._searcher, Everything())))]
+        )
         with translated("counting a word"):
             found = self._searcher.search(query, 1, count=True)
         total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out

@@ -1,0 +1,75 @@
+"""What else than its words speaks for a document: one query a part of the score, asked of the best matches alone.
+
+Each part is a sum of scores of the same measure as that of the words, times its weight. Only the title is asked of everything that
+matches, since the best match of a short query may be far down by its text.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tantivy import Occur, Query
+
+from feedmill.adapters.index.schema import build_schema
+from feedmill.adapters.index.words import MAX_PHRASE_WORDS, PlainWord, WordAsker, boosted, in_field
+from feedmill.core.wordforms import ACCENTED
+from feedmill.model.ranking import Ranking
+
+MAX_WORDS = 50
+NEAR = 3
+
+
+def ask_title(asker: WordAsker, ranking: Ranking) -> list[Query]:
+    """Builds what a word in the title adds."""
+    return [boosted(asker.ask_stems("title_stems", word.raw), weight) for word, weight in _weighed(asker, ranking.title)]
+
+
+def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
+    """Builds what the other parts add, by their names."""
+    exact, url, metadata = (_weighed(asker, weight) for weight in (ranking.exact, ranking.url, ranking.metadata))
+    asked = {
+        "exact": [boosted(_in_text([word.folded]), weight) for word, weight in exact],
+        "proximity": list(_ask_pairs(asker.words[:MAX_WORDS], ranking)),
+        "url": [boosted(in_field("words_of_url", [word.folded]), weight) for word, weight in url],
+        "metadata": [boosted(in_field("words_of_metadata", [word.folded]), weight) for word, weight in metadata],
+        "accents": [boosted(in_field("accented", [form]), weight) for form, weight in _accented(asker, ranking)],
+        "characters": [boosted(in_field("stems", [one]), ranking.characters) for one in _characters(asker) if ranking.characters],
+    }
+    return {name: queries for name, queries in asked.items() if queries}
+
+
+def among(keys: list[int], parts: list[Query]) -> Query:
+    """Builds the query of parts over some documents alone."""
+    chosen = Query.const_score_query(Query.term_set_query(build_schema(), "key", keys), 0.0)
+    return Query.boolean_query([(Occur.Must, chosen), *((Occur.Should, part) for part in parts)])
+
+
+def _weighed(asker: WordAsker, weight: float) -> list[tuple[PlainWord, float]]:
+    """Returns each different word once, with its weight times how often it was asked."""
+    counts: dict[str, tuple[PlainWord, float]] = {}
+    for word in asker.words if weight else ():
+        counts[word.raw] = (word, counts[word.raw][1] + weight * word.weight if word.raw in counts else weight * word.weight)
+    return list(counts.values())[:MAX_WORDS]
+
+
+def _accented(asker: WordAsker, ranking: Ranking) -> list[tuple[str, float]]:
+    return [(ACCENTED[word.raw], weight) for word, weight in _weighed(asker, ranking.accents) if ACCENTED[word.raw]]
+
+
+def _ask_pairs(words: tuple[PlainWord, ...], ranking: Ranking) -> Iterator[Query]:
+    """Yields neighbouring words of the query near one another, function words between them passed over."""
+    telling = [word for word in words if word.weight >= 1.0]
+    asked = dict.fromkeys((one.folded, other.folded) for one, other in pairwise(telling) if one.folded != other.folded)
+    for pair in asked if ranking.proximity else ():
+        yield boosted(_in_text(list(pair)), ranking.proximity)
+
+
+def _in_text(words: list[str]) -> Query:
+    if len(words) == 1:
+        return Query.disjunction_max_query([in_field(field, words) for field in ("title", "body")], 0.0)
+    near = [Query.phrase_query(build_schema(), field, list(words), slop=NEAR) for field in ("title", "body")]
+    return Query.disjunction_max_query(near, 0.0)
+
+
+def _characters(asker: WordAsker) -> list[str]:
+    """Returns the single characters of the runs of Han and kana that are asked."""
+    return list(dict.fromkeys(one for run in asker.runs for one in run if one >= "\u3000"))[:MAX_PHRASE_WORDS]

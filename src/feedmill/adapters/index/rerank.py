@@ -1,0 +1,96 @@
+"""Finds the best matches by words and ranks them again by everything.
+
+The engine finds and scores what matches, quickly; the best ``depth`` of it are asked for the other parts of their scores and ordered by
+``core.ranking``. What lies deeper keeps the engine's order, below them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tantivy import DocAddress, Occur, Query, Searcher
+
+from feedmill.adapters.index.features import among, ask_parts, ask_title
+from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.words import WordAsker
+from feedmill.core.ranking import Candidate, Scored, rank
+from feedmill.model.access import ClassSet
+from feedmill.model.ranking import Ranking
+from feedmill.model.search import Hit, Hits, Node
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSearch:
+    """One question to the engine, ranked. Units: ``now`` seconds since 1970."""
+
+    searcher: Searcher
+    root: Node
+    access: ClassSet
+    ranking: Ranking
+    now: float
+
+    def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
+        """Finds a page of the best matches, with the parts of their scores where they are to be explained; totals are exact."""
+        asker = WordAsker(self.searcher, self.root, self.ranking.function_words)
+        asked = build_query(self.root, self.access, asker)
+        query = Query.boolean_query([(Occur.Must, asked), *((Occur.Should, part) for part in ask_title(asker, self.ranking))])
+        depth = self.ranking.depth
+        offset = 0 if start < depth else start
+        found = self.searcher.search(query, max(start + num, depth) - offset if num else 1, count=True, offset=offset)
+        total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+        pairs = found.hits[: start + num - offset if offset else None] if num else []
+        if not pairs:
+            return Hits(hits=(), total=total, is_exact=True)
+        keys = self._values("key", [address for _, address in pairs])
+        if offset:
+            return Hits(
+                hits=tuple(Hit(key=int(key or 0), score=score) for key, (score, _) in zip(keys, pairs, strict=True)),
+                total=total,
+                is_exact=True,
+            )
+        best = self._rank_again(asker, pairs[:depth], keys[:depth])
+        page = best[start : start + num]
+        hits = self._explain(asker, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
+        least = best[-1].score
+        rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
+        hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
+        return Hits(hits=tuple(hits), total=total, is_exact=True)
+
+    def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
+        return self.searcher.fast_field_values(field, addresses)
+
+    def _rank_again(self, asker: WordAsker, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> list[Scored]:
+        addresses = [address for _, address in pairs]
+        parts = self._score([int(key or 0) for key in keys], [one for part in ask_parts(asker, self.ranking).values() for one in part])
+        ranks = self._values("pagerank", addresses)
+        dates: Sequence[int | float | None] = self._values("date", addresses) if self.ranking.freshness else [None] * len(pairs)
+        candidates = [
+            Candidate(
+                key=int(key or 0),
+                words=score,
+                parts=parts.get(int(key or 0), 0.0),
+                rank=int(value or 0),
+                date=None if date is None else int(date),
+            )
+            for (score, _), key, value, date in zip(pairs, keys, ranks, dates, strict=True)
+        ]
+        return rank(candidates, self.ranking, self.now)
+
+    def _score(self, keys: list[int], parts: list[Query]) -> dict[int, float]:
+        """Returns what parts add to the scores of some documents."""
+        if not parts or not keys:
+            return {}
+        hits = self.searcher.search(among(keys, parts), len(keys), count=False).hits
+        found = self._values("key", [address for _, address in hits]) if hits else ()
+        return {int(key or 0): score for key, (score, _) in zip(found, hits, strict=True)}
+
+    def _explain(self, asker: WordAsker, page: Sequence[Scored]) -> list[Hit]:
+        keys = [one.key for one in page]
+        parts = {"title": ask_title(asker, self.ranking)} | ask_parts(asker, self.ranking)
+        scores = {name: self._score(keys, queries) for name, queries in parts.items()}
+        return [Hit(key=one.key, score=one.score, parts=tuple(self._parts_of(one, scores))) for one in page]
+
+    def _parts_of(self, one: Scored, scores: dict[str, dict[int, float]]) -> list[tuple[str, float]]:
+        parts = [(name, found.get(one.key, 0.0)) for name, found in scores.items()]
+        title = scores.get("title", {}).get(one.key, 0.0)
+        factors = [("static_rank", one.static_rank), ("freshness", one.freshness), ("holds_all", float(one.holds_all))]
+        return [("words", one.words - title), *parts, *factors]

@@ -1,0 +1,102 @@
+"""Stems: what is left of a word without its inflection, by Snowball's rules for the language of its text.
+
+A word is stemmed by its document's language where that is written in the word's script, else by the usual language of the script, so
+that an English name in a Russian text is stemmed as English. An accented word has two stems where they differ, that of the word as
+written and that of the folded word, so that it is found with and without its accents.
+
+A query does not say its language. Its words get the stems of every language that the index holds in their script; that is right for a
+text in any of them, also where a short one was taken for another language.
+"""
+
+import threading
+from collections.abc import Iterable
+from functools import cache
+
+import Stemmer
+
+from feedmill.core.analysis import gram_size, list_grams
+from feedmill.core.wordforms import FOLDED, MAX_WORD_BYTES, Forms, write_raw
+
+LANGUAGES = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "eo": "esperanto",
+    "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
+    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali",
+    "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "sr": "serbian", "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""Languages that are stemmed, by ISO 639-1, and Snowball's names for them."""
+
+_SCRIPTS = (
+    (0x0000, 0x024F, "latin"), (0x1E00, 0x1EFF, "latin"), (0x0370, 0x03FF, "greek"), (0x1F00, 0x1FFF, "greek"),
+    (0x0400, 0x052F, "cyrillic"), (0x0530, 0x058F, "armenian"), (0x0590, 0x05FF, "hebrew"), (0x0600, 0x077F, "arabic"),
+    (0x0900, 0x097F, "devanagari"), (0x0B80, 0x0BFF, "tamil"),
+)  # fmt: skip
+_WRITTEN_IN = {
+    "ar": ("arabic",), "fa": ("arabic",), "el": ("greek",), "hy": ("armenian",), "hi": ("devanagari",), "ne": ("devanagari",),
+    "ru": ("cyrillic",), "sr": ("cyrillic", "latin"), "ta": ("tamil",), "yi": ("hebrew",),
+}  # fmt: skip
+_USUAL = {
+    "latin": "en", "cyrillic": "ru", "greek": "el", "arabic": "ar", "devanagari": "hi", "armenian": "hy", "tamil": "ta",
+}  # fmt: skip
+_LATIN = ("latin",)
+
+
+class Stems(Forms):
+    """The stems of words in lower case, one or two joined by a blank, as a document of one language has them."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._language = language
+        self._scripts = _WRITTEN_IN.get(language, _LATIN) if language in LANGUAGES else ()
+
+    def make(self, word: str) -> str:
+        """Stems one word; one that is longer than an index takes has no stem, one of Hangul its pairs of syllables."""
+        if size := gram_size(word):
+            return " ".join(list_grams(FOLDED[word], size))
+        script = find_script(word)
+        language = self._language if script in self._scripts else _USUAL.get(script, "")
+        return " ".join(stem(word, language))
+
+
+@cache
+def stems_of(language: str | None) -> Stems:
+    """Gives the stems of a document's language, None for one that is not known."""
+    return Stems(language if language in LANGUAGES else "")
+
+
+def stem(word: str, language: str) -> list[str]:
+    """Returns the stems of a word in lower case by one language; the folded word by a language without rules."""
+    folded = FOLDED[word]
+    if not folded or language not in LANGUAGES:
+        return [folded] if folded else []
+    with _TURN:
+        stemmer = _stemmer(LANGUAGES[language])
+        made = [stemmer.stemWord(folded)]
+        if folded != (written := write_raw(word)):
+            made.append(FOLDED[stemmer.stemWord(written)])
+    return list(dict.fromkeys(one for one in made if one and len(one.encode()) <= MAX_WORD_BYTES)) or [folded]
+
+
+# a stemmer keeps what it works on inside itself
+_TURN = threading.Lock()
+
+
+@cache
+def _stemmer(name: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(name, 0)
+
+
+def list_query_stems(word: str, languages: Iterable[str]) -> list[str]:
+    """Returns all stems that a word in lower case may have in an index of these languages, likeliest first; its folded self is one."""
+    script = find_script(word)
+    ordered = dict.fromkeys([*(code for code in languages if script in _WRITTEN_IN.get(code, _LATIN)), _USUAL.get(script, "")])
+    found = dict.fromkeys(one for code in ordered for one in stem(word, code))
+    return list(found | dict.fromkeys([FOLDED[word]] if FOLDED[word] else []))
+
+
+def find_script(word: str) -> str:
+    """Returns the script of a word by its first letter, "" for one without stems; digits are Latin."""
+    if word.isascii():
+        return "latin"
+    code = ord(write_raw(word)[0])
+    return next((name for low, high, name in _SCRIPTS if low <= code <= high), "")

@@ -1,0 +1,154 @@
+"""How the plain words of a query are asked.
+
+- A word is asked by its stems, all that it may have in the languages of the index. Of several the best counts, and a rare one counts no
+  more than the usual one: otherwise a stem that only one odd text has would outweigh the word itself.
+- Function words count for little beside others (``core.functionwords``).
+- A run of a spaceless script is asked by its neighbouring characters, and by the phrase of its characters, which makes it exact; a
+  Hangul word by its pairs of syllables, since what follows a noun is written onto it.
+- What else is one word to a reader and several to the index (``3.11``) is a phrase.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tantivy import Occur, Query, Searcher
+
+from feedmill.adapters.index.schema import build_schema
+from feedmill.adapters.index.stemming import list_query_stems
+from feedmill.core.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words, split_words
+from feedmill.core.functionwords import find_function_words
+from feedmill.core.wordforms import FOLDED
+from feedmill.model.search import And, Node, Or, Phrase, Some, Word
+
+FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
+OTHER_FIELDS_SHARE = 0.2
+MAX_PHRASE_WORDS = 200
+MAX_LANGUAGES = 40
+_MANY = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlainWord:
+    """A word of a query that is one word to the index. ``raw`` is in lower case, ``weight`` below 1 for a function word."""
+
+    raw: str
+    folded: str
+    weight: float
+
+
+class WordAsker:
+    """Asks the plain words of one query. Reads of the index only how many documents hold a term."""
+
+    def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0) -> None:
+        self._searcher = searcher
+        self._root = root
+        self._weight = function_words_weight
+
+    @cached_property
+    def words(self) -> tuple[PlainWord, ...]:
+        """The plain words in the order asked, a repeated one as often as it is asked."""
+        raws = [raw for text in iter_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
+        functions = find_function_words((FOLDED[raw] for raw in raws), self._languages)
+        return tuple(PlainWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """The characters of the runs of spaceless scripts that are asked, run by run."""
+        raws = [raw for text in iter_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
+        return tuple("".join(list_characters(raw)) for raw in raws)
+
+    @cached_property
+    def _languages(self) -> tuple[str, ...]:
+        counted = self._searcher.terms_with_prefix("language", "", None, _MANY)
+        return tuple(code for code, _ in sorted(counted, key=lambda pair: -pair[1])[:MAX_LANGUAGES])
+
+    @cached_property
+    def _weights(self) -> dict[str, float]:
+        return {word.folded: word.weight for word in self.words}
+
+    def ask(self, text: str) -> Query | None:
+        """Returns the query of a plain word, None for one that asks for nothing."""
+        raw = read_single(text)
+        if raw and not gram_size(raw):
+            return boosted(self.ask_stems("stems", raw), self._weights.get(FOLDED[raw], 1.0))
+        if raw and (asked := _ask_grams(raw)) is not None:
+            return asked
+        return ask_exactly(text)
+
+    def ask_stems(self, field: str, raw: str) -> Query:
+        """Returns the query of a word in lower case in a field of stems."""
+        stems = list_query_stems(raw, self._languages)
+        if not stems:
+            return Query.empty_query()
+        found = {stem: count for stem in stems if (count := self._searcher.doc_freq(field, stem))} if len(stems) > 1 else {}
+        if len(found) < 2:
+            return in_field(field, [next(iter(found), stems[0])])
+        most = max(found.values())
+        parts = [boosted(in_field(field, [stem]), self._rarity(most) / self._rarity(count)) for stem, count in found.items()]
+        return Query.disjunction_max_query(parts, OTHER_FIELDS_SHARE)
+
+    def _rarity(self, count: int) -> float:
+        return math.log(1.0 + max(self._searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
+
+
+def iter_words(node: Node) -> Iterator[str]:
+    """Yields the texts of the plain words that speak for a document."""
+    match node:
+        case Word(text):
+            yield text
+        case And(parts) | Or(parts) | Some(parts):
+            for part in parts:
+                yield from iter_words(part)
+        case _:
+            pass
+
+
+def read_single(text: str) -> str:
+    """Returns a text in lower case that is a single word, or a single run of a spaceless script; "" for any other."""
+    raws = list_raw_words(text)
+    return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
+
+
+def _ask_grams(raw: str) -> Query | None:
+    """Returns the query of a run, None for one that is too short to have neighbours."""
+    size = gram_size(raw)
+    run = "".join(list_characters(raw)) if is_spaceless(raw) else FOLDED[raw]
+    if is_spaceless(raw) and len(run) < size:
+        return None
+    grams = [in_field("stems", [gram]) for gram in list(dict.fromkeys(list_grams(run, size)))[:MAX_PHRASE_WORDS]]
+    if is_spaceless(raw) and len(run) > size:
+        grams.append(Query.const_score_query(ask_exactly(raw) or Query.empty_query(), 0.0))
+    return grams[0] if len(grams) == 1 else Query.boolean_query([(Occur.Must, gram) for gram in grams])
+
+
+def ask_exactly(text: str) -> Query | None:
+    """Returns the query of words that must follow one another as they are, None for a text without words."""
+    words = split_words(text)[:MAX_PHRASE_WORDS]
+    if words:
+        return _in_word_fields(words)
+    return Query.empty_query() if any(character.isalnum() for character in text) else None
+
+
+def _in_word_fields(words: list[str]) -> Query:
+    return Query.disjunction_max_query(
+        [boosted(in_field(field, words), weight) for field, weight in FIELD_WEIGHTS.items()], OTHER_FIELDS_SHARE
+    )
+
+
+def in_field(field: str, words: list[str]) -> Query:
+    """Returns the query of a word, or of words that follow one another, in one field."""
+    if len(words) == 1:
+        return Query.term_query(build_schema(), field, words[0], "freq")
+    return Query.phrase_query(build_schema(), field, list(words))
+
+
+def boosted(query: Query, weight: float) -> Query:
+    """Returns a query whose score counts so much."""
+    return query if weight == 1.0 else Query.boost_query(query, weight)
+
+
+def is_plain(node: Node) -> bool:
+    """Whether a node is a word or a phrase."""
+    return isinstance(node, Word | Phrase)

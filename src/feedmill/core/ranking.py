@@ -1,0 +1,81 @@
+"""The order of the best matches, by all that is known of them.
+
+What an engine finds is scored by words alone and quickly, over everything that matches. The best of it is ranked again here:
+
+    score = (words + parts) x static rank x freshness
+
+``words`` is what the engine found first, ``parts`` the sum of what else speaks for a document (exact spelling, proximity, URL ...),
+each already weighted. A document that holds all of a query's words stays before one that holds some, whatever their scores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from feedmill.model.ranking import Ranking
+
+HOLDS_ALL_BONUS = 8_192.0
+"""What a first score has in addition where a document holds all of what may be left out; more than words can ever add up to."""
+
+USUAL_RANK = 96
+_RANK_SPAN = 32.0
+_DAY_SECONDS = 86_400.0
+LEAST_FACTOR = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One of the best matches. Units: ``rank`` 68 to 100; ``date`` seconds since 1970, None for none."""
+
+    key: int
+    words: float
+    parts: float = 0.0
+    rank: int = USUAL_RANK
+    date: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A candidate in its place, with the factors of its score."""
+
+    key: int
+    score: float
+    words: float
+    static_rank: float
+    freshness: float
+    holds_all: bool
+
+
+def rank(candidates: Sequence[Candidate], ranking: Ranking, now: float) -> list[Scored]:
+    """Returns the candidates best first, the lower key first among equals. Units: ``now`` seconds since 1970."""
+    scored = [_score(candidate, ranking, now) for candidate in candidates]
+    scored.sort(key=lambda one: (-one.score, one.key))
+    return scored
+
+
+def _score(candidate: Candidate, ranking: Ranking, now: float) -> Scored:
+    holds_all = candidate.words >= HOLDS_ALL_BONUS
+    words = candidate.words - HOLDS_ALL_BONUS if holds_all else candidate.words
+    static_rank = rank_factor(candidate.rank, ranking)
+    freshness = freshness_factor(candidate.date, ranking, now)
+    score = min((words + candidate.parts) * static_rank * freshness, HOLDS_ALL_BONUS)
+    return Scored(
+        key=candidate.key,
+        score=score + HOLDS_ALL_BONUS if holds_all else score,
+        words=words,
+        static_rank=static_rank,
+        freshness=freshness,
+        holds_all=holds_all,
+    )
+
+
+def rank_factor(value: int, ranking: Ranking) -> float:
+    """Returns by what a static rank multiplies a score: 1 for the usual one."""
+    return max(1.0 + ranking.static_rank * (value - USUAL_RANK) / _RANK_SPAN, LEAST_FACTOR)
+
+
+def freshness_factor(date: int | None, ranking: Ranking, now: float) -> float:
+    """Returns by what a date multiplies a score: 1 for an old one and for none, more the fresher it is."""
+    if date is None or not ranking.freshness:
+        return 1.0
+    age_days = max(now - date, 0.0) / _DAY_SECONDS
+    return 1.0 + float(ranking.freshness * 0.5 ** (age_days / ranking.freshness_days))

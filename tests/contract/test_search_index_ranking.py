@@ -1,0 +1,153 @@
+"""What every search index promises of stems, scripts and order; the order by more than words is Tantivy's alone."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_search_index import BOTH, DOCUMENT, Opened, keys, opened, put, with_body
+
+from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.model.access import ANONYMOUS
+from feedmill.model.ranking import Ranking
+from feedmill.model.search import And, Hit, IndexDocument, Not, Or, Phrase, Some, Word
+
+__all__ = ["opened"]
+
+Order = Callable[..., list[int]]
+
+
+def in_language(language: str | None, *bodies: str) -> list[IndexDocument]:
+    return [replace(one, language=language) for one in with_body(*bodies)]
+
+
+# --- stems ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "asked"),
+    [
+        ("en", "She was running fast", "runs"),
+        ("de", "Die Häuser am See", "Haus"),
+        ("fr", "ils sont mangées", "mangee"),
+        ("ru", "много книг здесь", "книгами"),
+        ("ar", "قرأت الكتاب", "كتاب"),
+        (None, "She was running fast", "runs"),
+        ("th", "ระบบ windows ใหม่", "window"),
+        ("ko", "서울에서 산다", "서울"),
+        ("ja", "東京都庁舎", "京都庁"),
+        ("th", "ภาษาไทยสวย", "ษาไท"),
+        ("km", "ភាសាខ្មែរ", "ខ្មែរ"),
+        ("lo", "ພາສາລາວ", "ລາວ"),
+        ("my", "မြန်မာဘာသာ", "ဘာသာ"),
+    ],
+)
+def test_word_inflected_or_inside_a_run_is_found(opened: Opened, language: str | None, text: str, asked: str) -> None:
+    put(opened, *in_language(language, text, "nothing of it"))
+    assert keys(opened, Word(asked)) == keys(opened, And((Word(asked),))) == [1]
+
+
+def test_word_stems_hold_in_negations_and_joins_but_not_in_phrases(opened: Opened) -> None:
+    put(opened, *in_language("en", "running shoes", "run shoe", "a shoe"))
+    assert sorted(keys(opened, And((Word("run"), Word("shoes"))))) == [1, 2]
+    assert keys(opened, And((Word("shoe"), Not(Word("runs"))))) == [3]
+    assert sorted(keys(opened, Or((Word("runs"), Word("zebra"))))) == [1, 2]
+    assert keys(opened, Phrase("running shoes")) == keys(opened, Phrase("running")) == [1]
+
+
+def test_word_run_characters_out_of_order_do_not_match(opened: Opened) -> None:
+    put(opened, *in_language("ja", "東京と京都の天気", "東京都の天気", "京都東"))
+    assert keys(opened, Word("東京都")) == [2]
+    assert sorted(keys(opened, Word("京都"))) == [1, 2, 3]
+    assert sorted(keys(opened, Word("都"))) == [1, 2, 3]
+
+
+def test_word_exact_spelling_ranks_before_a_stem(opened: Opened) -> None:
+    put(opened, *in_language("en", "many runs were seen", "many running were seen"))
+    assert keys(opened, Word("running")) == [2, 1]
+    assert keys(opened, Word("runs")) == [1, 2]
+
+
+def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
+    put(opened, *with_body("flow x y", "wing x y"))
+    assert keys(opened, Some((Word("flow"), Word("wing"), Word("flow"))))[0] == 1
+
+
+# --- Tantivy alone --------------------------------------------------------------------------------------------------------------
+
+
+def order(tmp_path: Path, *documents: IndexDocument, ranking: Ranking | None = None, asked: tuple[str, ...]) -> list[Hit]:
+    writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
+    writer.put_many(documents)
+    writer.commit()
+    writer.close()
+    index = TantivyIndex(tmp_path, ranking, clock=lambda: 0.0)
+    return list(index.search(Some(tuple(map(Word, asked))), BOTH, start=0, num=10, explains=True).hits)
+
+
+def first(hits: list[Hit]) -> int:
+    assert hits[0].score > hits[1].score
+    return hits[0].key
+
+
+def test_ranking_near_words_come_before_far_ones(tmp_path: Path) -> None:
+    far = "annual one two three four five six report"
+    near = "one two three four five six annual report"
+    assert first(order(tmp_path, *with_body(far, near), asked=("annual", "report"))) == 2
+
+
+def test_ranking_accents_as_asked_come_first(tmp_path: Path) -> None:
+    documents = in_language("fr", "le cote droit", "le côté droit")
+    assert first(order(tmp_path / "1", *documents, asked=("côté", "droit"))) == 2
+
+
+def test_ranking_url_and_title_speak_for_a_document(tmp_path: Path) -> None:
+    body = "the needle of it"
+    documents = [replace(DOCUMENT, body=body, title="other"), replace(DOCUMENT, key=2, body="it of it", title="Needle")]
+    assert first(order(tmp_path / "1", *documents, asked=("needle", "it"))) == 2
+    documents = [replace(one, url=f"http://a.com/x/{end}") for one, end in zip(with_body(body, body), ("needlee", "needle"), strict=True)]
+    assert first(order(tmp_path / "2", *documents, asked=("needle", "it"))) == 2
+
+
+def test_ranking_static_rank_decides_among_equals(tmp_path: Path) -> None:
+    documents = [replace(one, pagerank=rank) for one, rank in zip(with_body("a b", "a b", "a b"), (68, 100, 96), strict=True)]
+    assert [hit.key for hit in order(tmp_path, *documents, asked=("a", "b"))] == [2, 3, 1]
+
+
+def test_ranking_function_words_count_for_little(tmp_path: Path) -> None:
+    documents = in_language("en", "which of them was where", "the tower", *["other things"] * 8)
+    assert first(order(tmp_path, *documents, asked=("which", "tower"))) == 2
+
+
+def test_ranking_depth_pages_are_whole_and_scores_fall(tmp_path: Path) -> None:
+    writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
+    writer.put_many(with_body(*["needle " * (number % 7 + 1) + "x " * number for number in range(60)]))
+    writer.commit()
+    writer.close()
+    index = TantivyIndex(tmp_path, Ranking(depth=20))
+    pages = [index.search(Word("needle"), ANONYMOUS, start=start, num=7) for start in range(0, 70, 7)]
+    hits = [hit for page in pages for hit in page.hits]
+    assert sorted(hit.key for hit in hits) == list(range(1, 61))
+    assert {page.total for page in pages} == {60}
+    whole = index.search(Word("needle"), ANONYMOUS, start=0, num=100).hits
+    assert [hit.key for hit in whole] == [hit.key for hit in hits]
+    assert [hit.score for hit in whole] == sorted((hit.score for hit in whole), reverse=True)
+
+
+def test_ranking_explained_parts_add_up_to_the_score(tmp_path: Path) -> None:
+    hits = order(tmp_path, *in_language("en", "annual reports", "report of the year, annual"), asked=("annual", "report"))
+    for hit in hits:
+        parts = dict(hit.parts)
+        factors = parts.pop("static_rank") * parts.pop("freshness")
+        bonus = 8_192.0 * parts.pop("holds_all")
+        assert hit.score == pytest.approx(sum(parts.values()) * factors + bonus, abs=0.01)
+    assert {"words", "title", "exact", "proximity", "url", "metadata"} <= set(dict(hits[0].parts))
+
+
+def test_ranking_explains_nothing_of_what_may_not_be_seen(tmp_path: Path) -> None:
+    writer = TantivyWriter(tmp_path, heap_bytes=15_000_000)
+    writer.put_many([replace(DOCUMENT, body="a"), replace(DOCUMENT, key=2, body="a a", access_class=5)])
+    writer.commit()
+    writer.close()
+    found = TantivyIndex(tmp_path).search(Word("a"), ANONYMOUS, start=0, num=10, explains=True)
+    assert [hit.key for hit in found.hits] == [1]

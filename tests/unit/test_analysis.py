@@ -1,0 +1,118 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedmill.core.analysis import fold, gram_size, is_spaceless, lay_out, list_grams, list_raw_words, split_runs, split_words
+from feedmill.core.functionwords import find_function_words, list_function_words
+from feedmill.core.wordforms import ACCENTED, FOLDED, MARKS, MAX_REMEMBERED, MAX_WORD_BYTES, Forms
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It's O'Clock at 3.11_x!", "it s o clock at 3 11 x"),
+        ("“Straße” – CAFÉ…", "strasse cafe"),
+        ("re\u0301sume\u0301 soft\u00adhyphen", "resume softhyphen"),
+        ("Łódź Ærø İstanbul ısı", "lodz aero istanbul isi"),
+        ("ΑΣ Ας ά", "ασ ασ α"),
+        ("Ёлка й Київ за\u0301мок", "елка й київ замок"),
+        ("الْعَرَبِيَّة أحمد", "العربية احمد"),
+        ("می\u200cخواهم ۱۲۳", "ميخواهم 123"),
+        ("שָׁלוֹם", "שלום"),
+        ("हिन्दी लड़का", "हिन्दी लडका"),
+        ("বাংলা தமிழ் ಕನ್ನಡ", "বাংলা தமிழ் ಕನ್ನಡ"),
+        ("東京ABC都", "東 京 abc 都"),
+        ("ｶﾞｽ Ｆｕｌｌ", "ガ ス full"),
+        ("น้ำไทย", "น ้ ํ า ไ ท ย"),
+        ("서울에서", "서울에서"),
+        ("\ud800 \x00", ""),
+    ],
+)
+def test_lay_out_words_in_one_spelling(text: str, words: str) -> None:
+    assert lay_out(text).split() == words.split()
+
+
+def test_split_words_what_an_index_would_not_take_is_left_out() -> None:
+    assert split_words("a " + "x" * (MAX_WORD_BYTES + 1) + " é" + "é" * MAX_WORD_BYTES) == ["a"]
+
+
+@given(st.text(max_size=100))
+def test_fold_gives_the_words_of_the_text_at_their_places(text: str) -> None:
+    tokens = fold(text)
+    assert [token for token, _, _ in tokens if len(token) <= MAX_WORD_BYTES] == split_words(text)
+    places = [(start, end) for _, start, end in tokens]
+    assert places == sorted(places)
+    for token, start, end in tokens:
+        assert 0 <= start < end <= len(text)
+        assert token in split_words(text[start:end])
+
+
+@given(st.text(max_size=100))
+def test_lay_out_again_changes_nothing(text: str) -> None:
+    laid = lay_out(text)
+    laid.encode("utf-8")  # what no engine could store is gone
+    assert split_words(laid) == split_words(text)
+
+
+def test_marks_are_marks_or_join_invisibly() -> None:
+    start, position = 0, 0
+    while position < len(MARKS):
+        low, high = MARKS[position], MARKS[position]
+        if MARKS[position + 1 : position + 2] == "-":
+            high, position = MARKS[position + 2], position + 2
+        position += 1
+        for code in range(ord(low), ord(high) + 1):
+            assert unicodedata.category(chr(code)) in ("Mn", "Mc", "Me", "Cf", "Cn", "Lo", "Po", "So"), hex(code)
+        assert start <= ord(high)
+    assert all(mark in MARKS for mark in ("\u200c", "\u00ad"))
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("iPhone東京都?", [("iPhone", 0), ("東京都", 2)]),
+        ("ภาษา 3.11", [("ภาษา", 3), (" 3.11", 0)]),
+        ("서울, 부산 x", [("서울", 2), ("부산", 2), ("x", 0)]),
+        ("?!", []),
+    ],
+)
+def test_split_runs_cuts_where_scripts_change(text: str, pieces: list[tuple[str, int]]) -> None:
+    assert split_runs(text) == pieces
+
+
+def test_grams_overlap_and_a_short_text_is_one() -> None:
+    assert list_grams("東京都", 2) == ["東京", "京都"]
+    assert list_grams("東", 2) == ["東"]
+    assert list_grams("", 2) == []
+    assert [gram_size(word) for word in ("東", "ไทย", "မြန်မာ", "한국", "word", "한a")] == [2, 3, 3, 2, 0, 0]
+    assert is_spaceless("かな")
+    assert not is_spaceless("")
+
+
+def test_accented_only_what_folding_changes_is_kept() -> None:
+    raw = list_raw_words("Café cafe Привет ёлка re\u0301sume\u0301")
+    assert [ACCENTED[word] for word in raw] == ["café", "", "", "ёлка", "résumé"]
+    assert FOLDED["x" * 100] == "x" * 100
+    assert FOLDED["é" * 101] == FOLDED["x" * 101] == ""
+
+
+def test_forms_memory_is_bounded() -> None:
+    class Numbered(Forms):
+        def make(self, word: str) -> str:
+            return word
+
+    forms = Numbered()
+    for number in range(MAX_REMEMBERED + 5):
+        assert forms[str(number)] == str(number)
+    assert len(forms) == 5
+
+
+def test_function_words_are_those_of_the_language_that_has_most() -> None:
+    asked = ["wie", "hoch", "ist", "der", "die", "turm"]
+    assert find_function_words(asked, ["en", "de"]) == {"wie", "ist", "der", "die"}
+    assert find_function_words(["die", "hard"], ["en", "fr"]) == frozenset()
+    assert find_function_words(["to", "be", "or", "not"], ["en"]) == frozenset()
+    assert list_function_words("nb") == list_function_words("no") != frozenset()
+    assert list_function_words("xx") == frozenset()
