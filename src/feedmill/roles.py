@@ -26,6 +26,7 @@ from feedmill.services.feeder import FeederLane
 from feedmill.services.indexing import request_rebuild
 from feedmill.services.overview import tell_gauges
 from feedmill.settings import Settings, read_snapshot
+from feedmill.settings.editing import SettingsEditor
 from feedmill.wire.gsafeed.dtd import DTD
 
 QUICK_FEED_BYTES = 4_000_000
@@ -117,6 +118,7 @@ def _administration_of(house: House) -> Administration:
         remove_source=remove_source,
         render_metrics=_metrics_of(house),
         find_problems=_problems_of(house),
+        settings=SettingsEditor(house.store, lambda: read_snapshot(house.data), house.bell),
     )
 
 

@@ -70,6 +70,29 @@ def test_patterns_changed_in_the_file_are_obeyed_after_a_hangup(appliance: Appli
     wait_until(lambda: appliance.search("needle", site="press", client="intranet")["total"] == 2)
 
 
+def test_settings_made_on_the_admin_port_are_obeyed_and_outlive_the_process(appliance: Appliance) -> None:
+    head = {"Authorization": "Bearer " + (appliance.data / "admin.token").read_text().strip()}
+
+    def send(method: str, place: str, body: bytes = b"") -> int:
+        return appliance.request(method, appliance.admin, f"/api/v1/settings/{place}", body, head)[0]
+
+    assert send("PUT", "collections/drafts", b'{"include": ["contains:draft"]}') == 201
+    wait_until(lambda: urls(gsp(appliance, "site=drafts")) == ["press.example.com/en/draft"])
+    match = b'{"keymatches": [{"term": "needle", "url": "http://promo.example.com/", "title": "Promo"}], "remove_urls": ["contains:/de/"]}'
+    assert send("PUT", "frontends/intranet", match) == 200
+    found = gsp(appliance, "site=press&client=intranet")
+    assert found.findtext("GM/GL") == "http://promo.example.com/"
+    assert urls(found) == ["press.example.com/en/1", "press.example.com/en/secret"]
+    assert send("PUT", "synonyms/cars", b'{"two_way": [["pin", "needle"]]}') == 201
+    assert appliance.search("pin")["total"] == 5
+    os.kill(appliance.role_pids()["web"][0], signal.SIGKILL)
+    wait_until(lambda: appliance.search("pin", site="drafts")["total"] == 1)
+    for place in ("synonyms/cars", "frontends/intranet", "collections/drafts"):
+        assert send("DELETE", place) == 204
+    assert appliance.search("pin")["total"] == 0
+    assert urls(gsp(appliance, "site=press&client=intranet")) == ["press.example.com/de/2", "press.example.com/en/1"]
+
+
 def wait_until(holds: Any, seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while True:

@@ -1,16 +1,22 @@
 """The manual names every setting, command, option, route and metric, and its links lead somewhere."""
 
+import contextlib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
+from feedmill.adapters.bell import SocketBell
+from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.main import app
 from feedmill.cli.serve import ROLES
 from feedmill.http.admin import Administration, admin_app
 from feedmill.metrics import render_metrics
+from feedmill.settings import load_settings
+from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
 
@@ -82,11 +88,13 @@ def test_every_command_shows_examples(name: str, command: object) -> None:
         assert epilog.startswith("Example")
 
 
-def test_every_admin_route_is_documented() -> None:
+def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     administration = Administration(tell_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
     text = section(page("reference/operation.md"), "Admin port")
-    for route in admin_app(administration, "x").routes:
-        assert f"{route.path}`" in text  # type: ignore[attr-defined]
+    with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
+        editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
+        for route in admin_app(replace(administration, settings=editor), "x").routes:
+            assert f"{route.path}`" in text  # type: ignore[attr-defined]
 
 
 def test_every_metric_and_role_is_documented() -> None:

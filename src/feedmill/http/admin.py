@@ -22,8 +22,10 @@ from feedmill.core.networks import LOOPBACK
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
 from feedmill.http.problems import FORBIDDEN, INTERNAL, Problem, answer_problem, describe_problem
+from feedmill.http.settingsroutes import settings_routes
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
+from feedmill.settings.editing import SettingsEditor
 
 _OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _UNAUTHORIZED = Problem(401, "unauthorized")
@@ -34,7 +36,8 @@ _NAMES = {404: "not_found", 405: "method_not_allowed"}
 class Administration:
     """What the port can do; each may block. Errors of all: FeedmillError.
 
-    ``remove_source`` takes the name and whether name and feeds go too, and comes back when the documents are gone.
+    ``remove_source`` takes the name and whether name and feeds go too, and comes back when the documents are gone. Without ``settings``
+    none can be edited.
     """
 
     tell_status: Callable[[], Mapping[str, Any]]
@@ -42,6 +45,7 @@ class Administration:
     remove_source: Callable[[str, bool], None]
     render_metrics: Callable[[], bytes]
     find_problems: Problems
+    settings: SettingsEditor | None = None
 
 
 def admin_app(administration: Administration, token: str) -> Starlette:
@@ -64,6 +68,7 @@ def admin_app(administration: Administration, token: str) -> Starlette:
         Route("/api/v1/status", tell_status),
         Route("/api/v1/reindex", reindex, methods=["POST"]),
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
+        *(settings_routes(administration.settings) if administration.settings is not None else ()),
     ]
     return Starlette(
         routes=routes,

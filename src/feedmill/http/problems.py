@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Send
 
 from feedmill.http.answers import Body, Drain, send_early
-from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, TooLarge
+from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, Overtaken, TooLarge
 
 DOCS: Final = "docs/reference/feed-port.md#errors"
 
@@ -32,6 +32,7 @@ _TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
     (TooLarge, Problem(413, "too_large")),
     (BadRequest, Problem(400, "bad_request")),
     (NotFound, Problem(404, "not_found")),
+    (Overtaken, Problem(412, "overtaken")),
     (Conflict, Problem(409, "conflict")),
     (Denied, FORBIDDEN),
     (DiskFull, Problem(507, "disk_full")),

@@ -1,13 +1,17 @@
 """The status of a data folder: the store's counts, the running server's processes and addresses, and where each setting came from."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from feedmill.model.serving import KeptSetting
 from feedmill.ports import Store
 from feedmill.runstate import find_server
 from feedmill.services.overview import tell_overview
 from feedmill.settings import Loaded, dotted, list_values
+from feedmill.settings.editing import API, list_held
+from feedmill.settings.serving import SECTIONS, WHOLE
 
 _SECRET = ("store.url", "crawl.access", "sources", "dataload")
 HIDDEN = "(set)"
@@ -16,6 +20,8 @@ HIDDEN = "(set)"
 def tell_status(store: Store, data: Path, loaded: Loaded) -> dict[str, Any]:
     """Gives the status as JSON. Errors: Busy, Corrupt."""
     server = find_server(data)
+    with store.reading() as unit:
+        kept = unit.kept_settings.list()
     return {
         "running": server is not None,
         "pid": server.pid if server else None,
@@ -23,18 +29,33 @@ def tell_status(store: Store, data: Path, loaded: Loaded) -> dict[str, Any]:
         "addresses": server.addresses if server else {},
         "roles": {name: asdict(role) for name, role in server.roles.items()} if server else {},
         **tell_overview(store),
-        "settings": list_settings(loaded),
+        "settings": list_settings(loaded, kept),
     }
 
 
-def list_settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
-    """Lists every setting by its key with value and origin; what may hold a password is hidden."""
+def list_settings(loaded: Loaded, kept: Sequence[KeptSetting] = ()) -> dict[str, dict[str, Any]]:
+    """Lists every setting by its key with value and origin; what may hold a password is hidden.
+
+    Entries that can be set by API are also listed one by one, as ``SECTION.NAME``.
+    """
     listed = {}
     for path, value in list_values(loaded.settings):
         key = dotted(path)
         shown = HIDDEN if key in _SECRET and value else _plain(value)
         listed[key] = {"value": shown, "origin": loaded.origins.get(key, "default")}
+    for section in SECTIONS:
+        listed |= _list_section(section, loaded, kept)
     return listed
+
+
+def _list_section(section: str, loaded: Loaded, kept: Sequence[KeptSetting]) -> dict[str, dict[str, Any]]:
+    entries = list(list_held(loaded, kept, section))
+    if section in WHOLE:
+        keys = entries[0].value.items()
+        return {f"{section}.{key}": {"value": value, "origin": entries[0].origin} for key, value in keys if entries[0].origin == API}
+    origins = list(dict.fromkeys(entry.origin for entry in entries))
+    whole = {"value": [dict(entry.value) for entry in entries], "origin": ", ".join(origins) or "default"}
+    return {section: whole} | {f"{section}.{entry.name}": {"value": dict(entry.value), "origin": entry.origin} for entry in entries}
 
 
 def _plain(value: object) -> object:

@@ -7,6 +7,7 @@ FeedmillError
 |   +-- BadSettings  the settings file or environment is wrong; holds every fault with its line
 +-- NotFound         there is no such thing
 +-- Conflict         it is there already, or somebody else holds it
+|   +-- Overtaken    somebody else changed it meanwhile; read it again
 +-- Denied           the asker may not
 +-- Busy             try again later
 |   +-- DiskFull     no room on the disk; nothing was lost, nothing was taken
@@ -59,6 +60,10 @@ class NotFound(FeedmillError):
 
 class Conflict(FeedmillError):
     """The thing exists already, or another process holds it."""
+
+
+class Overtaken(Conflict):
+    """The thing is not any more what the asker went by."""
 
 
 class Denied(FeedmillError):

@@ -23,6 +23,12 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from _check_certificate("admin", settings.admin.certificate, settings.admin.key)
     yield from _check_ports(settings)
     yield from _check_names("datasources", [source.name for source in settings.datasources])
+    yield from check_serving(settings)
+    yield from _check_names("sources", [source.name for source in settings.sources])
+
+
+def check_serving(settings: Settings) -> Iterator[Fault]:
+    """Yields what is wrong between the entries of the sections that can also be set by API, and with the files they name."""
     yield from _check_names("collections", [collection.name for collection in settings.collections])
     yield from _check_names("frontends", [frontend.name for frontend in settings.frontends])
     for place, frontend in enumerate(settings.frontends):
@@ -31,7 +37,6 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from _check_names("biases", [bias.name for bias in settings.biases])
     yield from _check_names("synonyms", [entry.name for entry in settings.synonyms])
     yield from _check_biases(settings)
-    yield from _check_names("sources", [source.name for source in settings.sources])
 
 
 def _check_biases(settings: Settings) -> Iterator[Fault]:

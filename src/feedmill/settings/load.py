@@ -38,6 +38,11 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, str]
 
+    def origin_of(self, path: KeyPath) -> str:
+        """Says where a key, an entry of a list of tables, or the first key of a table came from; ``default`` where nowhere."""
+        key = dotted(path)
+        return self.origins.get(key) or next((origin for name, origin in self.origins.items() if name.startswith(f"{key}.")), DEFAULT)
+
 
 @dataclass(slots=True)
 class _Reading:
@@ -195,8 +200,14 @@ def _validate(reading: _Reading) -> Settings | None:
 
 
 def _list_origins(reading: _Reading, settings: Settings) -> dict[str, str]:
-    given = (path for path, _ in list_values(settings) if path in reading.lines or path in reading.variables)
-    return {dotted(path): reading.place(path) for path in given}
+    paths = (path for key, value in list_values(settings) for path in (key, *_entry_paths(key, value)))
+    return {dotted(path): reading.place(path) for path in paths if path in reading.lines or path in reading.variables}
+
+
+def _entry_paths(path: KeyPath, value: object) -> list[KeyPath]:
+    """Lists the paths of the tables that a list holds."""
+    entries = value if isinstance(value, tuple) else ()
+    return [(*path, place) for place, entry in enumerate(entries) if isinstance(entry, BaseModel)]
 
 
 def list_values(model: BaseModel, path: KeyPath = ()) -> list[tuple[KeyPath, object]]:

@@ -5,13 +5,14 @@ An entry that was kept wins over the file's of the same name, whole; others stan
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from feedmill.core.patterns import is_remark
-from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.facets import Facet, FacetRange, FacetType
 from feedmill.model.serving import (
     Bias,
@@ -61,7 +62,9 @@ def name_of(section: str, entry: BaseModel, place: int) -> str:
 
 
 def read_entry(section: str, name: str, value: Any) -> BaseModel:
-    """Reads an entry as JSON gave it. Errors: BadRequest with all that is wrong."""
+    """Reads an entry as JSON gave it. Errors: NotFound, BadRequest with all that is wrong."""
+    if section in WHOLE and name != section:
+        raise NotFound(f"there is no {section}/{name[:200]}; it is one table, {section}/{section}")
     if not isinstance(value, dict):
         raise BadRequest("an entry is a JSON object")
     model = SECTIONS[section]
@@ -70,10 +73,13 @@ def read_entry(section: str, name: str, value: Any) -> BaseModel:
             raise BadRequest(f"name: '{value['name']}' is not the name in the address, '{name}'; leave it out")
         value = value | {"name": name}
     try:
-        return model.model_validate_json(json.dumps(value))
+        entry = model.model_validate_json(json.dumps(value))
     except ValidationError as exc:
         faults = [f"{_place(error['loc'])}: {explain(error)}" for error in exc.errors(include_url=False)]
         raise BadRequest("; ".join(faults)) from exc
+    if isinstance(entry, FrontEndSettings) and entry.stylesheet and not Path(entry.stylesheet).is_absolute():
+        raise BadRequest(f"stylesheet: '{entry.stylesheet}' is no whole path; give one that begins with /")
+    return entry
 
 
 def _place(path: KeyPath) -> str:

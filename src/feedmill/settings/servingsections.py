@@ -20,6 +20,10 @@ def _check_name(text: str) -> str:
     return text
 
 
+def _check_name_or_none(text: str) -> str:
+    return text and _check_name(text)
+
+
 def _check_words(text: str) -> str:
     if len(text) > MAX_TERM_CHARACTERS:
         raise ValueError(f"longer than {MAX_TERM_CHARACTERS} characters")
@@ -121,7 +125,7 @@ class FrontEndSettings(Section):
 class SynonymSettings(Section):
     """Words that find each other (``two_way``), and words of which the first finds the others too (``one_way``)."""
 
-    name: Annotated[str, Field(max_length=200)] = ""
+    name: Annotated[str, AfterValidator(_check_name_or_none)] = ""
     two_way: tuple[Annotated[tuple[Words, ...], Field(min_length=2)], ...] = ()
     one_way: tuple[Annotated[tuple[Words, ...], Field(min_length=2)], ...] = ()
 

@@ -1,0 +1,90 @@
+"""The settings of serving on the admin port.
+
+GET    /api/v1/settings/{section}           the entries of a section
+GET    /api/v1/settings/{section}/{name}    one entry
+PUT    /api/v1/settings/{section}/{name}    sets it; the body is the entry as JSON
+DELETE /api/v1/settings/{section}/{name}    gives up what was set by API
+
+An entry's tag comes as ``ETag``. ``If-Match`` makes a change depend on it, ``If-None-Match: *`` on there being none: 412 else.
+Source: RFC 9110, 8.8.3, 13.1.
+"""
+
+import json
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from feedmill.model.errors import BadRequest, TooLarge
+from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, Entry, SettingsEditor
+
+
+def settings_routes(editor: SettingsEditor) -> list[Route]:
+    """Gives the routes over an editor."""
+
+    async def list_entries(request: Request) -> Response:
+        entries = await run_in_threadpool(editor.list, request.path_params["section"])
+        return JSONResponse([_fields_of(entry) for entry in entries])
+
+    async def get(request: Request) -> Response:
+        return _answer(await run_in_threadpool(editor.get, *_place(request)))
+
+    async def put(request: Request) -> Response:
+        value = _read_json(await read_body(request, MAX_KEPT_BYTES))
+        entry, is_new = await run_in_threadpool(editor.put, *_place(request), value, read_condition(request))
+        return _answer(entry, 201 if is_new else 200)
+
+    async def remove(request: Request) -> Response:
+        await run_in_threadpool(editor.remove, *_place(request), read_condition(request))
+        return Response(status_code=204)
+
+    one = "/api/v1/settings/{section}/{name}"
+    return [
+        Route("/api/v1/settings/{section}", list_entries, methods=["GET"]),
+        Route(one, get, methods=["GET"]),
+        Route(one, put, methods=["PUT"]),
+        Route(one, remove, methods=["DELETE"]),
+    ]
+
+
+def _place(request: Request) -> tuple[str, str]:
+    return request.path_params["section"], request.path_params["name"]
+
+
+def _answer(entry: Entry, status: int = 200) -> Response:
+    return JSONResponse(_fields_of(entry), status, headers={"ETag": f'"{entry.tag}"'})
+
+
+def _fields_of(entry: Entry) -> dict[str, Any]:
+    return {"section": entry.section, "name": entry.name, "origin": entry.origin, "tag": entry.tag, "value": dict(entry.value)}
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """Reads a body. Errors: TooLarge."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > max_bytes:
+            raise TooLarge(f"the body is larger than {max_bytes} bytes")
+    return bytes(body)
+
+
+def _read_json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise BadRequest(f"the body is no JSON: {exc}; send the entry as an object") from exc
+
+
+def read_condition(request: Request) -> Condition:
+    """Reads what a change depends on. Errors: BadRequest for a condition that is not understood, which must not be passed over."""
+    match, none_match = request.headers.get("if-match"), request.headers.get("if-none-match")
+    if none_match is not None:
+        if none_match.strip() != "*" or match is not None:
+            raise BadRequest("If-None-Match can only be *, and not beside If-Match")
+        return Condition(is_new=True)
+    if match is None:
+        return ALWAYS
+    return Condition(tags=tuple(part.strip().strip('"') for part in match.split(",")))

@@ -1,0 +1,166 @@
+"""Settings of serving that are made while the server runs: looked at, set and given up, one entry at a time.
+
+An entry that was kept wins over the file's of the same name; giving it up lets the file's show again. Every change is checked as the file
+is, together with all the rest, and is one transaction with the number that tells every process to look again.
+
+Of two who change the same entry the later one can be told so: an entry has a tag that is another after every change, and a change may
+name the tag that it was made from.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from feedmill.model.errors import BadRequest, Conflict, NotFound, Overtaken
+from feedmill.model.serving import KeptSetting
+from feedmill.ports import Bell, Store, UnitOfWork
+from feedmill.services.facts import SETTINGS_GENERATION
+from feedmill.settings.checks import check_serving
+from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.load import DEFAULT, Loaded, dotted
+from feedmill.settings.sections import Settings
+from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_kept, read_entry
+
+API = "api"
+"""The origin of what was kept."""
+
+MAX_KEPT_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An entry as it holds. Shape: ``value`` as JSON has it; ``origin`` is ``api``, the file with its line, or ``default``."""
+
+    section: str
+    name: str
+    value: Mapping[str, Any]
+    origin: str
+    tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What must be so for a change. ``tags``: the entry has one of these, None for any or none; ``is_new``: there is no such entry."""
+
+    tags: tuple[str, ...] | None = None
+    is_new: bool = False
+
+
+ALWAYS = Condition()
+
+
+class SettingsEditor:
+    """Edits what is kept. ``load`` gives the settings of the file, with their origins. May be used from several threads."""
+
+    def __init__(self, store: Store, load: Callable[[], Loaded], bell: Bell) -> None:
+        self._store = store
+        self._load = load
+        self._bell = bell
+
+    def list(self, section: str) -> list[Entry]:
+        """Lists the entries of a section as they hold. Errors: NotFound."""
+        with self._store.reading() as unit:
+            return list(list_held(self._load(), unit.kept_settings.list(), _checked(section)))
+
+    def get(self, section: str, name: str) -> Entry:
+        """Gives an entry as it holds. Errors: NotFound."""
+        return _find(self.list(section), section, name)
+
+    def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[Entry, bool]:
+        """Sets an entry, and says whether it is new. Errors: NotFound, BadRequest with all faults, Overtaken."""
+        entry = read_entry(_checked(section), name, value)
+        text = entry.model_dump_json()
+        if len(text.encode()) > MAX_KEPT_BYTES:
+            raise BadRequest(f"the entry is larger than {MAX_KEPT_BYTES} bytes")
+        with self._store.writing() as unit:
+            kept, loaded = unit.kept_settings.list(), self._load()
+            before = _find_held(list_held(loaded, kept, section), name)
+            _demand(before, condition, section, name)
+            held = unit.kept_settings.find(section, name)
+            fresh = KeptSetting(section=section, name=name, value=text, version=1 + (held.version if held is not None else 0))
+            rest = [one for one in kept if (one.section, one.name) != (section, name)]
+            _check_whole(merge_kept(loaded.settings, [*rest, fresh]), section, name)
+            unit.kept_settings.put(fresh)
+            _tell_everybody(unit)
+        self._bell.ring("indexer")
+        return _entry_of(section, name, entry, API, fresh.version), before is None
+
+    def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
+        """Gives up what was kept of an entry. Errors: NotFound, Overtaken, Conflict where the file alone has it or another needs it."""
+        with self._store.writing() as unit:
+            kept, loaded = unit.kept_settings.list(), self._load()
+            entries = list(list_held(loaded, kept, _checked(section)))
+            entry = _find(entries, section, name)
+            _demand(entry, condition, section, name)
+            if entry.origin != API:
+                raise Conflict(
+                    f"{section}/{name} is not set by api but by {entry.origin}; change it there, or set it by api to overrule that"
+                )
+            rest = [one for one in kept if (one.section, one.name) != (section, name)]
+            faults = list(check_serving(merge_kept(loaded.settings, rest)))
+            if faults:
+                raise Conflict(f"{section}/{name} is needed: {_say(faults[0])}")
+            unit.kept_settings.remove(section, name)
+            _tell_everybody(unit)
+        self._bell.ring("indexer")
+
+
+def _checked(section: str) -> str:
+    if section not in SECTIONS:
+        raise NotFound(f"there is no section {section[:80]!a} that can be set by api; there are {', '.join(SECTIONS)}")
+    return section
+
+
+def list_held(loaded: Loaded, kept: Sequence[KeptSetting], section: str) -> Iterator[Entry]:
+    """Yields the entries of a section as they hold."""
+    versions = {one.name: one.version for one in kept if one.section == section}
+    places = {name: place for place, name in enumerate(list_entries(loaded.settings, section))}
+    for name, entry in list_entries(merge_kept(loaded.settings, kept), section).items():
+        if name in versions:
+            yield _entry_of(section, name, entry, API, versions[name])
+        else:
+            path = (section,) if section in WHOLE else (section, places[name])
+            yield _entry_of(section, name, entry, loaded.origin_of(path), 0)
+
+
+def _entry_of(section: str, name: str, entry: BaseModel, origin: str, version: int) -> Entry:
+    value = entry.model_dump(mode="json")
+    text = f"{origin == API}:{version}:{entry.model_dump_json()}"
+    tag = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+    return Entry(section=section, name=name, value=value, origin=origin, tag=tag)
+
+
+def _find_held(entries: Iterator[Entry], name: str) -> Entry | None:
+    """Finds an entry that somebody set; a default is nobody's."""
+    return next((entry for entry in entries if entry.name == name and entry.origin != DEFAULT), None)
+
+
+def _find(entries: Sequence[Entry], section: str, name: str) -> Entry:
+    found = next((entry for entry in entries if entry.name == name), None)
+    if found is None:
+        raise NotFound(f"there is no {section}/{name[:200]}")
+    return found
+
+
+def _demand(entry: Entry | None, condition: Condition, section: str, name: str) -> None:
+    if condition.is_new and entry is not None:
+        raise Overtaken(f"{section}/{name} is there already")
+    if condition.tags is not None and (entry is None or (entry.tag not in condition.tags and "*" not in condition.tags)):
+        raise Overtaken(f"{section}/{name} was changed meanwhile; read it again and change what is there now")
+
+
+def _check_whole(settings: Settings, section: str, name: str) -> None:
+    faults = [_say(fault) for fault in check_serving(settings)]
+    if faults:
+        raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
+
+
+def _say(fault: tuple[KeyPath, str]) -> str:
+    return f"{dotted(fault[0])}: {fault[1]}"
+
+
+def _tell_everybody(unit: UnitOfWork) -> None:
+    unit.facts.put(SETTINGS_GENERATION, str(int(unit.facts.get(SETTINGS_GENERATION) or 0) + 1))

@@ -1,0 +1,204 @@
+"""Settings made by API: over the file, checked, one change after the other."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from feedhouse import SilentBell
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.http.admin import Administration, admin_app
+from feedmill.http.status import list_settings
+from feedmill.services.servingdesk import ServingDesk
+from feedmill.settings import Loaded, load_settings
+from feedmill.settings.editing import SettingsEditor
+from feedmill.settings.serving import merge_kept, serving_of
+
+FILE = """
+[[collections]]
+name = "press"
+include = ["press.example.com/"]
+[[frontends]]
+name = "intranet"
+bias = "news"
+[[biases]]
+name = "news"
+date = 3
+[[synonyms]]
+two_way = [["car", "automobile"]]
+"""
+
+
+@dataclass
+class Desk:
+    """A store, a settings file, and the admin port over both."""
+
+    store: SqlStore
+    loaded: Loaded
+
+    def ask(self, method: str, path: str, value: Any = None, **headers: str) -> tuple[int, dict[str, str], Any]:
+        administration = Administration(
+            tell_status=dict,
+            reindex=dict,
+            remove_source=lambda *_: None,
+            render_metrics=bytes,
+            find_problems=list,
+            settings=SettingsEditor(self.store, lambda: self.loaded, SilentBell()),
+        )
+        body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
+        return asyncio.run(_ask(admin_app(administration, "t"), method, path, body, headers))
+
+    def put(self, place: str, value: Any, **headers: str) -> int:
+        return self.ask("PUT", f"/api/v1/settings/{place}", value, **headers)[0]
+
+
+async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, dict[str, str], Any]:
+    sent: list[Any] = []
+    named = {name.replace("_", "-"): value for name, value in headers.items()} | {"authorization": "Bearer t", "host": "localhost"}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.encode(), text.encode()) for name, text in named.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 8000),
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    content = b"".join(message.get("body", b"") for message in sent[1:])
+    told = {name.decode().lower(): text.decode() for name, text in sent[0]["headers"]}
+    return sent[0]["status"], told, json.loads(content) if content else None
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    store = open_sqlite(tmp_path / "store.sqlite")
+    migrate(store)
+    (tmp_path / "f.toml").write_text(FILE)
+    yield Desk(store, load_settings(tmp_path / "f.toml", {}))
+    store.close()
+
+
+def include_of(desk: Desk, name: str = "press") -> list[str]:
+    return list(desk.ask("GET", f"/api/v1/settings/collections/{name}")[2]["value"]["include"])
+
+
+def test_entries_of_the_file_are_shown_with_their_line(desk: Desk) -> None:
+    status, _, entries = desk.ask("GET", "/api/v1/settings/collections")
+    assert (status, [(entry["name"], entry["origin"].rpartition(":")[2]) for entry in entries]) == (200, [("press", "2")])
+    assert [entry["name"] for entry in desk.ask("GET", "/api/v1/settings/synonyms")[2]] == ["file-1"]
+    assert desk.ask("GET", "/api/v1/settings/query/query")[2]["origin"] == "default"
+
+
+def test_entry_that_is_put_wins_over_the_file_and_gives_way_when_removed(desk: Desk) -> None:
+    assert desk.put("collections/press", {"include": ["a.example.com/"]}) == 200
+    assert include_of(desk) == ["a.example.com/"]
+    assert desk.put("collections/hr", {"include": ["hr.example.com/"]}) == 201
+    assert [entry["origin"] for entry in desk.ask("GET", "/api/v1/settings/collections")[2]] == ["api", "api"]
+    assert desk.ask("DELETE", "/api/v1/settings/collections/press")[0] == 204
+    assert include_of(desk) == ["press.example.com/"]
+    status, _, told = desk.ask("DELETE", "/api/v1/settings/collections/press")
+    assert (status, "f.toml:2" in told["error"]["message"]) == (409, True)
+    assert desk.ask("DELETE", "/api/v1/settings/collections/hr")[0] == 204
+    assert desk.ask("GET", "/api/v1/settings/collections/hr")[0] == 404
+    assert desk.ask("DELETE", "/api/v1/settings/collections/hr")[0] == 404
+
+
+def test_every_process_sees_a_change_at_its_next_look(desk: Desk) -> None:
+    serving = ServingDesk(lambda kept: serving_of(merge_kept(desk.loaded.settings, kept)))
+    with desk.store.reading() as unit:
+        before = serving.current(unit)
+        assert serving.current(unit) is before
+    desk.put("query/query", {"stop_words": ["the"]})
+    desk.put("synonyms/cars", {"one_way": [["bike", "bicycle"]]})
+    with desk.store.reading() as unit:
+        after = serving.current(unit).serving
+    assert (after.stop_words, len(after.synonyms)) == (("the",), 2)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "status", "text"),
+    [
+        ("collections/a", {"include": ["regexp:("]}, 400, "include[1]: '(' is no regular expression"),
+        ("collections/a", {"includes": []}, 400, "includes: unknown key"),
+        ("collections/a.b", {}, 400, "is no name here"),
+        ("collections/a", [], 400, "an entry is a JSON object"),
+        ("collections/a", b"{", 400, "the body is no JSON"),
+        ("collections/a", b"", 400, "the body is no JSON"),
+        ("collections/a", {"name": "b"}, 400, "is not the name in the address"),
+        ("frontends/a", {"bias": "nws"}, 400, "there is no bias 'nws', did you mean 'news'"),
+        ("frontends/a", {"stylesheet": "a.xsl"}, 400, "'a.xsl' is no whole path"),
+        ("synonyms/a b", {}, 400, "is no name here"),
+        ("frontends/a", {"stylesheet": "/none.xsl"}, 400, "there is no file '/none.xsl'"),
+        ("biases/a", {"date": 11}, 400, "date: 11 is out of range"),
+        ("query/query", {"stop_words": ["a b"]}, 400, "stop_words[1]: 'a b' is not one word"),
+        ("query/other", {}, 404, "there is no query/other"),
+        ("gate/gate", {}, 404, "there is no section 'gate' that can be set by api"),
+    ],
+)
+def test_entry_that_cannot_be_is_refused_and_nothing_kept(desk: Desk, place: str, value: Any, status: int, text: str) -> None:
+    answered, _, told = desk.ask("PUT", f"/api/v1/settings/{place}", value)
+    assert (answered, text in told["error"]["message"]) == (status, True), told
+    with desk.store.reading() as unit:
+        assert unit.kept_settings.list() == []
+
+
+def test_change_that_names_another_tag_than_the_entrys_is_refused(desk: Desk) -> None:
+    tag = desk.ask("GET", "/api/v1/settings/collections/press")[1]["etag"]
+    assert desk.put("collections/press", {"include": ["a/"]}, if_match=tag) == 200
+    assert desk.put("collections/press", {"include": ["b/"]}, if_match=tag) == 412
+    assert include_of(desk) == ["a/"]
+    fresh = desk.ask("GET", "/api/v1/settings/collections/press")[1]["etag"]
+    assert desk.ask("DELETE", "/api/v1/settings/collections/press", if_match=tag)[0] == 412
+    assert desk.put("collections/press", {"include": ["b/"]}, if_match=f"{tag}, {fresh}") == 200
+    assert desk.put("collections/press", {"include": ["b/"]}, if_match="*") == 200
+    assert desk.put("collections/new", {}, if_match="*") == 412
+    assert desk.put("collections/press", {}, if_none_match="*") == 412
+    assert desk.put("collections/new", {}, if_none_match="*") == 201
+    assert desk.put("query/query", {}, if_none_match="*") == 201
+    assert desk.put("collections/new", {}, if_none_match=tag) == 400
+
+
+def test_same_value_put_twice_has_another_tag(desk: Desk) -> None:
+    tags = {desk.ask("PUT", "/api/v1/settings/collections/a", {"include": ["a/"]})[1]["etag"] for _ in range(3)}
+    assert len(tags) == 3
+
+
+def test_entry_that_another_needs_is_not_removed(desk: Desk) -> None:
+    desk.put("biases/mine", {"date": 1})
+    desk.put("frontends/a", {"bias": "mine"})
+    status, _, told = desk.ask("DELETE", "/api/v1/settings/biases/mine")
+    assert (status, "there is no bias 'mine'" in told["error"]["message"]) == (409, True)
+    desk.ask("DELETE", "/api/v1/settings/frontends/a")
+    assert desk.ask("DELETE", "/api/v1/settings/biases/mine")[0] == 204
+
+
+def test_status_says_where_each_entry_came_from(desk: Desk) -> None:
+    desk.put("collections/hr", {"include": ["hr/"]})
+    desk.put("query/query", {"stop_words": ["the"]})
+    with desk.store.reading() as unit:
+        listed = list_settings(desk.loaded, unit.kept_settings.list())
+    assert listed["collections.hr"] == {"value": {"name": "hr", "include": ["hr/"], "exclude": []}, "origin": "api"}
+    assert listed["collections.press"]["origin"].endswith("f.toml:2")
+    assert listed["collections"]["origin"].endswith("f.toml:2, api")
+    assert [entry["name"] for entry in listed["collections"]["value"]] == ["press", "hr"]
+    assert listed["query.stop_words"] == {"value": ["the"], "origin": "api"}
+    assert listed["biases"]["origin"].endswith("f.toml:8")
