@@ -50,7 +50,7 @@ def test_server_short_of_room_refuses_with_the_documented_text_and_searches_on(t
 
 
 def test_feeds_acknowledged_before_the_disk_is_full_finish_after_room_is_made(tmp_path: Path) -> None:
-    count = 1_500
+    count = 3_500
     with small_disk(tmp_path / "data", 200_000_000) as disk, running(tmp_path / "data") as appliance:
         appliance.feed(page_feed("early", 20), "early")
         large = appliance.push(page_feed("large", count), "large", "full")
