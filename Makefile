@@ -51,8 +51,8 @@ $(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
 	touch $@ $(VENV)/.runtime
 
 lock: | $(UV) ## write the lock files anew from pyproject.toml
-	$(UV) pip compile pyproject.toml --extra office --extra postgres --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt
-	$(UV) pip compile pyproject.toml --extra office --extra postgres --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
+	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt
+	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
 
 clean:
 	rm -rf $(VENV) .tools

@@ -5,19 +5,22 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from feedmill import metrics
+from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.bell import SocketBell
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_groups
 from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.adapters.feedfiles import FolderFeedFiles
+from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.adapters.index.schema import SCHEMA_VERSION
 from feedmill.adapters.index.tantivy import TantivyIndex
 from feedmill.adapters.index.writer import TantivyWriter
@@ -29,6 +32,8 @@ from feedmill.core.policy import build_rules, digest_of
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.model.feed import Feed
 from feedmill.model.ranking import Ranking
+from feedmill.services.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.auditing import Auditing
 from feedmill.services.clustering import FindGroups
 from feedmill.services.extracting import Extracting
 from feedmill.services.feeder import Feeder, FeederLane
@@ -36,10 +41,16 @@ from feedmill.services.feeding import Policy, SliceLimits
 from feedmill.services.feedrun import Tools
 from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
 from feedmill.services.intake import Intake
+from feedmill.services.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.policysweep import PolicySweep
+from feedmill.services.provedpasswords import ProvedPasswords
 from feedmill.services.reading import FeedReader, GroupsReader
 from feedmill.services.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
+from feedmill.services.sessions import SessionLimits, Sessions
+from feedmill.services.signing import Signing
+from feedmill.services.throttle import Bounds, Throttle
+from feedmill.services.tokencheck import TokenCheck
 from feedmill.services.upkeep import Upkeep
 from feedmill.settings import Settings
 from feedmill.settings.serving import merge_kept, serving_of
@@ -172,6 +183,31 @@ class House:
     def upkeep(self) -> Upkeep:
         """Makes the service that forgets what is no longer needed."""
         return Upkeep(store=self.store, files=self.files, blobs=self.blobs, garbage=self.blobs, clock=utc_now)
+
+    @property
+    def auditing(self) -> Auditing:
+        """The audit log."""
+        days = self.settings.audit.days
+        return Auditing(FolderAuditLog(self.data / "audit", timedelta(days=days) if days else None), utc_now)
+
+    def signing(self) -> Signing:
+        """Makes the services of signing in."""
+        settings, hasher, auditing = self.settings.signin, Argon2Hasher(), self.auditing
+        bounds = Bounds(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
+        tools = CheckTools(
+            store=self.store, hasher=hasher, throttle=Throttle(bounds, time.monotonic), clock=utc_now, record=auditing.record
+        )
+        check = PasswordCheck(tools)
+        limits = SessionLimits(idle=timedelta(minutes=settings.idle_minutes), whole=timedelta(minutes=settings.session_minutes))
+        return Signing(
+            check=check,
+            proved=ProvedPasswords(check, self.store, time.monotonic),
+            sessions=Sessions(self.store, utc_now, limits),
+            token_check=TokenCheck(self.store, utc_now),
+            accounts=AccountKeeping(self.store, hasher, utc_now),
+            tokens=TokenKeeping(self.store, utc_now),
+            auditing=auditing,
+        )
 
     def close(self) -> None:
         """Closes files and connections."""

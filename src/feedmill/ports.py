@@ -20,6 +20,7 @@ from feedmill.model.feed import DataSource, Feed, LogEntry, NewFeed
 from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.model.search import Hits, IndexDocument, Node, Sort
 from feedmill.model.serving import KeptSetting
+from feedmill.signinports import Accounts, ApiTokens, OneTimes, Sessions
 
 Clock = Callable[[], datetime]
 """Gives the time now as an aware UTC time."""
@@ -357,6 +358,22 @@ class UnitOfWork(Protocol):
     @property
     def kept_settings(self) -> KeptSettings:
         """What was set by API."""
+
+    @property
+    def accounts(self) -> Accounts:
+        """The local users."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions."""
+
+    @property
+    def api_tokens(self) -> ApiTokens:
+        """The tokens of programs."""
+
+    @property
+    def one_times(self) -> OneTimes:
+        """Values for one use."""
 
 
 class Store(Protocol):

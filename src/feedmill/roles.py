@@ -10,7 +10,7 @@ from feedmill import metrics
 from feedmill.admintoken import read_token
 from feedmill.bootstrap import House, open_house
 from feedmill.core.networks import Networks
-from feedmill.http.admin import Administration, admin_app, metrics_route
+from feedmill.http.admin import Administration, AdminSignIn, admin_app, metrics_route
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gate import dtd_app, gate_app
 from feedmill.http.gateconfig import GateConfig
@@ -19,12 +19,14 @@ from feedmill.http.listen import take_listeners
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.serving import Listener, serve
+from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.runstate import find_server
 from feedmill.services.cachedcopy import CachedCopies
 from feedmill.services.feeder import FeederLane
 from feedmill.services.indexing import request_rebuild
 from feedmill.services.overview import tell_gauges
+from feedmill.services.signing import ensure_key
 from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
 from feedmill.wire.gsafeed.dtd import DTD
@@ -72,8 +74,9 @@ def _run_gate(house: House) -> None:
 def _run_web(house: House) -> None:
     settings = house.settings
     sockets = take_listeners("web", settings)
-    searcher = house.searcher
+    searcher, signing, token = house.searcher, house.signing(), read_token(house.data)
     frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
+    signin = build_signin(signing, _signin_options_of(house, token))
     site = SearchSite(
         find_problems=_problems_of(house),
         frontends=frontends,
@@ -81,10 +84,10 @@ def _run_web(house: House) -> None:
         copies=CachedCopies(searcher, house.blobs),
         find_groups=house.find_groups,
         clicks=house.clicks,
-        proxy=_proxy_trust_of(settings),
+        signin=signin,
     )
     search = search_app(searcher, site)
-    admin = admin_app(_administration_of(house), read_token(house.data))
+    admin = admin_app(_administration_of(house), token, AdminSignIn(desk=signin.desk, signing=signing))
     serve(
         [
             Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
@@ -93,13 +96,20 @@ def _run_web(house: House) -> None:
     )
 
 
-def _proxy_trust_of(settings: Settings) -> ProxyTrust:
-    proxy = settings.signin.proxy
-    return ProxyTrust(
+def _signin_options_of(house: House, token: str) -> SignInOptions:
+    settings, proxy = house.settings.signin, house.settings.signin.proxy
+    trust = ProxyTrust(
         trusted=Networks.parse(proxy.trusted),
         user_header=proxy.user_header,
         groups_header=proxy.groups_header,
         namespace=proxy.namespace,
+    )
+    return SignInOptions(
+        proxy=trust,
+        key=ensure_key(house.store),
+        admin_token=token,
+        takes_basic=settings.basic,
+        secure_cookies=settings.secure_cookies,
     )
 
 

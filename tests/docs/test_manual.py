@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from typer.main import get_command
@@ -14,7 +16,11 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.main import app
 from feedmill.cli.serve import ROLES
 from feedmill.http.admin import Administration, admin_app
+from feedmill.http.signin.adminroutes import signin_routes
+from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.metrics import render_metrics
+from feedmill.model.audit import AuditKind
+from feedmill.services.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
@@ -22,7 +28,10 @@ from feedmill.settings.servingsections import BiasSettings, CollectionSettings, 
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-SECTIONS = ("gate", "search", "admin", "dtd", "urls", "query", "limits", "store", "extraction", "ranking", "logs", "signin.proxy")
+SECTIONS = (
+    *("gate", "search", "admin", "dtd", "urls", "query", "limits", "store", "extraction", "ranking", "logs"),
+    *("signin", "signin.proxy", "audit"),
+)
 ACCEPTED_ONLY = {("urls", "start")}
 ACCEPTED_KEYS = {"[[crawl.access]]": {"user", "password", "domain"}}
 
@@ -73,7 +82,7 @@ def test_every_command_and_option_is_documented(name: str, command: object) -> N
     assert f"feedmill {name}" in text
     shared = text.partition("## serve")[0]
     heading = name if f"\n## {name}\n" in text else name.partition(" ")[0]
-    if name != "config":
+    if name not in ("config", "audit"):
         own = section(text, heading)
         for parameter in command.params:  # type: ignore[attr-defined]
             options = [option for option in parameter.opts if option.startswith("--")]
@@ -82,7 +91,7 @@ def test_every_command_and_option_is_documented(name: str, command: object) -> N
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_shows_examples(name: str, command: object) -> None:
-    if name != "config":
+    if name not in ("config", "audit"):
         epilog = getattr(command, "epilog", "") or ""
         assert f"feedmill {name}" in epilog
         assert epilog.startswith("Example")
@@ -95,6 +104,19 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
         for route in admin_app(replace(administration, settings=editor), "x").routes:
             assert f"{route.path}`" in text  # type: ignore[attr-defined]
+
+
+def test_every_route_of_signing_in_is_documented() -> None:
+    text = page("reference/operation.md") + page("reference/sign-in.md")
+    routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None)))
+    routes += SignInPage(cast(PageTools, None)).routes()
+    for route in routes:
+        assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path
+
+
+def test_every_kind_of_audit_entry_is_documented() -> None:
+    text = page("reference/audit-log.md")
+    assert {kind.value for kind in AuditKind if f"`{kind.value}`" not in text} == set()
 
 
 def test_every_metric_and_role_is_documented() -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
 
-from feedmill.model.errors import BadRequest, Busy, Denied, FeedmillError, NotFound
+from feedmill.model.errors import BadRequest, Busy, Conflict, Denied, FeedmillError, NotFound
 
 PIECE_BYTES = 1 << 20
 ANSWER_BYTES = 64 << 20
 ANSWER_SECONDS = 120.0
-_ERRORS: dict[int, type[FeedmillError]] = {401: Denied, 403: Denied, 404: NotFound, 503: Busy}
+_ERRORS: dict[int, type[FeedmillError]] = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict, 503: Busy}
 Progress = Callable[[int], None]
 """Hears how many bytes were sent by now."""
 
@@ -66,13 +66,18 @@ class Client:
         """Asks for something to be done. Errors: as ``get_json``."""
         return self._ask_json("POST", path, None)
 
+    def send_json(self, method: str, path: str, body: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> Any:
+        """Sends JSON. Errors: as ``get_json``."""
+        return self._ask_json(method, path, parameters, json.dumps(body).encode())
+
     def delete(self, path: str, parameters: Mapping[str, Any] | None = None) -> None:
         """Deletes a resource. Errors: as ``get_json``."""
         self._ask_json("DELETE", path, parameters)
 
-    def _ask_json(self, method: str, path: str, parameters: Mapping[str, Any] | None) -> Any:
+    def _ask_json(self, method: str, path: str, parameters: Mapping[str, Any] | None, body: bytes | None = None) -> Any:
         query = "?" + urlencode(parameters, doseq=True) if parameters else ""
-        answer = self._request(method, path + query, {}, None)
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(body))} if body is not None else {}
+        answer = self._request(method, path + query, headers, iter([body]) if body is not None else None)
         if not 200 <= answer.status < 300:
             raise _ERRORS.get(answer.status, BadRequest)(_explain(answer))
         try:

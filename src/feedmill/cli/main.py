@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from feedmill.cli.audit import audit_app
 from feedmill.cli.configuration import config_app
 from feedmill.cli.documents import DOCUMENTS_EXAMPLES, documents_app
 from feedmill.cli.makefeed import MAKE_FEED_EXAMPLES, make_feed
@@ -21,6 +22,8 @@ from feedmill.cli.search import SEARCH_EXAMPLES, search
 from feedmill.cli.serve import SERVE_EXAMPLES, serve
 from feedmill.cli.sources import SOURCES_EXAMPLES, sources_app
 from feedmill.cli.status import STATUS_EXAMPLES, status
+from feedmill.cli.tokens import TOKENS_EXAMPLES, tokens_app
+from feedmill.cli.users import USERS_EXAMPLES, users_app
 from feedmill.cli.validate import VALIDATE_EXAMPLES, validate
 from feedmill.logs import configure_logs
 from feedmill.model.errors import BadSettings, FeedmillError
@@ -44,6 +47,9 @@ app.command("status", epilog=STATUS_EXAMPLES)(status)
 app.add_typer(sources_app, name="sources", epilog=SOURCES_EXAMPLES)
 app.add_typer(documents_app, name="documents", epilog=DOCUMENTS_EXAMPLES)
 app.command("reindex", epilog=REINDEX_EXAMPLES)(reindex)
+app.add_typer(users_app, name="users", epilog=USERS_EXAMPLES)
+app.add_typer(tokens_app, name="tokens", epilog=TOKENS_EXAMPLES)
+app.add_typer(audit_app, name="audit")
 app.add_typer(config_app, name="config")
 
 

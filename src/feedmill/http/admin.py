@@ -1,10 +1,9 @@
 """Port 8000: what administrators ask of a running server.
 
-Two locks, both of which must open: the peer is on this machine, and the request carries the bearer token that the server wrote to
-``admin.token`` in its data folder, readable by its owner alone. ``/healthz`` and ``/readyz`` need the first lock only.
+Who may ask: ``signin/adminlock``. The bearer token that the server wrote to ``admin.token`` in its data folder, readable by its owner
+alone, opens everything.
 """
 
-import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,19 +15,19 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedmill.core.networks import LOOPBACK
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
-from feedmill.http.problems import FORBIDDEN, INTERNAL, Problem, answer_problem, describe_problem
+from feedmill.http.problems import INTERNAL, Problem, answer_problem, describe_problem
 from feedmill.http.settingsroutes import settings_routes
+from feedmill.http.signin.adminlock import AdminLock
+from feedmill.http.signin.adminroutes import signin_routes
+from feedmill.http.signin.desk import Desk
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
+from feedmill.services.signing import Signing
 from feedmill.settings.editing import SettingsEditor
 
-_OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-_UNAUTHORIZED = Problem(401, "unauthorized")
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -48,8 +47,16 @@ class Administration:
     settings: SettingsEditor | None = None
 
 
-def admin_app(administration: Administration, token: str) -> Starlette:
-    """Builds the application of the admin port."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminSignIn:
+    """How others than the holder of ``admin.token`` are let in, and where it is written down."""
+
+    desk: Desk
+    signing: Signing
+
+
+def admin_app(administration: Administration, token: str, signin: AdminSignIn | None = None) -> Starlette:
+    """Builds the application of the admin port; without ``signin`` the token alone opens it."""
 
     async def tell_status(_request: Request) -> Response:
         return JSONResponse(dict(await run_in_threadpool(administration.tell_status)))
@@ -69,10 +76,17 @@ def admin_app(administration: Administration, token: str) -> Starlette:
         Route("/api/v1/reindex", reindex, methods=["POST"]),
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
         *(settings_routes(administration.settings) if administration.settings is not None else ()),
+        *(signin_routes(signin.signing) if signin is not None else ()),
     ]
+    lock = Middleware(
+        AdminLock,
+        token=token,
+        desk=signin.desk if signin is not None else None,
+        auditing=signin.signing.auditing if signin is not None else None,
+    )
     return Starlette(
         routes=routes,
-        middleware=[Middleware(OriginCheck), Middleware(_Locks, token=token)],
+        middleware=[Middleware(OriginCheck), lock],
         exception_handlers={FeedmillError: answer_problem, HTTPException: _answer_http_error},
     )
 
@@ -84,34 +98,6 @@ def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
         return Response(await run_in_threadpool(render_metrics), headers={"content-type": CONTENT_TYPE})
 
     return Route("/metrics", tell_metrics)
-
-
-class _Locks:
-    """ASGI middleware: this machine alone, and the token but for the open paths."""
-
-    def __init__(self, app: ASGIApp, *, token: str) -> None:
-        self._app = app
-        self._token = token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._app
-        if scope["type"] == "http":
-            refusal = self._refuse(Request(scope))
-            app = refusal or app
-        await app(scope, receive, send)
-
-    def _refuse(self, request: Request) -> JSONResponse | None:
-        if request.client is None or not LOOPBACK.covers(request.client.host):
-            return _answer(FORBIDDEN, "the admin port answers this machine alone")
-        if request.url.path in _OPEN_PATHS or self._knows_token(request):
-            return None
-        refusal = _answer(_UNAUTHORIZED, "send the token of admin.token: 'Authorization: Bearer TOKEN'")
-        refusal.headers["www-authenticate"] = 'Bearer realm="feedmill"'
-        return refusal
-
-    def _knows_token(self, request: Request) -> bool:
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and bool(self._token) and hmac.compare_digest(given.strip().encode(), self._token)
 
 
 async def _answer_http_error(_request: Request, exc: Exception) -> Response:

@@ -5,6 +5,7 @@ it shows public documents only.
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from starlette.requests import Request
@@ -17,12 +18,27 @@ from feedmill.model.role import Role
 _KEY: Final = "feedmill.asker"
 
 
+class Way(Enum):
+    """By what a request says whom it is from."""
+
+    NONE = ""
+    PROXY = "proxy"
+    BASIC = "basic"
+    TOKEN = "token"  # noqa: S105 - a word
+    SESSION = "session"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Whoever sends a request. ``role`` is None for who is not signed in; a role alone permits no document."""
+    """Whoever sends a request. ``role`` is None for who is not signed in; a role alone permits no document.
+
+    ``label`` names a program that is no user.
+    """
 
     identity: Identity = NOBODY
     role: Role | None = None
+    way: Way = Way.NONE
+    label: str = ""
 
     @property
     def is_signed_in(self) -> bool:
@@ -40,8 +56,13 @@ def find_asker(request: Request) -> Asker:
     return asker if isinstance(asker, Asker) else SIGNED_OUT
 
 
+def put_asker(scope: Scope, asker: Asker) -> None:
+    """Keeps with a request who sends it."""
+    scope[_KEY] = asker
+
+
 class AskerCheck:
-    """ASGI middleware that finds out who sends a request."""
+    """ASGI middleware that finds out who sends a request; by a trusted proxy's headers alone."""
 
     def __init__(self, app: ASGIApp, *, proxy: ProxyTrust) -> None:
         self._app = app
@@ -50,9 +71,11 @@ class AskerCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on with its asker."""
         if scope["type"] == "http":
-            scope[_KEY] = self._find(scope)
+            put_asker(scope, find_by_proxy(scope, self._proxy))
         await self._app(scope, receive, send)
 
-    def _find(self, scope: Scope) -> Asker:
-        identity = read_proxy_identity(scope, self._proxy)
-        return Asker(identity=identity, role=Role.SEARCHER) if identity is not None else SIGNED_OUT
+
+def find_by_proxy(scope: Scope, proxy: ProxyTrust) -> Asker:
+    """Gives whom a trusted proxy names."""
+    identity = read_proxy_identity(scope, proxy)
+    return Asker(identity=identity, role=Role.SEARCHER, way=Way.PROXY) if identity is not None else SIGNED_OUT

@@ -17,6 +17,7 @@ from feedmill.http.cachepage import POLICY, read_cache_query, render_copy_page
 from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
 from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.parameters import MAX_FACETS
+from feedmill.http.signin.site import SignInSite
 from feedmill.metrics import observe_query
 from feedmill.model.access import AccessClass, ClassSet
 from feedmill.model.errors import BadRequest, NotFound, TooLarge
@@ -33,8 +34,8 @@ MAX_FORM_BYTES = 10_240
 PRIVATE = {"Cache-Control": "private, no-cache"}
 _PUBLIC = frozenset({int(AccessClass.PUBLIC)})
 
-Show = Callable[[ResultPage, SearchRequest], Response]
-"""Shows results on the built-in page."""
+Show = Callable[[ResultPage, SearchRequest, Request], Response]
+"""Shows results on the built-in page, to the sender of a request."""
 
 
 FindFacets = Callable[[str], tuple[Facet, ...]]
@@ -55,6 +56,7 @@ class ProtocolTools:
     clock: Callable[[], datetime]
     frontends: FrontEnds
     copies: CachedCopies | None
+    signin: SignInSite | None = None
     find_facets: FindFacets
 
 
@@ -67,6 +69,7 @@ class SearchProtocol:
         self._clock = tools.clock
         self._frontends = tools.frontends
         self._copies = tools.copies
+        self._signin = tools.signin
         self._show = show
         self._find_facets = tools.find_facets
 
@@ -104,9 +107,13 @@ class SearchProtocol:
             return self._answer_copy(request, wanted, cached)
         frontend = wanted.values.get("proxystylesheet")
         is_page = frontend is not None and self._frontends.has_stylesheet(frontend)
+        if wanted.access != "p" and self._signin is not None:
+            demanded = self._signin.demand(request, page_url(wanted, wanted.request.start), is_page=frontend is not None)
+            if demanded is not None:
+                return demanded
         access = restrict(self._identify(request), wanted.access)
         if frontend is not None and not is_page:
-            return self._show(self._searcher.search(wanted.request, access), wanted.request)
+            return self._show(self._searcher.search(wanted.request, access), wanted.request, request)
         client = request.client.host if request.client is not None else ""
         reply = self._make_reply(wanted, access, client)
         if frontend is not None:

@@ -10,6 +10,7 @@ GET /api/v1/search        results as JSON
 GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
 GET /sw_version.txt       the version that adaptors expect of an appliance
+GET /signin, /signout     signing in and out; POST too
 GET /healthz, /readyz     whether the process lives, whether it can answer searches
 """
 
@@ -18,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import jinja2
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -27,7 +27,6 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from feedmill import __version__
 from feedmill.core.concepts import Edge
 from feedmill.http.asker import AskerCheck
 from feedmill.http.clicks import ClickLog, NoClickLog, click_route
@@ -37,10 +36,13 @@ from feedmill.http.gsasearch import FindFacets, ProtocolTools, SearchProtocol, n
 from feedmill.http.guard import GuardHeaders
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
+from feedmill.http.pages import make_templates
 from feedmill.http.parameters import Asked, read_facets, read_search
 from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
+from feedmill.http.signin.check import SignInCheck
+from feedmill.http.signin.site import SignInSite
 from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
 from feedmill.model.access import ANONYMOUS, ClassSet
@@ -79,7 +81,8 @@ def _now() -> datetime:
 class SearchSite:
     """What the search port needs besides the searcher.
 
-    ``find_problems`` adds to what ``/readyz`` learns from the searcher; ``find_facets`` gives the facets of a front end by its name.
+    ``find_problems`` adds to what ``/readyz`` learns from the searcher; ``find_facets`` gives the facets of a front end by its name;
+    without ``signin`` nobody but a trusted proxy, named by ``proxy``, says who asks.
     """
 
     identify: Identify = _everybody
@@ -90,6 +93,7 @@ class SearchSite:
     frontends: FrontEnds = field(default_factory=lambda: FrontEnds(dict))
     copies: CachedCopies | None = None
     proxy: ProxyTrust = field(default_factory=ProxyTrust)
+    signin: SignInSite | None = None
     find_facets: FindFacets = no_facets
     find_groups: FindGroups = no_groups
     clicks: ClickLog = field(default_factory=NoClickLog)
@@ -100,7 +104,12 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
     site = site or SearchSite()
     endpoints = _Endpoints(searcher, site)
     tools = ProtocolTools(
-        identify=site.identify, clock=site.clock, frontends=site.frontends, copies=site.copies, find_facets=site.find_facets
+        identify=site.identify,
+        clock=site.clock,
+        frontends=site.frontends,
+        copies=site.copies,
+        find_facets=site.find_facets,
+        signin=site.signin,
     )
     suggestions = Suggestions(searcher, site.identify)
     protocol = SearchProtocol(searcher, tools, endpoints.show_results)
@@ -119,11 +128,11 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),
     ]
     return Starlette(
-        routes=[*own, *routes],
+        routes=[*own, *(site.signin.routes if site.signin else ()), *routes],
         middleware=[
             Middleware(GuardHeaders),
             Middleware(OriginCheck, allowed=endpoints.site.allow_origins),
-            Middleware(AskerCheck, proxy=site.proxy),
+            Middleware(SignInCheck, desk=site.signin.desk) if site.signin else Middleware(AskerCheck, proxy=site.proxy),
         ],
         exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
     )
@@ -135,19 +144,18 @@ class _Endpoints:
     def __init__(self, searcher: Searcher, site: SearchSite) -> None:
         self.site = site
         self._searcher = searcher
-        loader = jinja2.FileSystemLoader(_HERE / "templates")
-        self._templates = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        self._templates.globals["version"] = __version__
+        self._templates = make_templates()
 
     def show(self, request: Request) -> Response:
         """Shows the search page."""
         asked = read_search(request.query_params, max_num=MAX_PAGE_NUM)
-        return self.show_results(self._ask(asked, request), asked.request)
+        return self.show_results(self._ask(asked, request), asked.request, request)
 
-    def show_results(self, page: ResultPage, request: SearchRequest) -> Response:
+    def show_results(self, page: ResultPage, asked: SearchRequest, request: Request) -> Response:
         """Shows results on the search page."""
-        shown = show_page(page, request)
-        return HTMLResponse(self._templates.get_template("search.html").render(page=shown), headers=_PRIVATE)
+        account = self.site.signin.find_account(request) if self.site.signin is not None else None
+        body = self._templates.get_template("search.html").render(page=show_page(page, asked), account=account)
+        return HTMLResponse(body, headers=_PRIVATE)
 
     def search(self, request: Request) -> Response:
         """Answers a search as JSON."""

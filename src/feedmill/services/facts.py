@@ -26,3 +26,6 @@ PATTERNS_KNOWN = "patterns.known"
 
 PATTERNS_CURSOR = "patterns.cursor"
 """How far the sweep towards other patterns is: ``DIGEST:ID``."""
+
+SIGNIN_KEY = "signin.key"
+"""The key by which cookies and forms of signing in are signed, in hex."""

@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
+from feedmill.core.networks import EVERYBODY, parse_network
 from feedmill.core.patterns import is_remark, parse_pattern
 from feedmill.model.errors import BadRequest
 
@@ -39,5 +40,25 @@ def _check_rule_pattern(text: str) -> str:
     return text
 
 
+def check_network(text: str) -> str:
+    """Refuses what is no address, no network and not the word for all of them. Errors: ValueError."""
+    if text == EVERYBODY:
+        return text
+    try:
+        parse_network(text)
+    except BadRequest as exc:
+        raise ValueError(str(exc)) from exc
+    return text
+
+
+def wrap_word(value: object) -> object:
+    """Lets ``trusted = "all"`` stand for a list of one."""
+    if value == EVERYBODY:
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+NetworkText = Annotated[str, AfterValidator(check_network)]
+NetworkList = Annotated[tuple[NetworkText, ...], BeforeValidator(wrap_word)]
 Pattern = Annotated[str, AfterValidator(_check_list_entry)]
 RulePattern = Annotated[str, AfterValidator(_check_rule_pattern)]

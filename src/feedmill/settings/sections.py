@@ -9,26 +9,14 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-from feedmill.core.networks import EVERYBODY, parse_network
-from feedmill.model.errors import BadRequest
-from feedmill.settings.section import OpenSection, Pattern, RulePattern, Section
+from feedmill.settings.section import NetworkList, OpenSection, Pattern, RulePattern, Section
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
+from feedmill.settings.signin import Audit, SignIn
 
 _SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
-
-
-def _check_network(text: str) -> str:
-    if text == EVERYBODY:
-        return text
-    try:
-        parse_network(text)
-    except BadRequest as exc:
-        raise ValueError(str(exc)) from exc
-    return text
 
 
 def _check_bind(text: str) -> str:
@@ -66,17 +54,8 @@ def _check_store(text: str) -> str:
     return text
 
 
-def _wrap_word(value: object) -> object:
-    """Lets ``trusted = "all"`` stand for a list of one."""
-    if value == EVERYBODY:
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
 Port = Annotated[int, Field(ge=0, le=65535)]
 Bind = Annotated[str, AfterValidator(_check_bind)]
-NetworkText = Annotated[str, AfterValidator(_check_network)]
-NetworkList = Annotated[tuple[NetworkText, ...], BeforeValidator(_wrap_word)]
 SourceName = Annotated[str, AfterValidator(_check_source_name)]
 
 
@@ -209,37 +188,6 @@ class Named(OpenSection):
     name: str
 
 
-def _check_header_name(text: str) -> str:
-    if not _HEADER_NAME.fullmatch(text):
-        raise ValueError(f"'{text}' is no header's name, such as X-Forwarded-User")
-    return text
-
-
-def _check_proxy_network(text: str) -> str:
-    if text == EVERYBODY:
-        raise ValueError("'all' would let everybody be whoever he says; name the addresses of your proxies")
-    return _check_network(text)
-
-
-HeaderName = Annotated[str, AfterValidator(_check_header_name)]
-Namespace = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class SignInProxy(Section):
-    """Which reverse proxies are believed when they say who asks, and how they say it."""
-
-    trusted: Annotated[tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(_wrap_word)] = ()
-    user_header: HeaderName = "X-Forwarded-User"
-    groups_header: HeaderName = "X-Forwarded-Groups"
-    namespace: Namespace = "Default"
-
-
-class SignIn(Section):
-    """How people sign in."""
-
-    proxy: SignInProxy = SignInProxy()
-
-
 class Settings(Section):
     """All settings, complete with their defaults."""
 
@@ -256,6 +204,7 @@ class Settings(Section):
     ranking: RankingSettings = RankingSettings()
     logs: Logs = Logs()
     signin: SignIn = SignIn()
+    audit: Audit = Audit()
     query: QuerySettings = QuerySettings()
     collections: tuple[CollectionSettings, ...] = ()
     frontends: tuple[FrontEndSettings, ...] = ()

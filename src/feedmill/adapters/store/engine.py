@@ -10,6 +10,7 @@ from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
 from feedmill.adapters.store.groups import SqlGroups
 from feedmill.adapters.store.keptsettings import SqlKeptSettings
 from feedmill.adapters.store.marks import SqlFacts, SqlMarks
+from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimes, SqlSessions
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork
 
@@ -27,6 +28,10 @@ class SqlUnit:
         self.facts = SqlFacts(connection)
         self.groups = SqlGroups(connection)
         self.kept_settings = SqlKeptSettings(connection)
+        self.accounts = SqlAccounts(connection)
+        self.sessions = SqlSessions(connection)
+        self.api_tokens = SqlApiTokens(connection)
+        self.one_times = SqlOneTimes(connection)
 
 
 class SqlStore:

@@ -1,0 +1,179 @@
+"""The audit log as files of the data folder: ``audit/NUMBER.jsonl``, each named by its first entry.
+
+Several processes write it; each takes the lock, looks where the log ends, appends one line and syncs it. ``head.json`` names the last
+entry, so that lines cut off at the end are noticed. A new file begins each day, and where one is large; what is then older than the
+retention goes, a file at a time, after an entry that says so.
+"""
+
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from feedmill.core.auditchain import FIRST, check_chain, read_line, write_line
+from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
+from feedmill.model.errors import Corrupt, DiskFull
+
+MAX_FILE_BYTES = 16_000_000
+MAX_LINE_BYTES = 64_000_000
+_HEAD = "head.json"
+
+
+class FolderAuditLog:
+    """Fills ``signinports.AuditLog``. May be used from several threads and processes. ``keep`` None keeps entries for ever."""
+
+    def __init__(self, folder: Path, keep: timedelta | None = None, max_file_bytes: int = MAX_FILE_BYTES) -> None:
+        self._folder = folder
+        self._keep = keep
+        self._max_file_bytes = max_file_bytes
+        self._threads = threading.Lock()
+
+    def append(self, event: AuditEvent) -> AuditEntry:
+        """Keeps an event. Errors: DiskFull, Corrupt when the log's end cannot be read."""
+        try:
+            with self._locked():
+                return self._append(event)
+        except OSError as exc:
+            raise DiskFull(f"the audit log in '{self._folder}' cannot be written: {exc.strerror or exc}") from exc
+
+    def iter_entries(self) -> Iterator[AuditEntry]:
+        """Yields the entries. Errors: Corrupt."""
+        last: AuditEntry | None = None
+        head = self._read_head()
+        for last in check_chain(self._iter_files()):
+            yield last
+        if head is not None and (last is None or last.number < head[0]):
+            raise Corrupt(f"entries are missing at the end: the last one should be {head[0]}")
+        if head is not None and last is not None and last.number == head[0] and last.digest != head[1]:
+            raise Corrupt(f"entry {last.number} is not the one that was written last")
+
+    def _iter_files(self) -> Iterator[AuditEntry]:
+        for path in self._list_files():
+            try:
+                file = path.open("rb")
+            except FileNotFoundError:
+                continue  # trimmed meanwhile, which a later entry says
+            with file:
+                for place, line in enumerate(file, 1):
+                    if not line.endswith(b"\n"):
+                        return  # being written now, or left by a crash: nobody was told that it is kept
+                    try:
+                        yield read_line(line[:-1])
+                    except Corrupt as exc:
+                        raise Corrupt(f"{path.name}:{place}: {exc}") from exc
+
+    def _list_files(self) -> list[Path]:
+        return sorted(self._folder.glob("[0-9]*.jsonl"))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._threads, (self._folder / "lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _append(self, event: AuditEvent) -> AuditEntry:
+        files = self._list_files()
+        last = _read_last(files)
+        path = files[-1] if files else None
+        if path is None or last is None or last.event.at.date() != event.at.date() or path.stat().st_size > self._max_file_bytes:
+            path = self._name_of((last.number if last else 0) + 1)
+        entry = self._write(path, event, last)
+        if path not in files and files:
+            entry = self._trim([*files, path], event, entry)
+        return entry
+
+    def _write(self, path: Path, event: AuditEvent, last: AuditEntry | None) -> AuditEntry:
+        line, entry = write_line(last.number + 1 if last else 1, event, last.digest if last else FIRST)
+        is_new = not path.exists()
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as file:
+            file.write(line + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            _sync_folder(self._folder)
+        self._write_head(entry)
+        return entry
+
+    def _trim(self, files: list[Path], event: AuditEvent, entry: AuditEntry) -> AuditEntry:
+        """Removes the files whose last entry is older than the retention, and tells in the log before."""
+        if self._keep is None:
+            return entry
+        cutoff = event.at - self._keep
+        gone: list[Path] = []
+        last_gone: AuditEntry | None = None
+        for path in files[:-1]:
+            last = _read_last([path])
+            if last is None or last.event.at >= cutoff:
+                break
+            gone.append(path)
+            last_gone = last
+        if last_gone is None:
+            return entry
+        told = AuditEvent(kind=AuditKind.TRIMMED, at=event.at, details={"through": last_gone.number, "hash": last_gone.digest})
+        self._write(files[-1], told, entry)
+        for path in gone:
+            path.unlink(missing_ok=True)
+        return entry
+
+    def _name_of(self, number: int) -> Path:
+        return self._folder / f"{number:012}.jsonl"
+
+    def _write_head(self, entry: AuditEntry) -> None:
+        fresh = self._folder / (_HEAD + ".new")
+        fresh.write_text(json.dumps({"number": entry.number, "hash": entry.digest}))
+        fresh.replace(self._folder / _HEAD)
+
+    def _read_head(self) -> tuple[int, str] | None:
+        try:
+            held = json.loads((self._folder / _HEAD).read_text())
+            return int(held["number"]), str(held["hash"])
+        except FileNotFoundError:
+            if self._list_files():
+                raise Corrupt(f"'{self._folder / _HEAD}' is missing, which names the last entry") from None
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as exc:
+            raise Corrupt(f"'{self._folder / _HEAD}' cannot be read: {exc}") from exc
+
+
+def _read_last(files: list[Path]) -> AuditEntry | None:
+    """Reads the last entry of the last file that has one, and cuts off a line that a crash left unfinished."""
+    for path in reversed(files):
+        line = _read_last_line(path)
+        if line:
+            try:
+                return read_line(line)
+            except Corrupt as exc:
+                raise Corrupt(f"the audit log's last entry, in '{path.name}', cannot be read: {exc}") from exc
+    return None
+
+
+def _read_last_line(path: Path) -> bytes:
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        length = 4_096
+        while True:
+            start = max(size - length, 0)
+            file.seek(start)
+            data = file.read(size - start)
+            whole, newline, rest = data.rpartition(b"\n")
+            if rest and (newline or start == 0):
+                file.truncate(size - len(rest))
+                size -= len(rest)
+            if newline and (b"\n" in whole or start == 0):
+                return whole.rpartition(b"\n")[2]
+            if start == 0 or length > MAX_LINE_BYTES:
+                return b""
+            length *= 8
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,66 @@
+"""Hashes passwords with argon2id.
+
+A hash takes 64 MiB and a good tenth of a second, so that few may be computed at once; who waits too long is told to come again.
+Source: RFC 9106, section 4, the second recommended option.
+"""
+
+import threading
+from unicodedata import normalize
+
+import argon2
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from feedmill.model.errors import Busy
+
+AT_ONCE = 2
+PATIENCE_SECONDS = 5.0
+
+
+class Argon2Hasher:
+    """Fills ``signinports.PasswordHasher``. May be used from several threads."""
+
+    def __init__(self, parameters: argon2.Parameters = argon2.profiles.RFC_9106_LOW_MEMORY) -> None:
+        self._hasher = argon2.PasswordHasher.from_parameters(parameters)
+        self._places = threading.BoundedSemaphore(AT_ONCE)
+
+    def hash(self, password: str) -> str:
+        """Gives a hash with a salt of its own. Errors: Busy."""
+        with self._place():
+            return self._hasher.hash(_encode(password))
+
+    def is_match(self, password_hash: str, password: str) -> bool:
+        """Whether a password is that of a hash. Errors: Busy."""
+        with self._place():
+            try:
+                return self._hasher.verify(password_hash, _encode(password))
+            except (VerificationError, InvalidHashError):
+                return False
+
+    def is_outdated(self, password_hash: str) -> bool:
+        """Whether a hash was made with other parameters."""
+        try:
+            return self._hasher.check_needs_rehash(password_hash)
+        except InvalidHashError:
+            return True
+
+    def _place(self) -> "_Place":
+        return _Place(self._places)
+
+
+class _Place:
+    """A turn among those who compute."""
+
+    def __init__(self, places: threading.BoundedSemaphore) -> None:
+        self._places = places
+
+    def __enter__(self) -> None:
+        if not self._places.acquire(timeout=PATIENCE_SECONDS):
+            raise Busy("too many passwords are being checked now; try again")
+
+    def __exit__(self, *_exc: object) -> None:
+        self._places.release()
+
+
+def _encode(password: str) -> bytes:
+    """Writes a password as bytes: keyboards differ in how they compose an accent. Source: RFC 8265, section 4.2.2."""
+    return normalize("NFC", password).encode("utf-8", "surrogatepass")

@@ -1,0 +1,137 @@
+"""Rows of local users, sessions and tokens to model and back."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from feedmill.adapters.store.rows import Row, plain, to_micros
+from feedmill.core.accounts import account_key
+from feedmill.model.access import Scope
+from feedmill.model.errors import Corrupt
+from feedmill.model.identity import Subject
+from feedmill.model.role import Role
+from feedmill.model.signin import Account, ApiToken, Credential, Session, TokenScope
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def account_from_row(row: Row) -> Account:
+    """Gives the account of a row."""
+    return Account(
+        user=Subject(scope=Scope.USER, name=row["name"], domain=row["domain"], namespace=row["namespace"]),
+        role=Role(row["role"]),
+        password_hash=row["password_hash"],
+        epoch=row["epoch"],
+        created_at=_time(row["created_at"]),
+        changed_at=_time(row["changed_at"]),
+    )
+
+
+def account_to_row(account: Account) -> dict[str, Any]:
+    """Gives the row of an account."""
+    return {
+        "namespace": account.user.namespace,
+        "account_key": account_key(account.user),
+        "name": account.user.name,
+        "domain": account.user.domain,
+        "role": account.role.value,
+        "password_hash": account.password_hash,
+        "epoch": account.epoch,
+        "created_at": to_micros(account.created_at),
+        "changed_at": to_micros(account.changed_at),
+    }
+
+
+def session_from_row(row: Row) -> Session:
+    """Gives the session of a row. Errors: Corrupt."""
+    return Session(
+        digest=row["digest"],
+        credentials=read_credentials(row["credentials"]),
+        created_at=_time(row["created_at"]),
+        seen_at=_time(row["seen_at"]),
+        expires_at=_time(row["expires_at"]),
+    )
+
+
+def session_to_row(session: Session) -> dict[str, Any]:
+    """Gives the row of a session."""
+    return {
+        "digest": session.digest,
+        "credentials": write_credentials(session.credentials),
+        "created_at": to_micros(session.created_at),
+        "seen_at": to_micros(session.seen_at),
+        "expires_at": to_micros(session.expires_at),
+    }
+
+
+def token_from_row(row: Row) -> ApiToken:
+    """Gives the token of a row."""
+    user = None
+    if row["namespace"] is not None:
+        user = Subject(scope=Scope.USER, name=row["name"], domain=row["domain"], namespace=row["namespace"])
+    return ApiToken(
+        id=row["id"],
+        label=row["label"],
+        digest=row["digest"],
+        scopes=frozenset(TokenScope(word) for word in row["scopes"].split()),
+        created_at=_time(row["created_at"]),
+        expires_at=_time(row["expires_at"]) if row["expires_at"] is not None else None,
+        used_at=_time(row["used_at"]) if row["used_at"] is not None else None,
+        user=user,
+    )
+
+
+def token_to_row(token: ApiToken) -> dict[str, Any]:
+    """Gives the row of a token, without its id."""
+    user = token.user
+    return {
+        "digest": token.digest,
+        "label": plain(token.label),
+        "scopes": " ".join(sorted(scope.value for scope in token.scopes)),
+        "namespace": user.namespace if user else None,
+        "account_key": account_key(user) if user else None,
+        "name": user.name if user else None,
+        "domain": user.domain if user else None,
+        "created_at": to_micros(token.created_at),
+        "expires_at": to_micros(token.expires_at),
+        "used_at": to_micros(token.used_at),
+    }
+
+
+def write_credentials(credentials: tuple[Credential, ...]) -> str:
+    """Writes credentials as one text."""
+    written = [
+        {
+            "provider": credential.provider,
+            "namespace": credential.user.namespace,
+            "user": [credential.user.name, credential.user.domain],
+            "groups": [[group.name, group.domain, group.namespace] for group in credential.groups],
+            "role": credential.role.value,
+            "epoch": credential.epoch,
+        }
+        for credential in credentials
+    ]
+    return json.dumps(written, separators=(",", ":"))
+
+
+def read_credentials(text: str) -> tuple[Credential, ...]:
+    """Reads credentials back. Errors: Corrupt."""
+    try:
+        return tuple(_read_credential(held) for held in json.loads(text))
+    except (ValueError, KeyError, TypeError) as exc:
+        raise Corrupt(f"a session's credentials cannot be read: {exc}") from exc
+
+
+def _read_credential(held: dict[str, Any]) -> Credential:
+    name, domain = held["user"]
+    return Credential(
+        provider=held["provider"],
+        user=Subject(scope=Scope.USER, name=name, domain=domain, namespace=held["namespace"]),
+        groups=tuple(Subject(scope=Scope.GROUP, name=group, domain=of, namespace=within) for group, of, within in held["groups"]),
+        role=Role(held["role"]),
+        epoch=held["epoch"],
+    )
+
+
+def _time(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)

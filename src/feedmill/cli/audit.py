@@ -1,0 +1,118 @@
+"""``feedmill audit``: checks the audit log and gives it out."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
+from feedmill.core.auditchain import check_chain, read_line, render_entry
+from feedmill.model.audit import AuditEntry
+from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.services.auditing import Checked, count_entries
+
+audit_app = typer.Typer(help="Check the audit log and give it out.", no_args_is_help=True, rich_markup_mode=None)
+
+VERIFY_EXAMPLES = """Examples:
+
+  feedmill audit verify
+
+  feedmill audit verify --expect 1042:5b1f... --json
+
+  feedmill audit verify --file kept-elsewhere.jsonl"""
+
+EXPORT_EXAMPLES = """Examples:
+
+  feedmill audit export > audit.jsonl
+
+  feedmill audit export --since 2026-03-01 --until 2026-04-01 --kind signin"""
+
+
+@audit_app.callback()
+def _group() -> None:
+    """Check the audit log and give it out."""
+
+
+@audit_app.command("verify", epilog=VERIFY_EXAMPLES)
+def verify(
+    expect: Annotated[str, typer.Option("--expect", metavar="NUMBER:HASH", help="An entry that must be there, noted elsewhere.")] = "",
+    file: Annotated[Path | None, typer.Option("--file", help="A whole export to check instead of the log.", exists=True)] = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Check that no entry was changed, removed or put in; exit 1 and the first place where one was."""
+    wanted = _read_expected(expect)
+    if file is not None:
+        checked = _check(check_chain(_iter_file(file)), wanted)
+    else:
+        with workplace(data, config).read() as house:
+            checked = _check(house.auditing.iter_entries(), wanted)
+    if as_json:
+        print_json({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
+    elif not checked.entries:
+        console().print("the audit log is empty")
+    else:
+        whole = f"{checked.entries} entries are whole, {checked.first} to {checked.last}"
+        console().print(f"{whole}; note {checked.last}:{checked.digest}")
+
+
+@audit_app.command("export", epilog=EXPORT_EXAMPLES)
+def export(
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="From this day or time on, in UTC.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Before this day or time, in UTC.")] = "",
+    kind: Annotated[str, typer.Option("--kind", metavar="K", help="Only kinds that begin so, such as signin.")] = "",
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Print the entries, one JSON object a line, byte for byte as they are kept."""
+    del as_json  # it is JSON either way
+    with workplace(data, config).read() as house:
+        for entry in house.auditing.iter_entries(since=_read_time(since), until=_read_time(until), kind=kind):
+            console().file.write(render_entry(entry) + "\n")
+
+
+def _read_expected(text: str) -> tuple[int, str] | None:
+    if not text:
+        return None
+    number, found, digest = text.partition(":")
+    if not found or not (number.isascii() and number.isdigit()) or len(number) > 18:
+        raise BadRequest("--expect is NUMBER:HASH, as 'audit verify' printed it")
+    return int(number), digest.strip()
+
+
+def _check(entries: Iterable[AuditEntry], expected: tuple[int, str] | None) -> Checked:
+    is_met = expected is None
+
+    def watch() -> Iterator[AuditEntry]:
+        nonlocal is_met
+        for entry in entries:
+            is_met = is_met or (entry.number, entry.digest) == expected
+            yield entry
+
+    checked = count_entries(watch())
+    if not is_met and expected is not None:
+        raise Corrupt(f"entry {expected[0]} is not there with this hash; the log was replaced, cut, or trimmed beyond it")
+    return checked
+
+
+def _iter_file(path: Path) -> Iterator[AuditEntry]:
+    with path.open("rb") as file:
+        for place, line in enumerate(file, 1):
+            try:
+                yield read_line(line.rstrip(b"\r\n"))
+            except Corrupt as exc:
+                raise Corrupt(f"{path}:{place}: {exc}") from exc
+
+
+def _read_time(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise BadRequest(f"'{text}' is no day and no time; write 2026-03-01 or 2026-03-01T12:00:00Z") from exc
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

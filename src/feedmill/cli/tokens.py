@@ -1,0 +1,92 @@
+"""``feedmill tokens``: lists the tokens of programs, makes and removes them."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.users import Namespace, tell_command
+from feedmill.http.signin.adminroutes import render_new_token, render_token
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.model.signin import TokenScope
+
+tokens_app = typer.Typer(invoke_without_command=True, help="List, make and remove tokens of programs.", rich_markup_mode=None)
+
+TOKENS_EXAMPLES = """Examples:
+
+  feedmill tokens
+
+  feedmill tokens add intranet --scope search --user ann --days 90
+
+  feedmill tokens add monitoring --scope view --json
+
+  feedmill tokens remove 3"""
+
+_PATH = "/api/v1/tokens"
+
+
+@tokens_app.callback(epilog=TOKENS_EXAMPLES)
+def list_tokens(context: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List tokens, without their texts: these are shown once, when a token is made."""
+    if is_for_subcommand(context):
+        return
+    with workplace(data, config).read() as house, house.store.reading() as unit:
+        listed = [render_token(token) for token in unit.api_tokens.list_all()]
+    if as_json:
+        print_json(listed)
+        return
+    table = Table("id", "label", "scopes", "user", "expires", "used", box=None, header_style="bold", pad_edge=False)
+    for token in listed:
+        expires, used = (token["expires_at"] or "never")[:10], (token["used_at"] or "never")[:10]
+        table.add_row(str(token["id"]), clean(token["label"]), " ".join(token["scopes"]), clean(token["user"] or ""), expires, used)
+    console().print(table)
+
+
+@tokens_app.command("add", epilog="Example:\n\n  feedmill tokens add intranet --scope search --user ann --days 90")
+def add(
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="Who uses the token, for the list and the audit log.")],
+    scope: Annotated[list[TokenScope], typer.Option("--scope", help="What it may do; may be repeated.")],
+    user: Annotated[str, typer.Option("--user", metavar="NAME", help="The local user for whom it searches.")] = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    days: Annotated[int | None, typer.Option("--days", help="How long it is good; for ever when not given.")] = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Make a token and print it; it cannot be shown again."""
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        body = {"label": label, "scopes": [each.value for each in scope], "user": user, "namespace": namespace, "days": days}
+        made = place.client(server, "admin").send_json("POST", _PATH, body)
+    else:
+        with place.work(may_begin=True) as house:
+            made = render_new_token(house.signing().tokens.add(label, scope, user=user, namespace=namespace, days=days))
+            tell_command(house, "tokens add", {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace})
+    if as_json:
+        print_json(made)
+    else:
+        console().print(made["token"])
+
+
+@tokens_app.command("remove", epilog="Example:\n\n  feedmill tokens remove 3")
+def remove(
+    token: Annotated[int, typer.Argument(metavar="ID", help="The token's number, as 'feedmill tokens' lists it.")],
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Remove a token; it opens nothing from now on."""
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        place.client(server, "admin").delete(f"{_PATH}/{token}")
+    else:
+        with place.work() as house:
+            house.signing().tokens.remove(token)
+            tell_command(house, "tokens remove", {"id": token})
+    if as_json:
+        print_json({"id": token, "state": "removed"})
+    else:
+        console().print(f"token {token} is removed")

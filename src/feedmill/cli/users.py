@@ -1,0 +1,172 @@
+"""``feedmill users``: lists local users, makes and changes them."""
+
+import getpass
+import os
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from feedmill.bootstrap import House
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.core.accounts import MAX_PASSWORD_BYTES
+from feedmill.http.signin.adminroutes import render_account
+from feedmill.model.audit import AuditKind
+from feedmill.model.errors import BadRequest
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.model.role import Role
+
+users_app = typer.Typer(invoke_without_command=True, help="List, make and change local users.", rich_markup_mode=None)
+
+USERS_EXAMPLES = """Examples:
+
+  feedmill users
+
+  echo 'a good long password' | feedmill users add ann --password-stdin
+
+  echo 'a good long password' | feedmill users add 'CORP\\ann' --namespace ad --role viewer --password-stdin
+
+  feedmill users remove ann --json"""
+
+_PATH = "/api/v1/users"
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The user, such as ann, CORP\\ann or ann@corp.example.com.")]
+Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace (credential group) of the user.")]
+RoleOption = Annotated[Role, typer.Option("--role", help="What the user may do besides searching.")]
+PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input, its first line.")]
+
+
+@users_app.callback(epilog=USERS_EXAMPLES)
+def list_users(context: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List local users with their namespace and role."""
+    if is_for_subcommand(context):
+        return
+    _list(data, config, as_json=as_json)
+
+
+@users_app.command("list", epilog="Example:\n\n  feedmill users list --json")
+def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List local users, as 'feedmill users' does."""
+    _list(data, config, as_json=as_json)
+
+
+@users_app.command("add", epilog="Example:\n\n  echo 'a good long password' | feedmill users add ann --password-stdin")
+def add(
+    name: Name,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    role: RoleOption = Role.SEARCHER,
+    password_stdin: PasswordStdin = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Make a local user. Without --password-stdin the password is asked for."""
+    body = {"name": name, "namespace": namespace, "role": role.value, "password": _read_password(from_stdin=password_stdin)}
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        made = place.client(server, "admin").send_json("POST", _PATH, body)
+    else:
+        with place.work(may_begin=True) as house:
+            made = render_account(house.signing().accounts.add(name, body["password"], namespace=namespace, role=role))
+            tell_command(house, "users add", {"name": name, "namespace": namespace, "role": role.value})
+    _tell(made, as_json=as_json, text=f"user {made['name']} is made")
+
+
+@users_app.command("passwd", epilog="Example:\n\n  echo 'another long password' | feedmill users passwd ann --password-stdin")
+def passwd(
+    name: Name,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    password_stdin: PasswordStdin = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Give a local user another password; sessions with the old one end."""
+    password = _read_password(from_stdin=password_stdin)
+    _change(name, namespace, {"password": password}, data, config, as_json=as_json)
+
+
+@users_app.command("role", epilog="Example:\n\n  feedmill users role ann manager")
+def role_of(
+    name: Name,
+    role: Annotated[Role, typer.Argument(metavar="ROLE", help="searcher, viewer, manager or administrator.")],
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Give a local user another role; his sessions end."""
+    _change(name, namespace, {"role": role.value}, data, config, as_json=as_json)
+
+
+@users_app.command("remove", epilog="Example:\n\n  feedmill users remove ann --namespace ad")
+def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Remove a local user, with his sessions and tokens."""
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        place.client(server, "admin").delete(_PATH, {"name": name, "namespace": namespace})
+    else:
+        with place.work() as house:
+            house.signing().accounts.remove(name, namespace=namespace)
+            tell_command(house, "users remove", {"name": name, "namespace": namespace})
+    _tell({"name": name, "namespace": namespace, "state": "removed"}, as_json=as_json, text=f"user {name} is removed")
+
+
+def tell_command(house: House, command: str, details: Mapping[str, str | int | bool | list[str]]) -> None:
+    """Puts a command that worked without a server into the audit log."""
+    house.auditing.tell(AuditKind.COMMANDED, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})
+
+
+def _list(data: Data, config: Config, *, as_json: bool) -> None:
+    with workplace(data, config).read() as house, house.store.reading() as unit:
+        listed = [render_account(account) for account in unit.accounts.list_all()]
+    if as_json:
+        print_json(listed)
+        return
+    table = Table("name", "namespace", "role", "changed", box=None, header_style="bold", pad_edge=False)
+    for user in listed:
+        table.add_row(clean(user["name"]), clean(user["namespace"]), user["role"], user["changed_at"][:19])
+    console().print(table)
+
+
+def _change(name: str, namespace: str, body: dict[str, str], data: Data, config: Config, *, as_json: bool) -> None:
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        changed = place.client(server, "admin").send_json("PATCH", _PATH, body, {"name": name, "namespace": namespace})
+    else:
+        with place.work() as house:
+            accounts = house.signing().accounts
+            if "password" in body:
+                changed = render_account(accounts.set_password(name, body["password"], namespace=namespace))
+            else:
+                changed = render_account(accounts.set_role(name, Role(body["role"]), namespace=namespace))
+            tell_command(house, "users change", {"name": name, "namespace": namespace, "changed": sorted(body)})
+    _tell(changed, as_json=as_json, text=f"user {changed['name']} is changed")
+
+
+def _read_password(*, from_stdin: bool) -> str:
+    """Reads a password. Errors: BadRequest where there is none."""
+    if not from_stdin:
+        if not sys.stdin.isatty():
+            raise BadRequest("there is no terminal to ask for the password; give --password-stdin")
+        return getpass.getpass("Password: ")
+    raw = sys.stdin.buffer.readline(MAX_PASSWORD_BYTES + 3)
+    try:
+        password = raw.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as exc:
+        raise BadRequest("the password on standard input is not UTF-8") from exc
+    if not password:
+        raise BadRequest("there is no password on standard input")
+    return password
+
+
+def _tell(value: dict[str, Any], *, as_json: bool, text: str) -> None:
+    if as_json:
+        print_json(value)
+    else:
+        console().print(clean(text))

@@ -1,0 +1,133 @@
+"""The locks of the admin port, all of which must open: the peer is on this machine, the request proves somebody, his role is enough.
+
+Every request that changes something, or asks for a decision, is put into the audit log with its answer; so is every refused one.
+"""
+
+import hmac
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from feedmill.core.accounts import write_user
+from feedmill.core.networks import LOOPBACK
+from feedmill.http.asker import Asker, Way, put_asker
+from feedmill.http.origin import SAFE_METHODS
+from feedmill.http.problems import FORBIDDEN, Problem, describe_problem, find_problem
+from feedmill.http.signin.check import answer_refusal
+from feedmill.http.signin.desk import Desk, Refusal
+from feedmill.model.audit import AuditKind
+from feedmill.model.errors import FeedmillError
+from feedmill.model.role import Role
+from feedmill.services.auditing import Auditing
+
+_OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
+_UNAUTHORIZED: Final = Problem(401, "unauthorized")
+_DECISIONS: Final = "/api/v1/access/"
+_SECRET: Final = ("/api/v1/users", "/api/v1/tokens", "/api/v1/audit")
+_MANAGED: Final = ("/api/v1/datasources", "/api/v1/sources", "/api/v1/reindex", "/api/v1/recrawl")
+
+
+def role_for(method: str, path: str) -> Role:
+    """Gives the role that a request needs; what is not named here needs the highest to change something."""
+    if path.startswith(_SECRET):
+        return Role.ADMINISTRATOR
+    if method in SAFE_METHODS:
+        return Role.VIEWER
+    return Role.MANAGER if path.startswith(_MANAGED) else Role.ADMINISTRATOR
+
+
+class AdminLock:
+    """ASGI middleware of the admin port. Without ``desk`` the token alone opens; an empty token opens for nobody."""
+
+    def __init__(self, app: ASGIApp, *, token: str, desk: Desk | None = None, auditing: Auditing | None = None) -> None:
+        self._app = app
+        self._token = token.encode()
+        self._desk = desk
+        self._auditing = auditing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on, or refuses it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        if request.client is None or not LOOPBACK.covers(request.client.host):
+            await _answer(FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
+        elif request.url.path in _OPEN_PATHS:
+            await self._app(scope, receive, send)
+        else:
+            await self._serve(request, receive, send)
+
+    async def _serve(self, request: Request, receive: Receive, send: Send) -> None:
+        found = await self._find(request)
+        if isinstance(found, Refusal):
+            await self._refuse(request, "", answer_refusal(found, is_json=True), receive, send)
+            return
+        needed = role_for(request.method, request.url.path)
+        if found.role is None or not found.role.may_act_as(needed):
+            refusal = _answer(FORBIDDEN, f"this needs the role {needed.value}")
+            await self._refuse(request, name_of(found), refusal, receive, send)
+            return
+        put_asker(request.scope, found)
+        if request.method in SAFE_METHODS and not request.url.path.startswith(_DECISIONS):
+            await self._app(request.scope, receive, send)
+        else:
+            await self._serve_audited(request, name_of(found), receive, send)
+
+    async def _find(self, request: Request) -> Asker | Refusal:
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self._token and hmac.compare_digest(given.strip().encode(), self._token):
+            return Asker(role=Role.ADMINISTRATOR, way=Way.TOKEN, label="admin.token")
+        if self._desk is not None:
+            try:
+                found = await run_in_threadpool(self._desk.find_by_header, request.scope)
+            except FeedmillError as exc:
+                return Refusal(status=find_problem(exc).status, text=str(exc))
+            if found is not None:
+                return found
+        challenge = {"www-authenticate": 'Bearer realm="feedmill"'}
+        text = "send the token of admin.token: 'Authorization: Bearer TOKEN'"
+        if self._desk is not None:
+            text += ", a token of 'feedmill tokens', or a user's name and password"
+        return Refusal(status=_UNAUTHORIZED.status, text=text, headers=challenge)
+
+    async def _refuse(self, request: Request, actor: str, refusal: ASGIApp, receive: Receive, send: Send) -> None:
+        await self._tell(AuditKind.ADMINISTRATION_REFUSED, request, actor, 403 if actor else 401)
+        await refusal(request.scope, receive, send)
+
+    async def _serve_audited(self, request: Request, actor: str, receive: Receive, send: Send) -> None:
+        status = 500
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        is_decision = request.url.path.startswith(_DECISIONS)
+        try:
+            await self._app(request.scope, receive, send_noted)
+        finally:
+            await self._tell(AuditKind.DECISION_ASKED if is_decision else AuditKind.ADMINISTERED, request, actor, status)
+
+    async def _tell(self, kind: AuditKind, request: Request, actor: str, status: int) -> None:
+        if self._auditing is None:
+            return
+        details: dict[str, str | int | bool | list[str]] = {"method": request.method, "path": request.url.path, "status": status}
+        if request.url.query:
+            details["query"] = request.url.query
+        address = request.client.host if request.client is not None else ""
+        auditing = self._auditing
+        await run_in_threadpool(lambda: auditing.tell(kind, actor=actor, address=address, details=details))
+
+
+def name_of(asker: Asker) -> str:
+    """Gives what the audit log calls somebody."""
+    return asker.label or ", ".join(write_user(user) for user in asker.identity.users) or "nobody"
+
+
+def _answer(problem: Problem, message: str) -> JSONResponse:
+    return JSONResponse(describe_problem(problem, message), problem.status)

@@ -1,0 +1,172 @@
+"""What the admin port does with local users, tokens and the audit log."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from feedmill.model.errors import BadRequest, NotFound, TooLarge
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.model.role import Role
+from feedmill.model.signin import Account, ApiToken, TokenScope
+from feedmill.services.accounts import NewToken
+from feedmill.services.signing import Signing
+
+MAX_BODY_BYTES = 65_536
+
+Body = dict[str, Any]
+
+
+def signin_routes(signing: Signing) -> list[Route]:
+    """Gives the routes."""
+    accounts, tokens = signing.accounts, signing.tokens
+
+    def list_users(_body: Body, _request: Request) -> Response:
+        return JSONResponse([render_account(account) for account in accounts.list()])
+
+    def add_user(body: Body, _request: Request) -> Response:
+        namespace = _text(body, "namespace", DEFAULT_NAMESPACE)
+        role = read_role(_text(body, "role", Role.SEARCHER.value))
+        added = accounts.add(_text(body, "name"), _text(body, "password"), namespace=namespace, role=role)
+        return JSONResponse(render_account(added), 201)
+
+    def change_user(body: Body, request: Request) -> Response:
+        name, namespace = request.query_params.get("name", ""), request.query_params.get("namespace", DEFAULT_NAMESPACE)
+        if "password" not in body and "role" not in body:
+            raise BadRequest("nothing to change; send a password, a role or both")
+        role = read_role(_text(body, "role")) if "role" in body else None
+        changed = None
+        if "password" in body:
+            changed = accounts.set_password(name, _text(body, "password"), namespace=namespace)
+        if role is not None:
+            changed = accounts.set_role(name, role, namespace=namespace)
+        return JSONResponse(render_account(changed)) if changed is not None else Response(status_code=204)
+
+    def remove_user(_body: Body, request: Request) -> Response:
+        namespace = request.query_params.get("namespace", DEFAULT_NAMESPACE)
+        accounts.remove(request.query_params.get("name", ""), namespace=namespace)
+        return Response(status_code=204)
+
+    def list_tokens(_body: Body, _request: Request) -> Response:
+        return JSONResponse([render_token(token) for token in tokens.list()])
+
+    def add_token(body: Body, _request: Request) -> Response:
+        days = body.get("days")
+        if days is not None and (not isinstance(days, int) or isinstance(days, bool)):
+            raise BadRequest("days is a whole number")
+        made = tokens.add(
+            _text(body, "label"),
+            read_scopes(body.get("scopes")),
+            user=_text(body, "user", ""),
+            namespace=_text(body, "namespace", DEFAULT_NAMESPACE),
+            days=days,
+        )
+        return JSONResponse(render_new_token(made), 201)
+
+    def remove_token(_body: Body, request: Request) -> Response:
+        given = request.path_params["id"]
+        if not given.isascii() or not given.isdigit() or len(given) > 18:
+            raise NotFound(f"there is no token {given[:50]!a}")
+        tokens.remove(int(given))
+        return Response(status_code=204)
+
+    def verify_audit(_body: Body, _request: Request) -> Response:
+        checked = signing.auditing.verify()
+        return JSONResponse({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
+
+    return [
+        Route("/api/v1/users", _answer(list_users), methods=["GET"]),
+        Route("/api/v1/users", _answer(add_user), methods=["POST"]),
+        Route("/api/v1/users", _answer(change_user), methods=["PATCH"]),
+        Route("/api/v1/users", _answer(remove_user), methods=["DELETE"]),
+        Route("/api/v1/tokens", _answer(list_tokens), methods=["GET"]),
+        Route("/api/v1/tokens", _answer(add_token), methods=["POST"]),
+        Route("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"]),
+        Route("/api/v1/audit/verify", _answer(verify_audit), methods=["GET"]),
+    ]
+
+
+def render_account(account: Account) -> dict[str, Any]:
+    """Gives a local user as JSON."""
+    user = account.user
+    return {
+        "name": f"{user.domain}\\{user.name}" if user.domain else user.name,
+        "namespace": user.namespace,
+        "role": account.role.value,
+        "created_at": account.created_at.isoformat(),
+        "changed_at": account.changed_at.isoformat(),
+    }
+
+
+def render_token(token: ApiToken) -> dict[str, Any]:
+    """Gives a token as JSON, without its text."""
+    user = token.user
+    return {
+        "id": token.id,
+        "label": token.label,
+        "scopes": [scope.value for scope in TokenScope if scope in token.scopes],
+        "user": None if user is None else (f"{user.domain}\\{user.name}" if user.domain else user.name),
+        "namespace": user.namespace if user is not None else None,
+        "created_at": token.created_at.isoformat(),
+        "expires_at": token.expires_at.isoformat() if token.expires_at is not None else None,
+        "used_at": token.used_at.isoformat() if token.used_at is not None else None,
+    }
+
+
+def render_new_token(made: NewToken) -> dict[str, Any]:
+    """Gives a token as JSON, this once with its text."""
+    return {**render_token(made.token), "token": made.text}
+
+
+def read_role(text: str) -> Role:
+    """Reads a role. Errors: BadRequest."""
+    try:
+        return Role(text)
+    except ValueError as exc:
+        raise BadRequest(f"there is no role {text[:50]!a}; the roles are {', '.join(role.value for role in Role)}") from exc
+
+
+def read_scopes(given: object) -> list[TokenScope]:
+    """Reads scopes. Errors: BadRequest."""
+    if not isinstance(given, list):
+        raise BadRequest("scopes is a list of texts")
+    try:
+        return [TokenScope(text) for text in given]
+    except (ValueError, TypeError) as exc:
+        raise BadRequest(f"a scope is one of {', '.join(scope.value for scope in TokenScope)}") from exc
+
+
+def _answer(act: Callable[[Body, Request], Response]) -> Callable[[Request], Any]:
+    """Makes an endpoint of what works on a decoded body, in a thread."""
+
+    async def answer(request: Request) -> Response:
+        body = await _read_body(request) if request.method in ("POST", "PATCH") else {}
+        return await run_in_threadpool(act, body, request)
+
+    return answer
+
+
+async def _read_body(request: Request) -> Body:
+    raw = bytearray()
+    async for piece in request.stream():
+        raw += piece
+        if len(raw) > MAX_BODY_BYTES:
+            raise TooLarge(f"a request here has at most {MAX_BODY_BYTES} bytes")
+    try:
+        body = json.loads(bytes(raw))
+    except (ValueError, RecursionError) as exc:
+        raise BadRequest("the body is no JSON") from exc
+    if not isinstance(body, dict):
+        raise BadRequest("the body is no JSON object")
+    return body
+
+
+def _text(body: Body, name: str, default: str | None = None) -> str:
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise BadRequest(f"{name} is missing" if value is None else f"{name} is a text")
+    return value

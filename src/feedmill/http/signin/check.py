@@ -1,0 +1,56 @@
+"""Finds out who sends each request to the search port, and refuses those who prove nobody."""
+
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from feedmill.http.asker import SIGNED_OUT, Asker, put_asker
+from feedmill.http.problems import Problem, describe_problem, find_problem
+from feedmill.http.signin.desk import Desk, Refusal
+from feedmill.model.errors import FeedmillError
+
+_OPEN: Final = ("/healthz", "/readyz", "/sw_version.txt", "/static/")
+_CODES: Final = {401: "unauthorized", 429: "too_many_failures"}
+
+
+class SignInCheck:
+    """ASGI middleware in place of ``AskerCheck`` where people can sign in."""
+
+    def __init__(self, app: ASGIApp, *, desk: Desk) -> None:
+        self._app = app
+        self._desk = desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on with its asker, or refuses it."""
+        app: ASGIApp = self._app
+        if scope["type"] == "http":
+            try:
+                found = await self._find(scope)
+            except FeedmillError as exc:
+                problem = find_problem(exc)
+                found = Refusal(status=problem.status, text="signing in is not possible now; try again later")
+            if isinstance(found, Refusal):
+                app = answer_refusal(found, is_json=scope["path"].startswith("/api/"))
+            else:
+                put_asker(scope, found)
+        await app(scope, receive, send)
+
+    async def _find(self, scope: Scope) -> Asker | Refusal:
+        if scope["path"].startswith(_OPEN):
+            return SIGNED_OUT
+        if not any(name.lower() in (b"authorization", b"cookie") for name, _ in scope["headers"]):
+            found = self._desk.find(scope)  # looks at the headers of a proxy alone
+        else:
+            found = await run_in_threadpool(self._desk.find, scope)
+        return found
+
+
+def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:
+    """Gives the answer that a refusal stands for."""
+    headers = {**refusal.headers, "cache-control": "no-store"}
+    if is_json:
+        problem = Problem(refusal.status, _CODES.get(refusal.status, "busy"))
+        return JSONResponse(describe_problem(problem, refusal.text), refusal.status, headers=headers)
+    return PlainTextResponse(refusal.text + "\n", refusal.status, headers=headers)

@@ -1,0 +1,56 @@
+"""The cookies of signing in: the session's, the form's, and what is on its way at another provider.
+
+None can be read by scripts, none is sent with requests that another site begins but for following a link. Over TLS they are sent over TLS
+alone, and their names begin with ``__Host-``, so that neither a neighbouring host nor plain HTTP can plant one.
+Source: RFC 6265bis, sections 4.1.2 and 4.1.3.
+"""
+
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import Response
+from starlette.types import Scope
+
+SESSION: Final = "GSA_SESSION_ID"
+"""The name that the old appliance's clients know."""
+
+FORM: Final = "feedmill_form"
+FLOW: Final = "feedmill_flow"
+_PREFIX: Final = "__Host-"
+MAX_COOKIE: Final = 4_000
+
+
+class Cookies:
+    """Reads and sets cookies. ``always_secure`` is for a proxy that speaks TLS in front of this server."""
+
+    def __init__(self, *, always_secure: bool) -> None:
+        self._always_secure = always_secure
+
+    def read(self, scope: Scope, name: str) -> str:
+        """Gives a cookie, "" where there is none or where it stands twice."""
+        wanted = self._name(scope, name)
+        pairs = [
+            value
+            for line in Headers(scope=scope).getlist("cookie")
+            for part in line.split(";")
+            for key, value in cookie_parser(part).items()
+            if key == wanted
+        ]
+        return pairs[0] if len(pairs) == 1 and len(pairs[0]) <= MAX_COOKIE else ""
+
+    def put(self, response: Response, scope: Scope, name: str, value: str, *, seconds: int | None = None) -> None:
+        """Sets a cookie; without ``seconds`` it ends with the browser."""
+        response.set_cookie(
+            self._name(scope, name), value, max_age=seconds, path="/", secure=self._is_secure(scope), httponly=True, samesite="lax"
+        )
+
+    def drop(self, response: Response, scope: Scope, name: str) -> None:
+        """Takes a cookie back."""
+        response.delete_cookie(self._name(scope, name), path="/", secure=self._is_secure(scope), httponly=True, samesite="lax")
+
+    def _name(self, scope: Scope, name: str) -> str:
+        return _PREFIX + name if self._is_secure(scope) else name
+
+    def _is_secure(self, scope: Scope) -> bool:
+        return self._always_secure or scope.get("scheme") == "https"

@@ -1,0 +1,214 @@
+"""The page on which people sign in and out.
+
+GET, POST /signin                         the form: a name and a password for each namespace that has any
+GET, POST /security-manager/samlauthn     the same, where clients of the old appliance look for it
+GET, POST /signout                        ends the session
+
+Signing in for one namespace keeps what the session has of the others, so that one person may be several users: one a namespace.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import jinja2
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from feedmill.core.accounts import write_user
+from feedmill.http.asker import Way, find_asker
+from feedmill.http.signin.cookies import SESSION, Cookies
+from feedmill.http.signin.desk import Desk
+from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
+from feedmill.model.audit import AuditKind
+from feedmill.model.errors import Busy
+from feedmill.model.signin import Credential
+from feedmill.services.auditing import Auditing
+from feedmill.services.passwordcheck import Attempt, PasswordCheck
+
+PAGE = "/signin"
+OLD_PAGE = "/security-manager/samlauthn"
+SIGN_OUT = "/signout"
+TARGET_FIELD = "to"
+_NEVER_KEPT = {"Cache-Control": "no-store"}
+_WRONG = "The name or the password is wrong."
+_STRANGE = "This form has expired. Please send it again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Another way to sign in, as the page offers it."""
+
+    label: str
+    href: str
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """One namespace on the form. ``user`` is who the session has there already, ``problem`` why an attempt failed."""
+
+    namespace: str
+    user: str = ""
+    name: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTools:
+    """What the page works with; ``choices`` are the ways that lead to other providers, each without its target."""
+
+    desk: Desk
+    check: PasswordCheck
+    guard: FormGuard
+    auditing: Auditing
+    templates: jinja2.Environment
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    proved: list[Credential]
+    problems: dict[str, str]
+    names: dict[str, str]
+    status: int
+
+
+class SignInPage:
+    """Shows and takes the forms."""
+
+    def __init__(self, tools: PageTools) -> None:
+        self._tools = tools
+
+    def routes(self) -> list[Route]:
+        """Gives the page's routes."""
+        return [
+            Route(PAGE, self.show, methods=["GET"]),
+            Route(PAGE, self.take, methods=["POST"]),
+            Route(OLD_PAGE, self.show, methods=["GET"]),
+            Route(OLD_PAGE, self.take, methods=["POST"]),
+            Route(SIGN_OUT, self.ask_sign_out, methods=["GET"]),
+            Route(SIGN_OUT, self.sign_out, methods=["POST"]),
+        ]
+
+    def show(self, request: Request) -> Response:
+        """Shows the form."""
+        return self._render(request, read_target(request.query_params.get(TARGET_FIELD, "/")), _Tried([], {}, {}, 200))
+
+    async def take(self, request: Request) -> Response:
+        """Takes the form: checks each name that was filled in."""
+        fields = await read_form(request)
+        return await run_in_threadpool(self._take, request, fields)
+
+    def ask_sign_out(self, request: Request) -> Response:
+        """Asks whether to sign out."""
+        body = self._tools.templates.get_template("signout.html").render(code=self._tools.guard.code_of_session(request.scope))
+        return HTMLResponse(body, headers=_NEVER_KEPT)
+
+    async def sign_out(self, request: Request) -> Response:
+        """Ends the session."""
+        fields = await read_form(request)
+        return await run_in_threadpool(self._sign_out, request, fields)
+
+    def admit(self, request: Request, proved: Sequence[Credential], target: str) -> Response:
+        """Lets somebody in: a new session that takes over what the old one had, and on to the page that was asked for."""
+        response = RedirectResponse(target, status_code=303, headers=_NEVER_KEPT)
+        self._put_session(request, response, proved)
+        return response
+
+    def _put_session(self, request: Request, response: Response, proved: Sequence[Credential]) -> None:
+        cookies = self._cookies
+        text = self._tools.desk.sessions.begin(cookies.read(request.scope, SESSION), proved)
+        cookies.put(response, request.scope, SESSION, text)
+
+    @property
+    def _cookies(self) -> Cookies:
+        return self._tools.desk.cookies
+
+    def _take(self, request: Request, fields: Fields) -> Response:
+        target = read_target(find_field(fields, TARGET_FIELD) or request.query_params.get(TARGET_FIELD, "/"))
+        is_program = request.url.path == OLD_PAGE and not is_browser(request.scope)
+        if not is_program and not self._tools.guard.is_ours(request.scope, fields):
+            return self._render(request, target, _Tried([], {"": _STRANGE}, {}, 403))
+        tried = self._try(request, fields)
+        if tried.proved and not tried.problems:
+            return self.admit(request, tried.proved, target)
+        response = self._render(request, target, tried)
+        if tried.proved:
+            self._put_session(request, response, tried.proved)
+        return response
+
+    def _try(self, request: Request, fields: Fields) -> _Tried:
+        peer = request.client.host if request.client is not None else ""
+        is_shared = self._tools.desk.proxy.trusted.covers(peer)
+        tried = _Tried([], {}, {}, 403)
+        status = 403
+        for namespace in self._tools.check.list_namespaces():
+            name, password = find_field(fields, f"u{namespace}"), find_field(fields, f"pw{namespace}")
+            if not name and not password:
+                continue
+            tried.names[namespace] = name[:200]
+            attempt = Attempt(name=name, password=password, namespace=namespace, address=peer, is_shared=is_shared)
+            try:
+                outcome = self._tools.check.check(attempt)
+            except Busy:
+                tried.problems[namespace] = "The directory does not answer now. Please try again later."
+                status = 503
+                continue
+            tried.proved.extend(outcome.credentials)
+            if outcome.wait_seconds:
+                tried.problems[namespace] = f"Too many wrong passwords. Please wait {_minutes(outcome.wait_seconds)}."
+                status = 429
+            elif not outcome.credentials:
+                tried.problems[namespace] = _WRONG
+        if not tried.names:
+            tried.problems[""] = "Please fill in your name and password."
+        return _Tried(tried.proved, tried.problems, tried.names, status)
+
+    def _render(self, request: Request, target: str, tried: _Tried) -> Response:
+        code, text = self._tools.guard.begin(request.scope)
+        body = self._tools.templates.get_template("signin.html").render(
+            action=request.url.path,
+            code=code,
+            target=target,
+            doors=self._list_doors(request, tried),
+            choices=[(choice, f"{choice.href}?{TARGET_FIELD}={quote(target, safe='/')}") for choice in self._tools.choices],
+            problem=tried.problems.get("", ""),
+        )
+        response = HTMLResponse(body, tried.status, headers=_NEVER_KEPT)
+        self._tools.guard.put_cookie(response, request.scope, text)
+        return response
+
+    def _list_doors(self, request: Request, tried: _Tried) -> list[Door]:
+        users = {user.namespace: user for user in find_asker(request).identity.users}
+        users |= {credential.user.namespace: credential.user for credential in tried.proved}
+        return [
+            Door(
+                namespace=namespace,
+                user=write_user(users[namespace]) if namespace in users else "",
+                name=tried.names.get(namespace, ""),
+                problem=tried.problems.get(namespace, ""),
+            )
+            for namespace in self._tools.check.list_namespaces()
+        ]
+
+    def _sign_out(self, request: Request, fields: Fields) -> Response:
+        if not self._tools.guard.is_ours(request.scope, fields):
+            return self.ask_sign_out(request)
+        asker = find_asker(request)
+        text = self._cookies.read(request.scope, SESSION)
+        if text:
+            self._tools.desk.sessions.end(text)
+        if asker.way is Way.SESSION:
+            actor = ", ".join(write_user(user) for user in asker.identity.users)
+            self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=request.client.host if request.client else "")
+        response = RedirectResponse("/", status_code=303, headers={**_NEVER_KEPT, "Clear-Site-Data": '"cache"'})
+        self._cookies.drop(response, request.scope, SESSION)
+        return response
+
+
+def _minutes(seconds: float) -> str:
+    minutes = int(seconds // 60) + 1
+    return "one minute" if minutes == 1 else f"{minutes} minutes"

@@ -1,0 +1,59 @@
+"""Signing in as the search port uses it: the check before every request, the page's routes, and the way to the page."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from feedmill.core.accounts import write_user
+from feedmill.http.asker import Way, find_asker
+from feedmill.http.signin.desk import Desk
+from feedmill.http.signin.forms import FormGuard, read_target
+from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD
+from feedmill.services.passwordcheck import PasswordCheck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownAccount:
+    """What a page shows of who is signed in. Shape: ``code`` is "" where there is no session to end, ``href`` leads to the sign-in page."""
+
+    name: str = ""
+    code: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInSite:
+    """Signing in on the search port. ``has_choices``: some provider can be gone to without a password here."""
+
+    desk: Desk
+    check: PasswordCheck
+    guard: FormGuard
+    routes: tuple[Route, ...]
+    has_choices: bool = False
+
+    def is_offered(self) -> bool:
+        """Whether anybody could sign in."""
+        return self.has_choices or bool(self.check.list_namespaces())
+
+    def find_account(self, request: Request) -> ShownAccount | None:
+        """Gives what the search page shows of the asker; None where nobody can sign in."""
+        asker = find_asker(request)
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        href = f"{PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}"
+        if asker.is_signed_in:
+            name = ", ".join(write_user(user) for user in asker.identity.users) or asker.label
+            code = self.guard.code_of_session(request.scope) if asker.way is Way.SESSION else ""
+            return ShownAccount(name=name, code=code, href=href if asker.way is Way.SESSION else "")
+        return ShownAccount(href=href) if self.is_offered() else None
+
+    def demand(self, request: Request, target: str, *, is_page: bool) -> Response | None:
+        """Gives the answer to a secure search of somebody who is not signed in and could be; None where the search may go on."""
+        if find_asker(request).is_signed_in or not self.is_offered():
+            return None
+        if is_page:
+            return RedirectResponse(f"{OLD_PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}", status_code=302)
+        refusal = self.desk.refuse("this search is for people who are signed in; access=p finds public documents")
+        return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, "cache-control": "no-store"})

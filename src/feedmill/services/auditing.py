@@ -1,0 +1,78 @@
+"""Puts what happens into the audit log, and reads the log back.
+
+An event that cannot be written does not stop what it tells of, since an administrator must be able to work on a full disk: it goes to the
+server's log instead, as an error and whole.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
+from feedmill.model.errors import FeedmillError
+from feedmill.ports import Clock
+from feedmill.signinports import AuditLog
+
+Details = Mapping[str, str | int | bool | list[str]]
+
+_log = structlog.get_logger("audit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check of the log found good."""
+
+    entries: int
+    first: int
+    last: int
+    digest: str
+
+
+class Auditing:
+    """The audit log of one data folder. May be used from several threads."""
+
+    def __init__(self, log: AuditLog, clock: Clock) -> None:
+        self._log = log
+        self._clock = clock
+
+    def record(self, event: AuditEvent) -> None:
+        """Keeps an event."""
+        try:
+            self._log.append(event)
+        except FeedmillError as exc:
+            _log.error("audit entry not written", reason=str(exc), **_describe(event))
+
+    def tell(self, kind: AuditKind, *, actor: str = "", address: str = "", details: Details | None = None) -> None:
+        """Keeps what happens now."""
+        self.record(AuditEvent(kind=kind, at=self._clock(), actor=actor, address=address, details=details or {}))
+
+    def verify(self) -> Checked:
+        """Checks every entry and how they hang together. Errors: Corrupt, naming the first place that is wrong."""
+        return count_entries(self._log.iter_entries())
+
+    def iter_entries(self, *, since: datetime | None = None, until: datetime | None = None, kind: str = "") -> Iterator[AuditEntry]:
+        """Yields entries of a time and of kinds that begin so. Errors: Corrupt."""
+        for entry in self._log.iter_entries():
+            is_timely = (since is None or entry.event.at >= since) and (until is None or entry.event.at < until)
+            if is_timely and entry.event.kind.value.startswith(kind):
+                yield entry
+
+
+def count_entries(entries: Iterable[AuditEntry]) -> Checked:
+    """Goes through entries and gives how many there are, and which. Errors: those of the entries."""
+    first: AuditEntry | None = None
+    last: AuditEntry | None = None
+    count = 0
+    for last in entries:
+        first = first or last
+        count += 1
+    if first is None or last is None:
+        return Checked(entries=0, first=0, last=0, digest="")
+    return Checked(entries=count, first=first.number, last=last.number, digest=last.digest)
+
+
+def _describe(event: AuditEvent) -> dict[str, Any]:
+    return {**asdict(event), "kind": event.kind.value, "at": event.at.isoformat()}

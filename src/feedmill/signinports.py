@@ -1,0 +1,116 @@
+"""What signing in needs of the outside world: repositories of the store, hashing of passwords, directories, the audit log."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Protocol
+
+from feedmill.model.audit import AuditEntry, AuditEvent
+from feedmill.model.signin import Account, ApiToken, Credential, Session
+
+
+class Accounts(Protocol):
+    """The local users, by namespace and key (``core/accounts``)."""
+
+    def find(self, namespace: str, key: str) -> Account | None:
+        """Finds an account."""
+
+    def find_everywhere(self, key: str) -> list[Account]:
+        """Finds the accounts of a key in all namespaces, by namespace."""
+
+    def list_all(self) -> list[Account]:
+        """Lists all, by namespace and key."""
+
+    def list_namespaces(self) -> list[str]:
+        """Lists the namespaces that have accounts."""
+
+    def save(self, account: Account) -> None:
+        """Inserts an account or replaces it."""
+
+    def remove(self, namespace: str, key: str) -> bool:
+        """Removes an account with the tokens that search for it. Whether it was there."""
+
+
+class Sessions(Protocol):
+    """The sessions, by the digest of what their cookie holds."""
+
+    def find(self, digest: bytes) -> Session | None:
+        """Finds a session, an expired one too."""
+
+    def save(self, session: Session) -> None:
+        """Inserts a session or replaces it."""
+
+    def remove(self, digest: bytes) -> None:
+        """Ends a session; one that is not there is no error."""
+
+    def remove_expired(self, now: datetime) -> int:
+        """Removes what has expired, and counts it."""
+
+
+class ApiTokens(Protocol):
+    """The tokens of programs."""
+
+    def find(self, digest: bytes) -> ApiToken | None:
+        """Finds a token by the digest of its text."""
+
+    def list_all(self) -> list[ApiToken]:
+        """Lists all, by id."""
+
+    def add(self, token: ApiToken) -> int:
+        """Keeps a token and gives its id; that of ``token`` does not count."""
+
+    def remove(self, token_id: int) -> bool:
+        """Removes a token. Whether it was there."""
+
+    def touch(self, token_id: int, at: datetime) -> None:
+        """Keeps when a token was used last."""
+
+
+class OneTimes(Protocol):
+    """Values that may be taken once, and names that may be used once, each for a bounded time."""
+
+    def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:
+        """Keeps a value. Whether there was none of that digest."""
+
+    def take(self, digest: bytes, now: datetime) -> str | None:
+        """Gives a value and forgets it; None for an expired one too."""
+
+    def remove_expired(self, now: datetime) -> int:
+        """Removes what has expired, and counts it."""
+
+
+class PasswordHasher(Protocol):
+    """Hashes passwords so slowly that guessing is dear."""
+
+    def hash(self, password: str) -> str:
+        """Gives a hash that holds its own parameters and salt."""
+
+    def is_match(self, password_hash: str, password: str) -> bool:
+        """Whether a password is the one of a hash; takes as long for a wrong one. Errors: Busy when too many wait."""
+
+    def is_outdated(self, password_hash: str) -> bool:
+        """Whether a hash was made with other parameters than those of now."""
+
+
+class Directory(Protocol):
+    """A directory that proves users by their passwords. Errors: Busy when it does not answer."""
+
+    @property
+    def name(self) -> str:
+        """What the settings call it."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its users and groups."""
+
+    def verify(self, name: str, password: str) -> Credential | None:
+        """Gives the credential of a user, None when name or password is wrong. Shape: an empty password proves nobody."""
+
+
+class AuditLog(Protocol):
+    """The append-only log of what was done."""
+
+    def append(self, event: AuditEvent) -> AuditEntry:
+        """Keeps an event durably, chained to the one before it. Errors: DiskFull, Corrupt."""
+
+    def iter_entries(self) -> Iterator[AuditEntry]:
+        """Yields the entries that are kept, oldest first. Errors: Corrupt, naming the place, where the chain does not hold."""

@@ -1,0 +1,235 @@
+"""A search port on which people can sign in, and a browser that remembers cookies."""
+
+import asyncio
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import argon2
+from searchhouse import Answer, SearchHouse, open_house
+from starlette.requests import Request
+from starlette.types import ASGIApp
+
+from feedmill.adapters.auditlog import FolderAuditLog
+from feedmill.adapters.identity.argon2 import Argon2Hasher
+from feedmill.core.networks import Networks
+from feedmill.http.admin import Administration, AdminSignIn, admin_app
+from feedmill.http.asker import Asker, find_asker
+from feedmill.http.proxyheaders import ProxyTrust
+from feedmill.http.search import SearchSite, search_app
+from feedmill.http.signin.build import SignInOptions, build_signin
+from feedmill.http.signin.site import SignInSite
+from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.services.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.auditing import Auditing
+from feedmill.services.passwordcheck import CheckTools, PasswordCheck
+from feedmill.services.provedpasswords import ProvedPasswords
+from feedmill.services.sessions import SessionLimits, Sessions
+from feedmill.services.signing import Signing
+from feedmill.services.throttle import Bounds, Throttle
+from feedmill.services.tokencheck import TokenCheck
+from feedmill.signinports import Directory
+
+CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
+PASSWORD = "a good long password"
+ADMIN_TOKEN = "the-administrators-token"
+PROXY = "10.0.0.1"
+HOST = "search.example.com"
+
+
+@dataclass(slots=True)
+class Hands:
+    """A clock that a test turns."""
+
+    now: datetime = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def seconds(self) -> float:
+        return self.now.timestamp()
+
+    def turn(self, **given: float) -> None:
+        self.now += timedelta(**given)
+
+
+@dataclass(slots=True)
+class SignInHouse:
+    """Everything of one test."""
+
+    search: SearchHouse
+    clock: Hands
+    signing: Signing
+    site: SignInSite
+    app: ASGIApp
+    seen: list[Asker]
+
+    def browser(self, **given: Any) -> "Browser":
+        return Browser(self.app, **given)
+
+    def admin(self) -> ASGIApp:
+        administration = Administration(
+            tell_status=dict, reindex=lambda: {"folder": "x"}, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list
+        )
+        return admin_app(administration, ADMIN_TOKEN, AdminSignIn(desk=self.site.desk, signing=self.signing))
+
+    def events(self) -> list[tuple[str, str]]:
+        """Gives kind and actor of what the audit log holds."""
+        return [(entry.event.kind.value, entry.event.actor) for entry in self.signing.auditing.iter_entries()]
+
+
+def open_signin_house(
+    folder: Path, *, directories: tuple[Directory, ...] = (), secure: bool = False, bounds: Bounds | None = None
+) -> SignInHouse:
+    """Opens a house in a folder."""
+    clock = Hands()
+    search = open_house(folder)
+    signing = make_signing(search, clock, folder, directories, bounds or Bounds())
+    options = SignInOptions(
+        proxy=ProxyTrust(trusted=Networks.parse([PROXY])), key=b"k" * 32, admin_token=ADMIN_TOKEN, secure_cookies=secure
+    )
+    site = build_signin(signing, options)
+    seen: list[Asker] = []
+
+    def identify(request: Request) -> ClassSet:
+        seen.append(find_asker(request))
+        return ANONYMOUS
+
+    app = search_app(search.searcher(), SearchSite(identify=identify, signin=site))
+    return SignInHouse(search, clock, signing, site, app, seen)
+
+
+def make_signing(search: SearchHouse, clock: Hands, folder: Path, directories: tuple[Directory, ...], bounds: Bounds) -> Signing:
+    hasher = Argon2Hasher(CHEAP)
+    auditing = Auditing(FolderAuditLog(folder / "audit"), clock)
+    tools = CheckTools(
+        store=search.store,
+        hasher=hasher,
+        throttle=Throttle(bounds, clock.seconds),
+        clock=clock,
+        record=auditing.record,
+        directories=directories,
+    )
+    check = PasswordCheck(tools)
+    return Signing(
+        check=check,
+        proved=ProvedPasswords(check, search.store, clock.seconds),
+        sessions=Sessions(search.store, clock, SessionLimits()),
+        token_check=TokenCheck(search.store, clock),
+        accounts=AccountKeeping(search.store, hasher, clock),
+        tokens=TokenKeeping(search.store, clock),
+        auditing=auditing,
+    )
+
+
+def basic(name: str, password: str = PASSWORD) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+@dataclass(slots=True)
+class Browser:
+    """Keeps cookies and sends what browsers send; follows nothing by itself."""
+
+    app: ASGIApp
+    peer: str = "192.168.1.9"
+    scheme: str = "http"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_browser: bool = True
+    cookies: dict[str, str] = field(default_factory=dict)
+    set_cookies: list[str] = field(default_factory=list)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.send("GET", path, b"", headers)
+
+    def post(self, path: str, fields: Sequence[tuple[str, str]] | Mapping[str, str], **headers: str) -> Answer:
+        sent = {"content-type": "application/x-www-form-urlencoded"}
+        if self.is_browser:
+            sent |= {"origin": f"{self.scheme}://{HOST}", "sec-fetch-site": "same-origin"}
+        return self.send("POST", path, urlencode(fields).encode(), sent | headers)
+
+    def sign_in(self, name: str, password: str = PASSWORD, *, namespace: str = "Default", to: str = "/") -> Answer:
+        """Fills in the form as it is shown."""
+        form = read_form(self.get("/signin?" + urlencode({"to": to})).text)
+        return self.post(form.action, {**form.hidden, f"u{namespace}": name, f"pw{namespace}": password})
+
+    def send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        parts = urlsplit(path)
+        given = {"host": HOST, **self.headers, **headers}
+        if self.cookies:
+            given["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": self.scheme,
+            "path": parts.path,
+            "raw_path": parts.path.encode(),
+            "root_path": "",
+            "query_string": parts.query.encode(),
+            "headers": [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in given.items()],
+            "client": (self.peer, 1),
+            "server": (HOST, 80),
+        }
+        answer, cookies = asyncio.run(_call(self.app, scope, body))
+        self._keep(cookies)
+        return answer
+
+    def _keep(self, lines: list[str]) -> None:
+        self.set_cookies.extend(lines)
+        for line in lines:
+            name, _, rest = line.partition("=")
+            value = rest.partition(";")[0].strip('"')
+            if "Max-Age=0" in line:
+                self.cookies.pop(name, None)
+            else:
+                self.cookies[name] = value
+
+
+async def _call(app: ASGIApp, scope: dict[str, Any], body: bytes) -> tuple[Answer, list[str]]:
+    sent: list[Any] = []
+    bodies = [body]
+
+    async def receive() -> dict[str, Any]:
+        if not bodies:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    headers = [(name.decode().lower(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
+    content = b"".join(message.get("body", b"") for message in sent[1:])
+    return Answer(sent[0]["status"], dict(headers), content), [value for name, value in headers if name == "set-cookie"]
+
+
+@dataclass(slots=True)
+class Form:
+    """A form of a page."""
+
+    action: str = ""
+    hidden: dict[str, str] = field(default_factory=dict)
+    visible: dict[str, str] = field(default_factory=dict)
+
+
+def read_form(text: str, choose: Callable[[Form], bool] = lambda form: form.action != "/") -> Form:
+    """Reads the form of a page."""
+    forms: list[Form] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            held = {name: value or "" for name, value in attrs}
+            if tag == "form":
+                forms.append(Form(held["action"]))
+            elif tag == "input" and forms:
+                into = forms[-1].hidden if held.get("type") == "hidden" else forms[-1].visible
+                into[held["name"]] = held.get("value", "") if into is forms[-1].hidden else held.get("type", "")
+
+    Reader().feed(text)
+    return next(form for form in forms if choose(form))

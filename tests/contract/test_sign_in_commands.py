@@ -1,0 +1,83 @@
+"""Commands of signing in, called in this process without a server."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from feedmill.cli.main import app
+from feedmill.model.errors import BadRequest, Conflict, Corrupt, NotFound
+
+PASSWORD = "a good long password\n"
+
+
+def run(data: Path, *words: str, given: str = "") -> Result:
+    return CliRunner().invoke(app, [*words, "--data", str(data), "--json"], input=given)
+
+
+def add(data: Path, name: str, *more: str, given: str = PASSWORD) -> Result:
+    return run(data, "users", "add", name, *more, "--password-stdin", given=given)
+
+
+def test_users_are_added_listed_changed_and_removed(tmp_path: Path) -> None:
+    made = add(tmp_path, r"CORP\ann", "--namespace", "ad", "--role", "manager")
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["name"] == r"CORP\ann"
+    assert add(tmp_path, "bob").exit_code == 0
+    assert isinstance(add(tmp_path, "BOB").exception, Conflict)
+    listed = json.loads(run(tmp_path, "users").stdout)
+    assert [(user["namespace"], user["name"], user["role"]) for user in listed] == [
+        ("Default", "bob", "searcher"),
+        ("ad", r"CORP\ann", "manager"),
+    ]
+    assert json.loads(run(tmp_path, "users", "role", "bob", "viewer").stdout)["role"] == "viewer"
+    assert run(tmp_path, "users", "passwd", "bob", "--password-stdin", given="another password\n").exit_code == 0
+    assert run(tmp_path, "users", "remove", "bob").exit_code == 0
+    assert isinstance(run(tmp_path, "users", "remove", "bob").exception, NotFound)
+    assert len(json.loads(run(tmp_path, "users", "list").stdout)) == 1
+
+
+@pytest.mark.parametrize("given", ["", "\n", "short\n"], ids=["nothing", "empty", "short"])
+def test_users_add_without_a_good_password_makes_nobody(tmp_path: Path, given: str) -> None:
+    assert isinstance(add(tmp_path, "ann", given=given).exception, BadRequest)
+
+
+def test_users_add_without_a_terminal_asks_for_standard_input(tmp_path: Path) -> None:
+    asked = run(tmp_path, "users", "add", "ann")
+    assert "--password-stdin" in str(asked.exception)
+
+
+def test_users_add_with_an_unknown_role_is_wrong_use(tmp_path: Path) -> None:
+    assert add(tmp_path, "ann", "--role", "god").exit_code == 2
+
+
+def test_tokens_are_made_listed_and_removed(tmp_path: Path) -> None:
+    add(tmp_path, "ann")
+    made = json.loads(run(tmp_path, "tokens", "add", "portal", "--scope", "search", "--scope", "view", "--user", "ann").stdout)
+    assert made["scopes"] == ["search", "view"]
+    assert made["token"].startswith("fm_")
+    assert [token["id"] for token in json.loads(run(tmp_path, "tokens").stdout)] == [made["id"]]
+    assert run(tmp_path, "tokens", "remove", str(made["id"])).exit_code == 0
+    assert isinstance(run(tmp_path, "tokens", "remove", str(made["id"])).exception, NotFound)
+    assert isinstance(run(tmp_path, "tokens", "add", "x", "--scope", "search", "--user", "nobody").exception, NotFound)
+
+
+def test_audit_tells_what_commands_did_and_can_be_checked(tmp_path: Path) -> None:
+    add(tmp_path, "ann")
+    checked = json.loads(run(tmp_path, "audit", "verify").stdout)
+    note = f"{checked['last']}:{checked['hash']}"
+    run(tmp_path, "users", "remove", "ann")
+    assert json.loads(run(tmp_path, "audit", "verify", "--expect", note).stdout)["entries"] == 2
+    assert isinstance(run(tmp_path, "audit", "verify", "--expect", "1:00").exception, Corrupt)
+    assert isinstance(run(tmp_path, "audit", "verify", "--expect", "x").exception, BadRequest)
+    exported = run(tmp_path, "audit", "export", "--kind", "command", "--since", "2020-01-01").stdout
+    assert [json.loads(line)["details"]["command"] for line in exported.splitlines()] == ["users add", "users remove"]
+    assert PASSWORD.strip() not in exported
+    assert run(tmp_path, "audit", "export", "--until", "2020-01-01").stdout == ""
+    assert isinstance(run(tmp_path, "audit", "export", "--since", "yesterday").exception, BadRequest)
+    file = tmp_path / "export.jsonl"
+    file.write_text(exported)
+    assert json.loads(run(tmp_path, "audit", "verify", "--file", str(file)).stdout)["entries"] == 2
+    file.write_text(exported.replace("users add", "users ad "))
+    assert "export.jsonl:1" in str(run(tmp_path, "audit", "verify", "--file", str(file)).exception)

@@ -1,0 +1,372 @@
+"""Signing in at the search port: who is let in, by what, and what an attacker gets."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from signinhouse import ADMIN_TOKEN, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
+
+from feedmill.http.asker import SIGNED_OUT, Way
+from feedmill.model.role import Role
+from feedmill.model.signin import TokenScope
+from feedmill.services.throttle import Bounds
+
+SESSION = "GSA_SESSION_ID"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SignInHouse]:
+    opened = open_signin_house(tmp_path)
+    opened.signing.accounts.add("ann", PASSWORD)
+    yield opened
+    opened.search.store.close()
+
+
+def names(house: SignInHouse) -> list[tuple[str, str, str]]:
+    return [(user.namespace, user.domain, user.name) for user in house.seen[-1].identity.users]
+
+
+# --- HTTP Basic -----------------------------------------------------------------------------------------------------------------
+
+
+def test_basic_with_the_right_password_is_the_user(house: SignInHouse) -> None:
+    answer = house.browser().get("/api/v1/search?q=x", authorization=basic("ann"))
+    assert answer.status == 200
+    assert (names(house), house.seen[-1].role, house.seen[-1].way) == ([("Default", "", "ann")], Role.SEARCHER, Way.BASIC)
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        basic("ann", "wrong password"),
+        basic("nobody"),
+        basic("", PASSWORD),
+        basic("ann", ""),
+        "Basic !!!",
+        "Basic YW5u",
+        "Bearer nothing",
+        "Digest x",
+        "",
+        "Basic",
+        basic("ann\0"),
+        basic("a" * 100_000),
+        basic("ann", "x" * 100_000),
+    ],
+    ids=[
+        "wrong",
+        "unknown",
+        "no name",
+        "no password",
+        "no base64",
+        "no colon",
+        "token",
+        "digest",
+        "empty",
+        "bare",
+        "nul",
+        "long",
+        "long word",
+    ],
+)
+def test_request_that_proves_nobody_is_refused(house: SignInHouse, authorization: str) -> None:
+    answer = house.browser().get("/api/v1/search?q=x", authorization=authorization)
+    assert answer.status == 401
+    assert answer.json["error"]["code"] == "unauthorized"
+    assert "www-authenticate" in answer.headers
+    assert house.seen == []
+
+
+def test_basic_finds_users_in_any_notation_and_letter_case_and_keeps_their_spelling(house: SignInHouse) -> None:
+    house.signing.accounts.add(r"CORP\Jörg", PASSWORD, namespace="ad", role=Role.VIEWER)
+    for written in ("corp/JÖRG", "jörg@Corp", r"CORP\jörg"):
+        assert house.browser().get("/?q=x", authorization=basic(written)).status == 200
+        assert names(house) == [("ad", "CORP", "Jörg")]
+        assert house.seen[-1].role is Role.VIEWER
+
+
+def test_basic_of_a_name_in_two_namespaces_is_both_where_the_password_is_the_same(house: SignInHouse) -> None:
+    house.signing.accounts.add("ann", PASSWORD, namespace="ad")
+    house.signing.accounts.add("ann", "another long password", namespace="sharepoint")
+    house.browser().get("/?q=x", authorization=basic("ann"))
+    assert names(house) == [("Default", "", "ann"), ("ad", "", "ann")]
+
+
+def test_basic_counts_a_new_password_and_a_removed_user_at_once(house: SignInHouse) -> None:
+    browser = house.browser(headers={"authorization": basic("ann")})
+    assert browser.get("/?q=x").status == 200
+    house.signing.accounts.set_password("ann", "another long password")
+    assert browser.get("/?q=x").status == 401
+    assert house.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 200
+    house.signing.accounts.remove("ann")
+    assert house.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 401
+
+
+def test_basic_after_too_many_failures_is_refused_unseen_and_the_right_password_too(tmp_path: Path) -> None:
+    house = open_signin_house(tmp_path, bounds=Bounds(by_both=3))
+    house.signing.accounts.add("ann", PASSWORD)
+    browser = house.browser()
+    statuses = [browser.get("/?q=x", authorization=basic("ann", f"wrong {number}")).status for number in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    refused = browser.get("/?q=x", authorization=basic("ann"))
+    assert (refused.status, refused.headers["retry-after"]) == (429, "300")
+    assert house.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("ann")).status == 200
+    house.clock.turn(minutes=5)
+    assert browser.get("/?q=x", authorization=basic("ann")).status == 200
+    assert [kind for kind, _ in house.events()] == ["signin.failed"] * 3 + ["signin.refused"] + ["signin.accepted"] * 2
+
+
+def test_health_and_version_are_told_whatever_the_request_carries(house: SignInHouse) -> None:
+    for path in ("/healthz", "/sw_version.txt", "/static/search.css"):
+        assert house.browser().get(path, authorization="Basic wrong").status == 200
+
+
+# --- tokens ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_token_searches_for_its_user(house: SignInHouse) -> None:
+    made = house.signing.tokens.add("intranet", [TokenScope.SEARCH], user="ann", days=1)
+    browser = house.browser(headers={"authorization": f"Bearer {made.text}"})
+    assert browser.get("/?q=x").status == 200
+    assert (names(house), house.seen[-1].role) == ([("Default", "", "ann")], Role.SEARCHER)
+    house.clock.turn(days=1)
+    assert browser.get("/?q=x").status == 401
+
+
+def test_token_without_the_scope_or_without_a_user_searches_as_nobody(house: SignInHouse) -> None:
+    view = house.signing.tokens.add("monitoring", [TokenScope.VIEW], user="ann")
+    free = house.signing.tokens.add("portal", [TokenScope.SEARCH])
+    for made, role in ((view, Role.SEARCHER), (free, Role.SEARCHER)):
+        assert house.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
+        assert (names(house), house.seen[-1].role) == ([], role)
+
+
+def test_token_ends_with_its_removal_and_with_its_user(house: SignInHouse) -> None:
+    first = house.signing.tokens.add("a", [TokenScope.SEARCH], user="ann")
+    second = house.signing.tokens.add("b", [TokenScope.SEARCH], user="ann")
+    house.signing.tokens.remove(first.token.id)
+    assert house.browser().get("/?q=x", authorization=f"Bearer {first.text}").status == 401
+    house.signing.accounts.remove("ann")
+    assert house.browser().get("/?q=x", authorization=f"Bearer {second.text}").status == 401
+
+
+def test_administrators_token_is_an_administrator_who_sees_nothing_more(house: SignInHouse) -> None:
+    assert house.browser().get("/?q=x", authorization=f"Bearer {ADMIN_TOKEN}").status == 200
+    assert (house.seen[-1].role, names(house)) == (Role.ADMINISTRATOR, [])
+
+
+# --- the page and its sessions ----------------------------------------------------------------------------------------------------
+
+
+def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(house: SignInHouse) -> None:
+    browser = house.browser()
+    answer = browser.sign_in("ann", to="/?q=x")
+    assert (answer.status, answer.headers["location"]) == (303, "/?q=x")
+    page = browser.get("/?q=x")
+    assert (names(house), house.seen[-1].way) == ([("Default", "", "ann")], Way.SESSION)
+    form = read_form(page.text)
+    kept = dict(browser.cookies)
+    assert browser.post(form.action, form.hidden).headers["location"] == "/"
+    browser.cookies = kept
+    browser.get("/?q=x")
+    assert house.seen[-1] == SIGNED_OUT
+    assert house.events() == [("signin.accepted", "ann"), ("signout", "ann")]
+
+
+def test_signing_in_with_a_wrong_password_says_neither_which_was_wrong_nor_sets_a_session(house: SignInHouse) -> None:
+    wrong, unknown = house.browser(), house.browser()
+    texts = [wrong.sign_in("ann", "wrong password").text, unknown.sign_in("bob", "wrong password").text]
+    assert all("The name or the password is wrong." in text and "wrong password" not in text for text in texts)
+    assert SESSION not in wrong.cookies | unknown.cookies
+
+
+def test_signing_in_for_several_namespaces_is_one_person_with_a_user_in_each(house: SignInHouse) -> None:
+    house.signing.accounts.add("a.smith", "another long password", namespace="ad")
+    browser = house.browser()
+    form = read_form(browser.get("/signin").text)
+    assert list(form.visible) == ["uDefault", "pwDefault", "uad", "pwad"]
+    half = browser.post(form.action, {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD, "uad": "a.smith", "pwad": "wrong"})
+    assert half.status == 403
+    assert "Signed in as" in half.text
+    first = browser.cookies[SESSION]
+    assert browser.sign_in("a.smith", "another long password", namespace="ad").status == 303
+    assert browser.cookies[SESSION] != first
+    browser.get("/?q=x")
+    assert names(house) == [("Default", "", "ann"), ("ad", "", "a.smith")]
+    house.signing.accounts.remove("ann")
+    browser.get("/?q=x")
+    assert names(house) == [("ad", "", "a.smith")]
+
+
+def test_session_ends_when_unused_and_after_its_whole_time(house: SignInHouse) -> None:
+    browser = house.browser()
+    browser.sign_in("ann")
+    for _ in range(14):
+        house.clock.turn(minutes=50)
+        browser.get("/?q=x")
+        assert house.seen[-1].is_signed_in
+    house.clock.turn(minutes=50)
+    browser.get("/?q=x")
+    assert not house.seen[-1].is_signed_in
+    browser.sign_in("ann")
+    house.clock.turn(minutes=61)
+    browser.get("/?q=x")
+    assert not house.seen[-1].is_signed_in
+
+
+def test_session_is_never_one_that_the_browser_chose(house: SignInHouse) -> None:
+    browser = house.browser(cookies={SESSION: "chosen-by-the-attacker"})
+    browser.sign_in("ann")
+    assert browser.cookies[SESSION] != "chosen-by-the-attacker"
+    stranger = house.browser(cookies={SESSION: "chosen-by-the-attacker"})
+    stranger.get("/?q=x")
+    assert house.seen[-1] == SIGNED_OUT
+
+
+def test_session_text_is_not_what_the_store_keeps(house: SignInHouse, tmp_path: Path) -> None:
+    browser = house.browser()
+    browser.sign_in("ann")
+    house.search.store.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("store.sqlite*"))
+    assert browser.cookies[SESSION].encode() not in kept
+    assert PASSWORD.encode() not in kept
+
+
+def test_cookies_are_closed_to_scripts_and_other_sites_and_over_tls_to_plain_http(house: SignInHouse, tmp_path: Path) -> None:
+    plain, tls = house.browser(), house.browser(scheme="https")
+    plain.sign_in("ann")
+    tls.sign_in("ann")
+    assert all("HttpOnly" in line and "samesite=lax" in line.lower() and "Path=/" in line for line in plain.set_cookies + tls.set_cookies)
+    assert all("Secure" in line and line.startswith("__Host-") and "omain=" not in line for line in tls.set_cookies)
+    tls.get("/?q=x")
+    assert house.seen[-1].is_signed_in
+    planted = Browser(house.app, scheme="https", cookies={SESSION: plain.cookies[SESSION]})
+    planted.get("/?q=x")
+    assert not house.seen[-1].is_signed_in
+
+
+def test_cookie_that_stands_twice_is_none(house: SignInHouse) -> None:
+    browser = house.browser()
+    browser.sign_in("ann")
+    text = browser.cookies[SESSION]
+    Browser(house.app).get("/?q=x", cookie=f"{SESSION}={text}; {SESSION}=other")
+    assert not house.seen[-1].is_signed_in
+
+
+@pytest.mark.parametrize("path", ["/signin", "/security-manager/samlauthn", "/signout"])
+def test_form_without_its_code_is_refused(house: SignInHouse, path: str) -> None:
+    browser = house.browser()
+    browser.sign_in("ann")
+    session = browser.cookies[SESSION]
+    for code in ({}, {"code": ""}, {"code": "0" * 64}, {"code": "ü"}):
+        answer = browser.post(path, {**code, "uDefault": "ann", "pwDefault": PASSWORD})
+        assert answer.status in (200, 403)
+        assert browser.cookies[SESSION] == session
+    browser.get("/?q=x")
+    assert house.seen[-1].is_signed_in
+
+
+def test_form_of_another_browser_is_refused(house: SignInHouse) -> None:
+    attacker, victim = house.browser(), house.browser()
+    form = read_form(attacker.get("/signin").text)
+    victim.get("/signin")
+    assert victim.post("/signin", {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD}).status == 403
+    assert SESSION not in victim.cookies
+
+
+def test_form_sent_by_another_site_is_refused(house: SignInHouse) -> None:
+    browser = house.browser()
+    form = read_form(browser.get("/signin").text)
+    fields = {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD}
+    assert browser.post("/signin", fields, origin="https://evil.example").status == 403
+    assert browser.post("/security-manager/samlauthn", fields, origin="null").status == 403
+    assert SESSION not in browser.cookies
+
+
+def test_programs_of_the_old_appliance_send_its_form_without_a_code(house: SignInHouse) -> None:
+    program = house.browser(is_browser=False)
+    asked = program.get("/search?q=x&access=a&proxystylesheet=default_frontend")
+    assert asked.status == 302
+    form = read_form(program.get(asked.headers["location"]).text)
+    assert form.action == "/security-manager/samlauthn"
+    answer = program.post(asked.headers["location"], {"uDefault": "ann", "pwDefault": PASSWORD})
+    assert answer.status == 303
+    assert program.get(answer.headers["location"]).status == 200
+    assert names(house) == [("Default", "", "ann")]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "/\t/evil.example",
+        "javascript:alert(1)",
+        "http:evil.example",
+        "/\r\nSet-Cookie: a=b",
+        "evil.example",
+        "/signin?to=/",
+        "",
+        "/ü",
+        "http://[",
+    ],
+    ids=ascii,
+)
+def test_signing_in_leads_to_no_other_site(house: SignInHouse, target: str) -> None:
+    assert house.browser().sign_in("ann", to=target).headers["location"] == "/"
+
+
+def test_sign_in_page_escapes_what_it_shows(house: SignInHouse) -> None:
+    house.signing.accounts.add("ann", PASSWORD, namespace='"><script>')
+    text = house.browser().sign_in('"><script>alert(1)</script>', "wrong password").text
+    assert "<script" not in text
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"u=" + b"x" * 70_000, "application/x-www-form-urlencoded", 413),
+        (b"{}", "application/json", 400),
+        (b"&".join([b"a=b"] * 1_000), "application/x-www-form-urlencoded", 400),
+        (b"\xff\xfe", "application/x-www-form-urlencoded", 400),
+        (b"%ff%00=%ff", "application/x-www-form-urlencoded", 403),
+    ],
+    ids=["long", "json", "many", "bytes", "signs"],
+)
+def test_form_that_is_none_is_refused(house: SignInHouse, body: bytes, kind: str, status: int) -> None:
+    assert house.browser().send("POST", "/signin", body, {"content-type": kind}).status == status
+
+
+# --- who is asked to sign in ------------------------------------------------------------------------------------------------------
+
+
+def test_secure_search_of_nobody_is_sent_to_sign_in_where_that_is_possible(house: SignInHouse) -> None:
+    browser = house.browser()
+    for access in ("a", "s"):
+        xml = browser.get(f"/search?q=x&access={access}&output=xml_no_dtd")
+        assert (xml.status, xml.headers["www-authenticate"]) == (401, 'Basic realm="feedmill", charset="UTF-8"')
+        page = browser.get(f"/search?q=x&access={access}&proxystylesheet=default_frontend")
+        assert page.status == 302
+        assert page.headers["location"].startswith("/security-manager/samlauthn?to=/search%3Fq%3Dx%26access")
+    assert browser.get("/search?q=x&access=p").status == browser.get("/search?q=x").status == 200
+    assert browser.get("/search?q=x&access=a", authorization=basic("ann")).status == 200
+    assert browser.get("/").status == browser.get("/api/v1/search?q=x").status == 200
+
+
+def test_secure_search_of_nobody_is_answered_where_nobody_can_sign_in(tmp_path: Path) -> None:
+    house = open_signin_house(tmp_path)
+    for access in ("a", "s", "p"):
+        assert house.browser().get(f"/search?q=x&access={access}").status == 200
+    assert "Sign in" not in house.browser().get("/").text
+
+
+def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(house: SignInHouse) -> None:
+    house.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
+    browser = house.browser(peer=PROXY)
+    browser.sign_in("ann")
+    browser.sign_in("a.smith", namespace="ad")
+    browser.get("/?q=x", x_forwarded_user="root", authorization=basic("nobody"))
+    assert names(house) == [("Default", "", "root"), ("ad", "", "a.smith")]
+    Browser(house.app).get("/?q=x", x_forwarded_user="root")
+    assert house.seen[-1] == SIGNED_OUT
