@@ -9,7 +9,6 @@ import re
 _TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t\xff", b"\n\n\n \xff")
 _CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
 _UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u2060\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
-_BLANKS = re.compile(" {2,}")
 _SEPARATORS = re.compile("[\u0085\u2028\u2029]")
 
 
@@ -24,7 +23,10 @@ def clean_text(text: str, limit: int) -> str:
     """Returns the text with every line collapsed and empty lines gone. Units: at most ``limit`` characters."""
     text = strip_controls(text)
     if text.isascii():
-        lines = [line.strip() for line in _BLANKS.sub(" ", text).split("\n")]
+        # each pass halves a run of blanks at least
+        while "  " in text:
+            text = text.replace("  ", " ")
+        lines = [line.strip() for line in text.split("\n")]
     else:
         lines = [" ".join(line.split()) for line in text.split("\n")]
     return "\n".join(filter(None, lines))[:limit]
