@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import Enum
 from typing import BinaryIO, Protocol
 
-from feedmill.model.access import ClassSet, Principal, StoredAcl
+from feedmill.model.access import AccessKey, AclVersion, ClassSet, PackedClass, Principal, StoredAcl
 from feedmill.model.change import PutGroup
 from feedmill.model.document import BlobRef, Document, Event, Text
 from feedmill.model.extraction import Answer, Task
@@ -175,14 +175,45 @@ class Acls(Protocol):
     def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
         """Finds ACLs by URL."""
 
-    def save_many(self, acls: Sequence[StoredAcl]) -> None:
-        """Inserts or replaces ACLs by URL."""
+    def save_many(self, acls: Sequence[StoredAcl], *, at: datetime) -> None:
+        """Inserts or replaces ACLs by URL, and keeps a version of each that is another than before."""
 
-    def remove_many(self, urls: Sequence[str]) -> None:
-        """Removes ACLs by URL."""
+    def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
+        """Removes ACLs by URL, and keeps since when there is none."""
 
     def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
         """Lists ACLs that a source wrote last, of those only the ones that feed ``unseen_by`` did not name."""
+
+    def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds the class that each URL's ACL makes, by URL; URLs without an ACL are left out."""
+
+    def newest_version(self) -> int:
+        """Gives the number of the newest version, 0 when there is none."""
+
+    def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
+        """Lists versions of ACLs by number."""
+
+
+class Classes(Protocol):
+    """The classes of documents with the same access key. A number once given is never given to another."""
+
+    def number_many(self, keys: Sequence[AccessKey]) -> dict[AccessKey, int]:
+        """Gives the number of each class, a new one where there is none yet."""
+
+    def newest(self) -> int:
+        """Gives the highest number given so far."""
+
+    def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
+        """Gives what classes are; those that are no more are left out."""
+
+    def iter_packed(self, after: int) -> Iterator[PackedClass]:
+        """Gives all classes whose number is greater, by number."""
+
+    def remove_unused(self, *, after: int, limit: int) -> int | None:
+        """Goes through classes by number from ``after`` on: removes those that no document, ACL or version has.
+
+        Gives the last number that it has gone through, None when there was none left.
+        """
 
 
 class Stage(Enum):
@@ -201,7 +232,7 @@ class Lane(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A document whose newest version the index does not show yet. ``tightens``: until it does, the index would show too much."""
+    """A document whose newest version the index does not show yet. ``tightens``: until it does, an access class of before is obeyed."""
 
     document_id: int
     version: int
@@ -255,6 +286,16 @@ class DeadGroup:
     memberships: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDefinition:
+    """A group as a layer defines it. Shape: ``key`` is the digest of the group's exact key."""
+
+    id: int
+    key: bytes
+    group: Subject
+    memberships: int
+
+
 class Groups(Protocol):
     """The groups database: who is a member of which group, by group source.
 
@@ -267,6 +308,15 @@ class Groups(Protocol):
 
     def generation(self) -> int:
         """Gives a number that grows whenever groups change for those who look; 0 before there were any."""
+
+    def list_visible(self) -> dict[int, str]:
+        """Lists the layers that are seen, by feed, with their sources."""
+
+    def iter_definitions(self, feed_id: int) -> Iterator[GroupDefinition]:
+        """Gives the definitions of a layer, also those that a newer one covers."""
+
+    def iter_members(self, feed_id: int) -> Iterator[Sequence[tuple[int, bytes]]]:
+        """Gives the members of a layer's definitions, many at a time: the definition's id and the digest of the member's key."""
 
     def count_memberships(self) -> int:
         """Counts the members of all groups that are seen, a member once in each group and source."""
@@ -342,6 +392,10 @@ class UnitOfWork(Protocol):
     @property
     def acls(self) -> Acls:
         """The ACLs."""
+
+    @property
+    def classes(self) -> Classes:
+        """The classes of documents."""
 
     @property
     def marks(self) -> Marks:

@@ -3,8 +3,8 @@
 import asyncio
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,15 @@ from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.access import class_of
+from feedmill.core.access import class_of, in_one_order
 from feedmill.core.patternsets import PatternBook, list_patterns
 from feedmill.core.textblob import encode_text
+from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Metadata, Origin, Text
+from feedmill.model.identity import Identity, Subject
 from feedmill.model.search import IndexDocument
 from feedmill.model.serving import Serving
-from feedmill.ports import SearchIndex
+from feedmill.ports import SearchIndex, UnitOfWork
 from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
@@ -79,9 +81,10 @@ class SearchHouse:
             updated_at=NOW,
         )
 
-    def add(self, documents: Sequence[Document], *, into_index: bool = True) -> list[int]:
-        """Stores documents and, as the indexer would, brings the index up to them; gives their ids."""
+    def add(self, documents: Sequence[Document], *, into_index: bool = True, acls: Mapping[str, Acl] | None = None) -> list[int]:
+        """Stores documents, those of ``acls`` guarded, and, as the indexer would, brings the index up to them; gives their ids."""
         with self.store.writing() as unit:
+            documents = [_guarded(unit, document, (acls or {}).get(document.url)) for document in documents]
             ids = unit.documents.save_many(documents)
         if into_index:
             writer = MemoryWriter(self.index)
@@ -111,6 +114,19 @@ class SearchHouse:
             pagerank=document.rank,
             patterns=PatternBook(list_patterns(self.serving)).terms_of(document.url),
         )
+
+
+def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
+    if acl is None:
+        return document
+    key = AccessKey(acl=in_one_order(acl))
+    stored = StoredAcl(url=document.url, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)
+    unit.acls.save_many([stored], at=NOW)
+    return replace(document, secure=True, access_class=unit.classes.number_many([key])[key])
+
+
+ANN = Identity(users=(Subject(scope=Scope.USER, name="ann"),))
+FOR_ANN = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="ann")),))
 
 
 def open_house(folder: Path) -> SearchHouse:

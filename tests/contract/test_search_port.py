@@ -4,10 +4,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from searchhouse import NOW, SearchHouse, ask, open_house
+from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, ask, open_house
 
 from feedmill.http.search import SearchSite, search_app
-from feedmill.model.access import ClassSet
 from feedmill.model.document import Attributes
 from feedmill.model.errors import Corrupt
 from feedmill.ports import SearchIndex
@@ -133,8 +132,8 @@ def test_documents_api_secure_answers_as_unknown(house: SearchHouse) -> None:
 
 
 def test_search_api_asker_is_told_apart_by_identify(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/1", "a", secure=True)])
-    app = search_app(house.searcher(), SearchSite(identify=lambda request: ClassSet(permitted=frozenset({0, 1}))))
+    house.add([house.make("http://a.com/1", "a")], acls={"http://a.com/1": FOR_ANN})
+    app = search_app(house.searcher(), SearchSite(identify=lambda request: house.searcher().classes_of(ANN)))
     assert ask(app, "/api/v1/search", [("q", "a")]).json["total"] == 1
     assert ask(search_app(house.searcher()), "/api/v1/search", [("q", "a")]).json["total"] == 0
 

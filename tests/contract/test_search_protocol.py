@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchhouse import NOW, SearchHouse, ask, open_house
+from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, ask, open_house
 
 from feedmill.http.search import SearchSite, search_app
-from feedmill.model.access import ClassSet
 
 
 @pytest.fixture
@@ -96,8 +95,9 @@ def test_search_total_of_secure_searches_is_not_told(house: SearchHouse) -> None
 
 
 def test_search_access_tells_public_from_secure(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/1", "needle", title="open"), house.make("http://b.com/1", "needle", title="shut", secure=True)])
-    everything = ClassSet(permitted=frozenset({0, 1}))
+    documents = [house.make("http://a.com/1", "needle", title="open"), house.make("http://b.com/1", "needle", title="shut")]
+    house.add(documents, acls={"http://b.com/1": FOR_ANN})
+    everything = house.searcher().classes_of(ANN)
     assert urls(gsp(house, "q=needle&access=s")) == []
     assert urls(gsp(house, "q=needle&access=a")) == ["http://a.com/1"]
     assert urls(gsp(house, "q=needle", identify=lambda _: everything)) == ["http://a.com/1"]

@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from searchhouse import NOW, SearchHouse, open_house
+from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, open_house
 
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.document import Attributes, BlobRef, DocumentState, Origin
@@ -12,7 +12,6 @@ from feedmill.model.search import Match, ResultPage, SearchRequest
 from feedmill.ports import Lane, Mark, Stage
 from feedmill.services.facts import INDEX_FOLDER
 
-ALL = ClassSet(permitted=frozenset({0, 1}))
 Ask = Callable[..., ResultPage]
 
 
@@ -71,14 +70,26 @@ def test_searcher_hit_that_the_store_hides_does_not_leave(house: SearchHouse) ->
     )
     page = search(house, "needle")
     assert (urls(page), page.total) == (["http://a.com/open"], 1)
-    assert sorted(urls(search(house, "needle", ALL))) == ["http://a.com/closed", "http://a.com/open"]
 
 
-def test_searcher_secure_document_is_for_its_class_alone(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/1", "needle", secure=True)])
-    assert search(house, "needle").total == 0
-    assert search(house, "needle", ALL).total == 1
+def test_searcher_guarded_document_is_for_whom_its_acl_permits(house: SearchHouse) -> None:
+    house.add([house.make("http://a.com/1", "needle"), house.make("http://a.com/2", "needle")], acls={"http://a.com/1": FOR_ANN})
+    ann = house.searcher().classes_of(ANN)
+    assert urls(search(house, "needle")) == ["http://a.com/2"]
+    assert sorted(urls(search(house, "needle", ann))) == ["http://a.com/1", "http://a.com/2"]
+    assert urls(search(house, "needle", ann.only_secure())) == ["http://a.com/1"]
+    assert urls(search(house, "needle", ann.only_public())) == ["http://a.com/2"]
     assert search(house, "needle", ClassSet(permitted=frozenset())).total == 0
+
+
+def test_searcher_class_set_alone_opens_nothing(house: SearchHouse) -> None:
+    house.add(
+        [house.make("http://a.com/1", "needle"), house.make("http://a.com/2", "needle", secure=True)], acls={"http://a.com/1": FOR_ANN}
+    )
+    forged = ClassSet(permitted=frozenset({0, 1, 2, 3}))
+    assert search(house, "needle", forged).total == 0
+    with pytest.raises(NotFound):
+        house.searcher().get_document("http://a.com/1", forged)
 
 
 def test_searcher_other_folder_is_opened_once(house: SearchHouse) -> None:
@@ -158,10 +169,10 @@ def test_searcher_num_and_start_beyond_the_end_still_count(house: SearchHouse) -
 
 
 def test_searcher_document_by_url_only_for_who_may_see_it(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/open"), house.make("http://a.com/closed", secure=True)])
+    house.add([house.make("http://a.com/open"), house.make("http://a.com/closed")], acls={"http://a.com/closed": FOR_ANN})
     searcher = house.searcher()
     assert searcher.get_document("http://a.com/open", ANONYMOUS).is_searchable
-    assert searcher.get_document("http://a.com/closed", ALL).is_searchable
+    assert searcher.get_document("http://a.com/closed", searcher.classes_of(ANN)).is_searchable
     for url in ("http://a.com/closed", "http://a.com/none"):
         with pytest.raises(NotFound):
             searcher.get_document(url, ANONYMOUS)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from storevalues import NewDatabase, a_document, a_mark, an_acl, an_event, save
+from storevalues import NOW, NewDatabase, a_document, a_mark, an_acl, an_event, save
 
 from feedmill.adapters.store.engine import SqlStore, SqlUnit
 from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
@@ -50,7 +50,7 @@ def write_everything_and_break(unit: UnitOfWork) -> None:
     ids = unit.documents.save_many([a_document(URL)])
     assert ids == {URL: 1}
     unit.documents.add_events([(1, 0, an_event())])
-    unit.acls.save_many([an_acl(URL)])
+    unit.acls.save_many([an_acl(URL)], at=NOW)
     unit.marks.put_many([a_mark(1)])
     unit.facts.put("a", "1")
     raise Broken

@@ -13,7 +13,10 @@ Source: Feeds Protocol Developer's Guide, "Including Protected Documents in Sear
 ``[[datasources]]`` and ``[[crawl.access]]``.
 """
 
-from feedmill.model.access import ACL_NAME_PREFIX, AccessClass
+from dataclasses import replace
+
+from feedmill.core.principals import is_blank
+from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, AccessKey, Acl, Entry
 from feedmill.model.document import AuthMethod, Document
 
 
@@ -26,9 +29,31 @@ def is_secure(*, has_acl: bool, authmethod: AuthMethod | None, source_secure: bo
     return authmethod not in (None, AuthMethod.NONE)
 
 
-def class_of(document: Document) -> AccessClass:
-    """Gives the class of a document: everybody's or nobody's."""
-    return AccessClass.CLOSED if document.secure or _guards_itself(document) else AccessClass.PUBLIC
+def access_key(document: Document, acl: Acl | None, rule: int = 0) -> AccessKey | AccessClass:
+    """Gives what decides the class of a document: the class itself for everybody's and nobody's. Shape: ``rule`` as in ``AccessKey``."""
+    if not document.secure:
+        return AccessClass.PUBLIC
+    if acl is None and rule == 0:
+        return AccessClass.CLOSED
+    return AccessKey(acl=None if acl is None else in_one_order(acl), rule=rule)
+
+
+def in_one_order(acl: Acl) -> Acl:
+    """Gives an ACL as all that say the same are written: blank entries left out, the others sorted, each once."""
+    entries = {entry for entry in acl.entries if not is_blank(entry.principal)}
+    return replace(acl, entries=tuple(sorted(entries, key=_order)))
+
+
+def _order(entry: Entry) -> tuple[str, str, str, str, bool, bool]:
+    who = entry.principal
+    return entry.access.value, who.scope.value, who.namespace, who.name, who.case_sensitive, who.unqualified
+
+
+def class_of(document: Document) -> int:
+    """Gives the number of a document's class. A page that guards itself is nobody's where no other rule makes it secure."""
+    if document.secure:
+        return document.access_class
+    return AccessClass.CLOSED if _guards_itself(document) else AccessClass.PUBLIC
 
 
 def _guards_itself(document: Document) -> bool:

@@ -15,6 +15,7 @@ Rules:
 Source: Feeds Protocol Developer's Guide, "principal Element"; gsa-compat 4.5, 5.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -66,6 +67,12 @@ def exact_key(subject: Subject) -> PrincipalKey:
 def folded_key(subject: Subject) -> PrincipalKey:
     """Gives the key of entries in which letter case does not count."""
     return PrincipalKey(subject.scope, fold(subject.namespace), fold(subject.domain), fold(subject.name), True)
+
+
+def digest_of(key: PrincipalKey) -> bytes:
+    """Gives the 16 bytes by which a key is found where there are many. Lengths stand before the parts, since any sign may stand in them."""
+    text = f"{key.scope.value}{int(key.folded)}{len(key.namespace)}:{key.namespace}{len(key.domain)}:{key.domain}{key.name}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def shorten_domain(domain: str) -> str:

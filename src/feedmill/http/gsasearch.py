@@ -19,7 +19,7 @@ from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_
 from feedmill.http.parameters import MAX_FACETS
 from feedmill.http.signin.site import SignInSite
 from feedmill.metrics import observe_query
-from feedmill.model.access import AccessClass, ClassSet
+from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest, NotFound, TooLarge
 from feedmill.model.facets import Facet
 from feedmill.model.results import ResultList
@@ -32,7 +32,6 @@ from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
 
 MAX_FORM_BYTES = 10_240
 PRIVATE = {"Cache-Control": "private, no-cache"}
-_PUBLIC = frozenset({int(AccessClass.PUBLIC)})
 
 Show = Callable[[ResultPage, SearchRequest, Request], Response]
 """Shows results on the built-in page, to the sender of a request."""
@@ -167,8 +166,8 @@ def restrict(may_see: ClassSet, access: str) -> ClassSet:
     if access == "a":
         return may_see
     if access == "s":
-        return ClassSet(permitted=may_see.permitted - _PUBLIC)
-    return ClassSet(permitted=may_see.permitted & _PUBLIC)
+        return may_see.only_secure()
+    return may_see.only_public()
 
 
 def asks_for_site(request: SearchRequest) -> bool:

@@ -28,7 +28,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from feedmill.core.concepts import Edge
-from feedmill.http.asker import AskerCheck
+from feedmill.http.asker import AskerCheck, find_asker
 from feedmill.http.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.clusters import ClusterRoute
 from feedmill.http.frontends import FrontEnds
@@ -45,7 +45,7 @@ from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.site import SignInSite
 from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
-from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.cachedcopy import CachedCopies
@@ -64,10 +64,6 @@ _JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-cache"}
 
 
-def _everybody(_request: Request) -> ClassSet:
-    return ANONYMOUS
-
-
 def no_groups(_edges: Sequence[Edge]) -> list[list[int]]:
     """Finds no groups."""
     return []
@@ -81,11 +77,11 @@ def _now() -> datetime:
 class SearchSite:
     """What the search port needs besides the searcher.
 
-    ``find_problems`` adds to what ``/readyz`` learns from the searcher; ``find_facets`` gives the facets of a front end by its name;
-    without ``signin`` nobody but a trusted proxy, named by ``proxy``, says who asks.
+    ``identify`` goes by ``find_asker`` unless given; ``find_problems`` adds to what ``/readyz`` learns from the searcher; ``find_facets``
+    gives the facets of a front end by its name; without ``signin`` nobody but a trusted proxy, named by ``proxy``, says who asks.
     """
 
-    identify: Identify = _everybody
+    identify: Identify | None = None
     version: str = APPLIANCE_VERSION
     find_problems: Problems = list
     allow_origins: tuple[str, ...] = ()
@@ -102,23 +98,24 @@ class SearchSite:
 def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
     """Builds the application of the search port; ``routes`` are added to its own."""
     site = site or SearchSite()
-    endpoints = _Endpoints(searcher, site)
+    identify = site.identify or (lambda request: searcher.classes_of(find_asker(request).identity))
+    endpoints = _Endpoints(searcher, site, identify)
     tools = ProtocolTools(
-        identify=site.identify,
+        identify=identify,
         clock=site.clock,
         frontends=site.frontends,
         copies=site.copies,
         find_facets=site.find_facets,
         signin=site.signin,
     )
-    suggestions = Suggestions(searcher, site.identify)
+    suggestions = Suggestions(searcher, identify)
     protocol = SearchProtocol(searcher, tools, endpoints.show_results)
     own = [
         Route("/", endpoints.show, methods=["GET"]),
         Route("/search", protocol.answer, methods=["GET", "POST"]),
         Route("/cache", protocol.show_copy, methods=["GET"]),
         Route("/suggest", suggestions.answer, methods=["GET", "POST"]),
-        Route("/cluster", ClusterRoute(searcher, site.identify, site.find_groups).answer, methods=["GET", "POST"]),
+        Route("/cluster", ClusterRoute(searcher, identify, site.find_groups).answer, methods=["GET", "POST"]),
         Route("/click", click_route(site.clicks, site.clock), methods=["GET", "POST"]),
         Route("/api/v1/search", endpoints.search, methods=["GET"]),
         Route("/api/v1/suggest", suggestions.answer_api, methods=["GET"]),
@@ -141,8 +138,9 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
 class _Endpoints:
     """The requests of the search port; those that search run in threads, since the searcher is synchronous."""
 
-    def __init__(self, searcher: Searcher, site: SearchSite) -> None:
+    def __init__(self, searcher: Searcher, site: SearchSite, identify: Identify) -> None:
         self.site = site
+        self._identify = identify
         self._searcher = searcher
         self._templates = make_templates()
 
@@ -171,7 +169,7 @@ class _Endpoints:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest("url= is missing")
-        found = self._searcher.get_document(url, self.site.identify(request))
+        found = self._searcher.get_document(url, self._identify(request))
         return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=_PRIVATE)
 
     async def tell_version(self, _request: Request) -> Response:
@@ -205,6 +203,6 @@ class _Endpoints:
         return HTMLResponse(body, status_code=problem.status, headers=_PRIVATE)
 
     def _ask(self, asked: Asked, request: Request) -> ResultPage:
-        page = self._searcher.search(asked.request, self.site.identify(request))
+        page = self._searcher.search(asked.request, self._identify(request))
         observe_query(page.seconds)
         return replace(page, warnings=page.warnings + asked.warnings)

@@ -3,18 +3,17 @@
 Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance".
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum, IntEnum
+from itertools import compress, count
+
+from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.scope import Scope as Scope
 
 ACL_NAME_PREFIX = "google:acl"
 """How the metadata names begin that are access rules, in any letter case."""
-
-
-class Scope(Enum):
-    """What a principal is."""
-
-    USER = "user"
-    GROUP = "group"
 
 
 class Access(Enum):
@@ -88,13 +87,85 @@ class AccessClass(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AccessKey:
+    """What documents of one class have in common; never the effective result, so that a changed parent moves no document.
+
+    Shape: entries of ``acl`` in one order and each once, blank ones left out (``core.access.key_of_acl``); ``rule`` is the number of the
+    policy rule that matches, 0 for none.
+    """
+
+    acl: Acl | None
+    rule: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedClass:
+    """A class as it is held in memory by the hundred thousand.
+
+    Shape: ``keys`` has 17 bytes an entry: the digest of its key and 0 for a permit, 1 for a denial; ``inheritance_type`` is None where the
+    class has no ACL.
+    """
+
+    number: int
+    inheritance_type: InheritanceType | None
+    inherit_from: str | None
+    keys: bytes
+    rule: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclVersion:
+    """A URL's ACL from a time on, by the class of a document that has this ACL and no policy rule; None: it had none from then on."""
+
+    number: int
+    url: str
+    access_class: int | None
+    at: datetime
+    feed_id: int
+
+
+class ClassMap(Set[int]):
+    """A set of classes as a table with one byte a class, 1 for those in it; what lies beyond its end is not in it."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table: bytes) -> None:
+        self.table = table
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[int]) -> frozenset[int]:  # type: ignore[override]  # what set operations give
+        return frozenset(it)
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and 0 <= number < len(self.table) and self.table[number] == 1
+
+    def __iter__(self) -> Iterator[int]:
+        return compress(count(), self.table)
+
+    def __len__(self) -> int:
+        return self.table.count(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSet:
     """The classes an asker may see; no index query can be made without one.
 
-    A class that is not named is not permitted, so a class newer than the set is hidden.
+    A class that is not named is not permitted, so a class newer than the set is hidden. ``asker`` is who signed in, for whom what leaves
+    is decided once more.
     """
 
-    permitted: frozenset[int]
+    permitted: Set[int]
+    asker: Identity = NOBODY
+
+    def only_public(self) -> "ClassSet":
+        """Gives what of it is everybody's."""
+        return replace(self, permitted=self.permitted & ANONYMOUS.permitted)
+
+    def only_secure(self) -> "ClassSet":
+        """Gives what of it is not everybody's."""
+        if isinstance(self.permitted, ClassMap):
+            return replace(self, permitted=ClassMap(b"\0" + self.permitted.table[1:]))
+        return replace(self, permitted=frozenset(self.permitted) - {int(AccessClass.PUBLIC)})
 
 
 ANONYMOUS = ClassSet(permitted=frozenset({int(AccessClass.PUBLIC)}))

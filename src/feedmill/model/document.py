@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import Enum
 from typing import NewType
 
+from feedmill.model.access import AccessClass
+
 BlobRef = NewType("BlobRef", str)
 """Where bytes are kept; opaque to everybody but the blob store that gave it."""
 
@@ -80,7 +82,7 @@ class Document:
 
     ``version`` grows with every change of the URL; ``feed_id`` is the feed of the last change, ``seen_feed_id`` that of the last
     feed that named it (a full feed removes what it did not name). ``events`` counts all events ever, of which the last 20 are kept.
-    ``charset``: what the content is written in where its protocol settled that.
+    ``charset``: what the content is written in where its protocol settled that. ``access_class`` counts where the document is secure.
     """
 
     id: int | None
@@ -100,6 +102,7 @@ class Document:
     text: Text | None
     updated_at: datetime
     events: int = 0
+    access_class: int = AccessClass.CLOSED
 
     @property
     def awaits_extraction(self) -> bool:

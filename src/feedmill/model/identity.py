@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from feedmill.model.access import Scope
+from feedmill.model.scope import Scope
 
 DEFAULT_NAMESPACE = "Default"
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from feedmill.core.access import access_key
 from feedmill.core.lifecycle import PUBLIC_NOW, Counted, Feeding, Outcome, Rules, UrlState, apply, gone, secured
-from feedmill.model.access import StoredAcl
+from feedmill.model.access import AccessClass, AccessKey, StoredAcl
 from feedmill.model.change import Change, PutDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
 from feedmill.model.feed import LogEntry, LogLevel
@@ -80,6 +81,7 @@ class Workbench:
         self._events: dict[str, list[Event]] = {}
         self._log: list[LogEntry] = []
         self._counts = dict.fromkeys(Counted, 0)
+        self._held_anew: set[str] = set()
 
     def load(self, urls: Iterable[str]) -> None:
         """Reads what is known of URLs."""
@@ -122,6 +124,7 @@ class Workbench:
 
     def reconsider(self, document: Document) -> None:
         """Holds a loaded live document against the rules once more."""
+        self._held_anew.add(document.url)
         state = self._states[document.url]
         refusal = self._feeding.rules.refusal(document.url)
         if refusal is not None:
@@ -137,6 +140,7 @@ class Workbench:
 
     def finish(self) -> Tally:
         """Writes everything."""
+        self._classify()
         changed = [url for url, state in self._states.items() if state != self._before[url] or self._events.get(url)]
         documents = [d for url in changed if (d := self._states[url].document) is not None and self._is_to_save(d)]
         with_events = [self._with_events(document) for document in documents]
@@ -145,6 +149,25 @@ class Workbench:
         self._save_acls(changed)
         self._unit.marks.put_many([self._mark(document, ids[document.url]) for document in documents if self._is_new_version(document)])
         return Tally(counts=self._counts, log=tuple(self._log))
+
+    def _classify(self) -> None:
+        """Gives every live document the class of its access key; one that moves to another class is a new version of itself."""
+        live = {url: state.live for url, state in self._states.items() if state.live is not None and self._may_move(url)}
+        keys = {url: self._access_key(document) for url, document in live.items()}
+        numbers = self._unit.classes.number_many([key for key in keys.values() if isinstance(key, AccessKey)])
+        for url, document in live.items():
+            key = keys[url]
+            number = numbers[key] if isinstance(key, AccessKey) else int(key)
+            if number != document.access_class:
+                version = document.version if self._is_new_version(document) else document.version + 1
+                self._states[url] = replace(self._states[url], document=replace(document, access_class=number, version=version))
+
+    def _may_move(self, url: str) -> bool:
+        return url in self._held_anew or self._states[url] != self._before[url]
+
+    def _access_key(self, document: Document) -> AccessKey | AccessClass:
+        acl = self._states[document.url].acl
+        return access_key(document, None if acl is None else acl.acl)
 
     def _is_to_save(self, document: Document) -> bool:
         return document != self._before[document.url].document or bool(self._events.get(document.url))
@@ -155,8 +178,9 @@ class Workbench:
 
     def _save_acls(self, changed: list[str]) -> None:
         states = [(self._before[url].acl, self._states[url].acl, url) for url in changed]
-        self._unit.acls.save_many([new for old, new, _ in states if new is not None and new != old])
-        self._unit.acls.remove_many([url for old, new, url in states if new is None and old is not None])
+        now, removed = self._feeding.now, [url for old, new, url in states if new is None and old is not None]
+        self._unit.acls.save_many([new for old, new, _ in states if new is not None and new != old], at=now)
+        self._unit.acls.remove_many(removed, at=now, feed_id=self._feeding.feed_id)
 
     def _is_new_version(self, document: Document) -> bool:
         before = self._before[document.url].document
@@ -172,8 +196,14 @@ class Workbench:
             lane=self._lane,
             feed_id=self._feeding.feed_id,
             datasource=document.datasource,
-            tightens=before is not None and document.secure and not before.secure,
+            tightens=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )
+
+
+def _moves(before: Document, document: Document) -> bool:
+    """Whether the index may show a document to others than may see it now, or not to those who may."""
+    was_for_nobody = before.state is DocumentState.GONE and before.access_class == AccessClass.CLOSED
+    return document.access_class != before.access_class and not was_for_nobody
 
 
 def push_out(unit: UnitOfWork, max_documents: int, feeding: Feeding, lane: Lane, *, at_once: int = PUSHED_OUT_AT_ONCE) -> int:

@@ -1,27 +1,29 @@
 """Answers searches: parse, ask the index, make results of the store's documents.
 
 The index decides what matches and in which order; it is made to see every commit that the store knows of before it is asked. What
-leaves is decided once more by the store: a document that is gone, or of a class that the asker may not see, is dropped even if the
-index still shows it.
+leaves is decided once more from the store, by the reference evaluator: a document that is gone, or that the asker may not see, is dropped
+even if the index still shows it.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedmill.core.access import class_of
 from feedmill.core.matching import ENOUGH, loosen
 from feedmill.core.servingbook import ReadyFrontEnd, ServingBook
 from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
 from feedmill.core.snippets import find_marks, make_snippet
 from feedmill.core.textblob import decode_text
 from feedmill.model.access import ClassSet
-from feedmill.model.document import Document, DocumentState, Origin
+from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound
 from feedmill.model.facets import FacetCounts
+from feedmill.model.identity import Identity
 from feedmill.model.search import Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
+from feedmill.services.deciding import Decider
+from feedmill.services.directory import Directory
 from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
 from feedmill.services.servingdesk import ServingDesk, nothing_set
@@ -54,13 +56,20 @@ class Searcher:
         blobs: BlobStore,
         clock: Callable[[], float] = time.perf_counter,
         desk: ServingDesk | None = None,
+        directory: Directory | None = None,
     ) -> None:
+        self._directory = directory or Directory(store)
+        self._decider = Decider(self._directory)
         self._store = store
         self._index_provider = index_provider
         self._blobs = blobs
         self._clock = clock
         self._desk = desk or ServingDesk(nothing_set)
         self._opened: tuple[str, SearchIndex] | None = None
+
+    def classes_of(self, identity: Identity) -> ClassSet:
+        """Gives the classes that somebody may see now. Errors: Denied for who is in too many groups; Busy."""
+        return self._directory.classes_of(identity)
 
     def search(self, request: SearchRequest, access: ClassSet) -> ResultPage:
         """Gives one page of what matches and the asker may see."""
@@ -97,7 +106,7 @@ class Searcher:
         """Gives a document by URL. Errors: NotFound, also when the asker may not see it."""
         with self._store.reading() as unit:
             document = unit.documents.find_many([url]).get(url)
-            if document is None or not _may_leave(document, access):
+            if document is None or not self._decider.select(unit, [document], access):
                 raise NotFound(f"no document {url}")
             waits = document.id is not None and bool(unit.marks.find_many([document.id]))
         return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document))
@@ -115,8 +124,8 @@ class Searcher:
         """Lists documents by id, in the order given, as far as the asker may see them."""
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id(keys)
-        found = (documents.get(key) for key in keys)
-        return [one for one in found if one is not None and _may_leave(one, access) and not has_robots_rule(one, "noindex")]
+            found = [document for key in keys if (document := documents.get(key)) is not None]
+            return [one for one in self._decider.select(unit, found, access) if not has_robots_rule(one, "noindex")]
 
     def read_text(self, document: Document) -> str:
         """Gives the text that was found in a document, "" where there is none or it cannot be read."""
@@ -180,16 +189,13 @@ class Searcher:
     def _make_results(
         self, index: SearchIndex, root: Node, hits: Sequence[Hit], request: SearchRequest, access: ClassSet, frontend: ReadyFrontEnd
     ) -> tuple[Result, ...]:
-        with self._store.reading() as unit:
-            documents = unit.documents.find_by_id([hit.key for hit in hits])
+        documents = {document.id: document for document in self.list_visible([hit.key for hit in hits], access)}
         terms = index.terms(root)
         results = []
         for hit in hits:
             document = documents.get(hit.key)
             # what a front end removes is removed at once, also where the index does not know the pattern yet
-            if document is None or frontend.removes(document.url):
-                continue
-            if _may_leave(document, access) and not has_robots_rule(document, "noindex"):
+            if document is not None and not frontend.removes(document.url):
                 results.append(self._make_result(document, hit, terms, index, request.getfields))
         return tuple(results)
 
@@ -251,7 +257,3 @@ def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: Cl
 def _belongs_in_index(document: Document) -> bool:
     is_awaited = document.awaits_extraction or (document.origin is Origin.WEB and document.content is None)
     return not is_awaited and not has_robots_rule(document, "noindex")
-
-
-def _may_leave(document: Document, access: ClassSet) -> bool:
-    return document.state is DocumentState.LIVE and int(class_of(document)) in access.permitted

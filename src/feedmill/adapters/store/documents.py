@@ -1,4 +1,4 @@
-"""Documents, their events and ACLs, in SQL."""
+"""Documents and their events, in SQL."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,9 +6,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
-from feedmill.adapters.store.schema import LIVE, acls, digest, documents, events
+from feedmill.adapters.store.schema import LIVE, digest, documents, events
 from feedmill.adapters.store.statements import batches, upsert
-from feedmill.model.access import StoredAcl
 from feedmill.model.document import Document, Event, Text
 from feedmill.ports import KeptRefs, LiveUrl
 
@@ -147,35 +146,3 @@ class SqlDocuments:
         self._connection.execute(sa.delete(events).where(among, sa.or_(events.c.at < before_micros, theirs)))
         self._connection.execute(sa.delete(documents).where(gone))
         return int(last)
-
-
-class SqlAcls:
-    """Fills ``ports.Acls``."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
-
-    def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
-        """Finds ACLs by URL."""
-        found: dict[str, StoredAcl] = {}
-        for batch in batches([digest(url) for url in urls]):
-            for row in self._connection.execute(sa.select(acls).where(acls.c.url_digest.in_(batch))).mappings():
-                found[row["url"]] = rows.acl_from_row(row)
-        return found
-
-    def save_many(self, changed: Sequence[StoredAcl]) -> None:
-        """Inserts or replaces ACLs by URL."""
-        if changed:
-            self._connection.execute(upsert(self._connection, acls, ["url_digest"]), [rows.acl_to_row(acl) for acl in changed])
-
-    def remove_many(self, urls: Sequence[str]) -> None:
-        """Removes ACLs by URL."""
-        for batch in batches([digest(url) for url in urls]):
-            self._connection.execute(sa.delete(acls).where(acls.c.url_digest.in_(batch)))
-
-    def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
-        """Lists ACLs that a source wrote last."""
-        query = sa.select(acls).where(acls.c.datasource == datasource).limit(limit)
-        if unseen_by is not None:
-            query = query.where(acls.c.seen_feed_id != unseen_by)
-        return [rows.acl_from_row(row) for row in self._connection.execute(query).mappings()]

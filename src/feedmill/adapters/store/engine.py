@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.documents import SqlAcls, SqlDocuments
+from feedmill.adapters.store.access import SqlAcls, SqlClasses
+from feedmill.adapters.store.documents import SqlDocuments
 from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
 from feedmill.adapters.store.groups import SqlGroups
 from feedmill.adapters.store.keptsettings import SqlKeptSettings
@@ -23,7 +24,8 @@ class SqlUnit:
         self.feeds = SqlFeeds(connection)
         self.sources = SqlSources(connection)
         self.documents = SqlDocuments(connection)
-        self.acls = SqlAcls(connection)
+        self.classes = SqlClasses(connection)
+        self.acls = SqlAcls(connection, self.classes)
         self.marks = SqlMarks(connection)
         self.facts = SqlFacts(connection)
         self.groups = SqlGroups(connection)

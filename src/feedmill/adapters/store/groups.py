@@ -6,8 +6,7 @@ newer feed defines the same group. Members are kept as digests of the keys under
 without members is kept only where an older one of its source has to be covered.
 """
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,22 +15,17 @@ from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
 from feedmill.adapters.store.schema import group_definitions, group_layers, group_members, group_sources
 from feedmill.adapters.store.statements import batches, insert
-from feedmill.core.principals import exact_key, key_of, subject_of
+from feedmill.core.principals import digest_of, exact_key, key_of, subject_of
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import PutGroup
 from feedmill.model.identity import PrincipalKey, Subject
-from feedmill.ports import DeadGroup
+from feedmill.ports import DeadGroup, GroupDefinition
 
 _GENERATION = "groups.generation"
+_MEMBERS_AT_ONCE = 50_000
 _INSERT_SQLITE = "INSERT INTO group_members (definition_id, member_digest) VALUES (?, ?)"
 _INSERT_POSTGRES = "INSERT INTO group_members (definition_id, member_digest) VALUES (%s, %s)"
 _BUILDING, _VISIBLE, _DEAD = "building", "visible", "dead"
-
-
-def digest_of(key: PrincipalKey) -> bytes:
-    """Gives the 16 bytes by which a member is found. Lengths stand before the parts, since any sign may stand in them."""
-    text = f"{key.scope.value}{int(key.folded)}{len(key.namespace)}:{key.namespace}{len(key.domain)}:{key.domain}{key.name}"
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _group_digest(group: Principal) -> bytes:
@@ -74,6 +68,27 @@ class SqlGroups:
         """Counts the members of all groups that are seen."""
         total = sa.select(sa.func.coalesce(sa.func.sum(group_sources.c.memberships), 0))
         return int(self._connection.execute(total).scalar_one())
+
+    def list_visible(self) -> dict[int, str]:
+        """Lists the layers that are seen, with their sources."""
+        query = sa.select(group_layers.c.feed_id, group_layers.c.source).where(group_layers.c.state == _VISIBLE)
+        return {row.feed_id: row.source for row in self._connection.execute(query)}
+
+    def iter_definitions(self, feed_id: int) -> Iterator[GroupDefinition]:
+        """Gives the definitions of a layer."""
+        table = group_definitions.c
+        columns = (table.id, table.group_digest, table.namespace, table.domain, table.name, table.memberships)
+        for id_, found, namespace, domain, name, count in self._connection.execute(sa.select(*columns).where(table.feed_id == feed_id)):
+            group = Subject(scope=Scope.GROUP, name=name, domain=domain, namespace=namespace)
+            yield GroupDefinition(id=id_, key=bytes(found), group=group, memberships=count)
+
+    def iter_members(self, feed_id: int) -> Iterator[Sequence[tuple[int, bytes]]]:
+        """Gives the members of a layer's definitions, many at a time."""
+        query = sa.select(group_members.c.definition_id, group_members.c.member_digest)
+        query = query.join(group_definitions, group_definitions.c.id == group_members.c.definition_id)
+        found = self._connection.execute(query.where(group_definitions.c.feed_id == feed_id))
+        while chunk := found.fetchmany(_MEMBERS_AT_ONCE):
+            yield [(definition, bytes(member)) for definition, member in chunk]
 
     # --- building a layer ---
 

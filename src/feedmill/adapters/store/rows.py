@@ -187,6 +187,7 @@ DOCUMENT = (
     *(documents.c.id, documents.c.url, documents.c.state, documents.c.origin, documents.c.datasource, documents.c.version),
     *(documents.c.feed_id, documents.c.seen_feed_id, documents.c.attributes, documents.c.metadata, documents.c.secure),
     *(documents.c.content, documents.c.content_bytes, documents.c.charset, documents.c.text, documents.c.updated_at, documents.c.events),
+    documents.c.access_class,
 )
 """The columns that make a document, in the order in which they are read."""
 
@@ -194,7 +195,7 @@ DOCUMENT = (
 def document_from_row(row: Sequence[Any]) -> Document:
     """Gives the document of a row of the columns above. By place, not by name: every document is read three times on its way."""
     id_, url, state, origin, datasource, version, feed_id, seen_feed_id, attributes, metadata, secure, *others = row
-    content, content_bytes, charset, text, updated_at, events = others
+    content, content_bytes, charset, text, updated_at, events, access_class = others
     return Document(
         id=id_,
         url=url,
@@ -213,6 +214,7 @@ def document_from_row(row: Sequence[Any]) -> Document:
         text=_text_from_json(text),
         updated_at=_time(updated_at),
         events=events,
+        access_class=access_class,
     )
 
 
@@ -238,6 +240,7 @@ def document_to_row(document: Document) -> dict[str, Any]:
         "text": text_to_json(document.text),
         "updated_at": to_micros(document.updated_at),
         "events": document.events,
+        "access_class": document.access_class,
     }
 
 
@@ -247,6 +250,16 @@ def event_from_row(row: Row) -> Event:
 
 
 # --- acls -----------------------------------------------------------------------------------------------------------------------
+
+
+def entries_to_json(entries: Sequence[Entry]) -> str:
+    """Gives the entries of an ACL as the store keeps them."""
+    return _dumps([_entry_to_list(entry) for entry in entries])
+
+
+def entries_from_json(text: str) -> tuple[Entry, ...]:
+    """Gives the entries of a kept ACL back."""
+    return tuple(_entry_from_list(kept) for kept in _loads(text))
 
 
 def _entry_to_list(entry: Entry) -> list[object]:
@@ -265,7 +278,7 @@ def acl_from_row(row: Row) -> StoredAcl:
     return StoredAcl(
         url=row["url"],
         acl=Acl(
-            entries=tuple(_entry_from_list(kept) for kept in _loads(row["entries"])),
+            entries=entries_from_json(row["entries"]),
             inheritance_type=InheritanceType(row["inheritance_type"]),
             inherit_from=row["inherit_from"],
         ),
@@ -287,7 +300,7 @@ def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
         "origin": stored.origin.value,
         "inheritance_type": stored.acl.inheritance_type.value,
         "inherit_from": None if stored.acl.inherit_from is None else plain(stored.acl.inherit_from),
-        "entries": _dumps([_entry_to_list(entry) for entry in stored.acl.entries]),
+        "entries": entries_to_json(stored.acl.entries),
     }
 
 

@@ -22,6 +22,7 @@ metadata = sa.MetaData(
 UNAPPLIED = sa.text("phase IN ('scan', 'apply', 'sweep')")
 UNSETTLED = sa.text("phase IN ('settle', 'done') AND searchable_at IS NULL")
 LIVE = sa.text("state = 'live'")
+CLASSED = sa.text("access_class > 1")
 
 _Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
@@ -103,6 +104,7 @@ documents = sa.Table(
     sa.Column("text", sa.Text),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     sa.Column("events", sa.Integer, nullable=False),
+    sa.Column("access_class", sa.BigInteger, nullable=False, server_default="1"),
     sa.Index("ix_documents_live", "datasource", "id", sqlite_where=LIVE, postgresql_where=LIVE),
     sqlite_autoincrement=True,
 )
@@ -114,6 +116,7 @@ sa.Index(
     sqlite_where=LIVE,
     postgresql_where=LIVE,
 )
+sa.Index("ix_documents_class", documents.c.access_class, documents.c.id, sqlite_where=CLASSED, postgresql_where=CLASSED)
 
 events = sa.Table(
     "events",
@@ -141,6 +144,34 @@ acls = sa.Table(
     sa.Column("inheritance_type", sa.Text, nullable=False),
     sa.Column("inherit_from", sa.Text),
     sa.Column("entries", sa.Text, nullable=False),
+    sa.Column("access_class", sa.BigInteger, nullable=False, server_default="0", index=True),
+)
+
+# Every ACL that a URL has had: what whoever holds ACLs in memory has to take up, and who could see what at a time.
+acl_versions = sa.Table(
+    "acl_versions",
+    metadata,
+    sa.Column("number", _Id, primary_key=True, autoincrement=True),
+    sa.Column("url_digest", sa.LargeBinary, nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("access_class", sa.BigInteger, index=True),
+    sa.Column("at", sa.BigInteger, nullable=False, index=True),
+    sa.Column("feed_id", sa.BigInteger, nullable=False),
+    sa.Index(None, "url_digest", "number"),
+    sqlite_autoincrement=True,
+)
+
+# Numbers are never used again, since the index may still hold one whose class is gone. ``keys`` is made of ``entries``, to be read fast.
+access_classes = sa.Table(
+    "access_classes",
+    metadata,
+    sa.Column("number", _Id, primary_key=True, autoincrement=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("inheritance_type", sa.Text),
+    sa.Column("inherit_from", sa.Text),
+    sa.Column("entries", sa.Text, nullable=False),
+    sa.Column("keys", sa.LargeBinary, nullable=False),
+    sa.Column("rule", sa.BigInteger, nullable=False),
 )
 
 marks = sa.Table(

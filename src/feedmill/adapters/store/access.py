@@ -1,0 +1,200 @@
+"""ACLs, their versions, and the classes of documents that have the same ones, in SQL.
+
+A class is found by a digest of its key and gets its number when it is first needed. Numbers grow and are never given twice.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store import rows
+from feedmill.adapters.store.marks import SqlFacts
+from feedmill.adapters.store.schema import access_classes, acl_versions, acls, digest
+from feedmill.adapters.store.statements import batches, upsert
+from feedmill.core.access import in_one_order
+from feedmill.core.principals import digest_of, key_of
+from feedmill.model.access import Access, AccessClass, AccessKey, Acl, AclVersion, InheritanceType, PackedClass, StoredAcl
+
+_NEWEST_CLASS = "access.newest_class"
+READ_AT_ONCE = 10_000
+
+
+class SqlClasses:
+    """Fills ``ports.Classes``. Remembers what it has looked up, since it lives as long as its transaction."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+        self._numbers: dict[AccessKey, int] = {}
+
+    def number_many(self, keys: Sequence[AccessKey]) -> dict[AccessKey, int]:
+        """Gives the number of each class, a new one where there is none yet."""
+        wanted = {_digest_of_key(key): key for key in keys if key not in self._numbers}
+        for batch in batches(list(wanted)):
+            query = sa.select(access_classes.c.digest, access_classes.c.number).where(access_classes.c.digest.in_(batch))
+            self._numbers.update((wanted.pop(bytes(found)), number) for found, number in self._connection.execute(query))
+        if wanted:
+            self._add(wanted)
+        return {key: self._numbers[key] for key in keys}
+
+    def _add(self, keys: dict[bytes, AccessKey]) -> None:
+        first = self.newest() + 1
+        added = [_row(number, found, key) for number, (found, key) in enumerate(keys.items(), first)]
+        self._connection.execute(sa.insert(access_classes), added)
+        SqlFacts(self._connection).put(_NEWEST_CLASS, str(added[-1]["number"]))
+        self._numbers.update((key, number) for number, key in enumerate(keys.values(), first))
+
+    def newest(self) -> int:
+        """Gives the highest number given so far."""
+        return int(SqlFacts(self._connection).get(_NEWEST_CLASS) or AccessClass.CLOSED)
+
+    def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
+        """Gives what classes are; those that are no more are left out."""
+        found: dict[int, AccessKey] = {}
+        for batch in batches(numbers):
+            for row in self._connection.execute(sa.select(access_classes).where(access_classes.c.number.in_(batch))).mappings():
+                found[row["number"]] = _key_from_row(row)
+        return found
+
+    def iter_packed(self, after: int) -> Iterator[PackedClass]:
+        """Gives all classes whose number is greater, by number."""
+        table = access_classes.c
+        columns = sa.select(table.number, table.inheritance_type, table.inherit_from, table["keys"], table.rule)
+        types: dict[str | None, InheritanceType | None] = {each.value: each for each in InheritanceType} | {None: None}
+        while True:
+            query = columns.where(table.number > after).order_by(table.number).limit(READ_AT_ONCE)
+            found = self._connection.execute(query).all()
+            for number, inheritance_type, inherit_from, keys, rule in found:
+                yield PackedClass(
+                    number=number, inheritance_type=types[inheritance_type], inherit_from=inherit_from, keys=bytes(keys), rule=rule
+                )
+            if len(found) < READ_AT_ONCE:
+                return
+            after = found[-1][0]
+
+    def remove_unused(self, *, after: int, limit: int) -> int | None:
+        """Goes through classes by number from ``after`` on and removes those of which nothing is left. None when there was none left."""
+        table = access_classes.c.number
+        query = sa.select(table).where(table > after).order_by(table).limit(limit)
+        numbers = list(self._connection.execute(query).scalars())
+        for batch in batches(numbers):
+            self._connection.execute(sa.delete(access_classes).where(table.in_(batch), *_unused()))
+        return numbers[-1] if numbers else None
+
+
+def _unused() -> list[sa.ColumnElement[bool]]:
+    from_documents = sa.text("NOT EXISTS (SELECT 1 FROM documents d WHERE d.access_class > 1 AND d.access_class = access_classes.number)")
+    number = access_classes.c.number
+    kept = [~sa.exists().where(table.c.access_class == number) for table in (acls, acl_versions)]
+    return [*kept, from_documents]  # type: ignore[list-item]  # a text is a condition too
+
+
+def _digest_of_key(key: AccessKey) -> bytes:
+    acl = key.acl
+    parts = [str(key.rule)]
+    if acl is not None:
+        entries = rows.entries_to_json(acl.entries)
+        parts += [acl.inheritance_type.value, str(len(entries)), entries, "-" if acl.inherit_from is None else f"+{acl.inherit_from}"]
+    return hashlib.blake2b("|".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _row(number: int, found: bytes, key: AccessKey) -> dict[str, object]:
+    acl = key.acl
+    return {
+        "number": number,
+        "digest": found,
+        "inheritance_type": None if acl is None else acl.inheritance_type.value,
+        "inherit_from": None if acl is None or acl.inherit_from is None else rows.plain(acl.inherit_from),
+        "entries": rows.entries_to_json(() if acl is None else acl.entries),
+        "keys": b"" if acl is None else pack_keys(acl),
+        "rule": key.rule,
+    }
+
+
+def pack_keys(acl: Acl) -> bytes:
+    """Gives the entries of an ACL as ``PackedClass.keys``."""
+    return b"".join(digest_of(key_of(entry.principal)) + (b"\1" if entry.access is Access.DENY else b"\0") for entry in acl.entries)
+
+
+def _key_from_row(row: sa.RowMapping) -> AccessKey:
+    if row["inheritance_type"] is None:
+        return AccessKey(acl=None, rule=row["rule"])
+    acl = Acl(
+        entries=rows.entries_from_json(row["entries"]),
+        inheritance_type=InheritanceType(row["inheritance_type"]),
+        inherit_from=row["inherit_from"],
+    )
+    return AccessKey(acl=acl, rule=row["rule"])
+
+
+class SqlAcls:
+    """Fills ``ports.Acls``."""
+
+    def __init__(self, connection: sa.Connection, classes: SqlClasses) -> None:
+        self._connection = connection
+        self._classes = classes
+
+    def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
+        """Finds ACLs by URL."""
+        found: dict[str, StoredAcl] = {}
+        for batch in batches([digest(url) for url in urls]):
+            for row in self._connection.execute(sa.select(acls).where(acls.c.url_digest.in_(batch))).mappings():
+                found[row["url"]] = rows.acl_from_row(row)
+        return found
+
+    def save_many(self, changed: Sequence[StoredAcl], *, at: datetime) -> None:
+        """Inserts or replaces ACLs by URL, and keeps a version of each that is another than before."""
+        if not changed:
+            return
+        keys = {stored.url: AccessKey(acl=in_one_order(stored.acl)) for stored in changed}
+        numbers = self._classes.number_many(list(keys.values()))
+        before = self.find_classes(list(keys))
+        values = [rows.acl_to_row(stored) | {"access_class": numbers[keys[stored.url]]} for stored in changed]
+        self._connection.execute(upsert(self._connection, acls, ["url_digest"]), values)
+        self._keep_versions([value for value in values if value["access_class"] != before.get(value["url"])], at)
+
+    def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
+        """Removes ACLs by URL, and remembers since when there is none."""
+        there = self.find_classes(urls)
+        for batch in batches([digest(url) for url in there]):
+            self._connection.execute(sa.delete(acls).where(acls.c.url_digest.in_(batch)))
+        gone = [{"url_digest": digest(url), "url": url, "access_class": None, "feed_id": feed_id} for url in there]
+        self._keep_versions(gone, at)
+
+    def _keep_versions(self, values: Sequence[Mapping[str, object]], at: datetime) -> None:
+        if values:
+            names = ("url_digest", "url", "access_class", "feed_id")
+            made = [{name: value[name] for name in names} | {"at": rows.to_micros(at)} for value in values]
+            self._connection.execute(sa.insert(acl_versions), made)
+
+    def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds the classes of ACLs by URL."""
+        found: dict[str, int] = {}
+        for batch in batches([digest(url) for url in urls]):
+            query = sa.select(acls.c.url, acls.c.access_class).where(acls.c.url_digest.in_(batch))
+            found.update((url, number) for url, number in self._connection.execute(query))
+        return found
+
+    def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
+        """Lists ACLs that a source wrote last."""
+        query = sa.select(acls).where(acls.c.datasource == datasource).limit(limit)
+        if unseen_by is not None:
+            query = query.where(acls.c.seen_feed_id != unseen_by)
+        return [rows.acl_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def newest_version(self) -> int:
+        """Gives the number of the newest version, 0 when there is none."""
+        return int(self._connection.execute(sa.select(sa.func.max(acl_versions.c.number))).scalar() or 0)
+
+    def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
+        """Lists versions by number."""
+        table = acl_versions.c
+        query = sa.select(acl_versions).where(table.number > after).order_by(table.number).limit(limit)
+        return [_version_from_row(row) for row in self._connection.execute(query).mappings()]
+
+
+def _version_from_row(row: sa.RowMapping) -> AclVersion:
+    at = rows.from_micros(row["at"])
+    assert at is not None
+    return AclVersion(number=row["number"], url=row["url"], access_class=row["access_class"], at=at, feed_id=row["feed_id"])

@@ -1,0 +1,261 @@
+"""What somebody may see, worked out at once for all documents, held equal to the reference evaluator."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from storevalues import NOW, a_document, an_acl
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.core.access import access_key, in_one_order
+from feedmill.core.evaluator import decide
+from feedmill.core.groupresolution import resolve_groups
+from feedmill.core.principals import read_subject
+from feedmill.model.access import ANONYMOUS, Access, AccessKey, Acl, Entry, InheritanceType, Principal, Scope
+from feedmill.model.change import Place, PutGroup
+from feedmill.model.decision import Verdict
+from feedmill.model.errors import Denied
+from feedmill.model.identity import NOBODY, Identity
+from feedmill.services.deciding import read_chains
+from feedmill.services.directory import Directory
+from feedmill.services.grouptable import GroupTable
+
+NAMES = ("ann", "Ann", "CORP\\ann", "ann@corp.example.com", "eng", "ENG", "staff", "stra\u00dfe", "STRASSE", " ")
+SPACES = ("Default", "default", "hr")
+URLS = tuple(f"http://a/{number}" for number in range(8))
+ANN = Identity(users=(read_subject(Scope.USER, "ann"),))
+
+
+def permit(name: str, scope: Scope = Scope.USER) -> Entry:
+    return Entry(access=Access.PERMIT, principal=Principal(scope=scope, name=name))
+
+
+def deny(name: str, scope: Scope = Scope.USER) -> Entry:
+    return Entry(access=Access.DENY, principal=Principal(scope=scope, name=name))
+
+
+def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
+    with store.writing() as unit:
+        unit.acls.save_many([an_acl(url, acl=acl) for url, acl in acls.items() if acl is not None], at=NOW)
+        unit.acls.remove_many([url for url, acl in acls.items() if acl is None], at=NOW)
+
+
+def publish(store: SqlStore, feed_id: int, groups: dict[str, Sequence[Principal]], *, source: str = "src", whole: bool = False) -> None:
+    with store.writing() as unit:
+        unit.groups.build(feed_id, source, whole=whole)
+        unit.groups.define_many(feed_id, [define(name, members) for name, members in groups.items()])
+        unit.groups.publish(feed_id)
+
+
+def define(name: str, members: Sequence[Principal]) -> PutGroup:
+    return PutGroup(place=Place(record=1, line=1), group=Principal(scope=Scope.GROUP, name=name), members=tuple(members))
+
+
+def user(name: str, **given: bool) -> Principal:
+    return Principal(scope=Scope.USER, name=name, case_sensitive=given.get("case_sensitive", True))
+
+
+def group(name: str, **given: bool) -> Principal:
+    return Principal(scope=Scope.GROUP, name=name, case_sensitive=given.get("case_sensitive", True))
+
+
+def seen(store: SqlStore, directory: Directory, who: Identity) -> set[str]:
+    """Gives the URLs whose class somebody may see."""
+    permitted = directory.classes_of(who).permitted
+    with store.reading() as unit:
+        return {url for url, number in unit.acls.find_classes(list(URLS)).items() if number in permitted}
+
+
+def test_directory_of_nobody_needs_no_store(store: SqlStore) -> None:
+    assert Directory(store).classes_of(NOBODY) is ANONYMOUS
+
+
+def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> None:
+    folder, document, *_ = URLS
+    directory = Directory(store)
+    put_acls(store, {document: Acl(inherit_from=folder)})
+    assert seen(store, directory, ANN) == set()
+    open_folder = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
+    put_acls(store, {folder: open_folder})
+    assert seen(store, directory, ANN) == {folder, document}
+    put_acls(store, {folder: Acl(entries=(deny("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)})
+    assert seen(store, directory, ANN) == set()
+    put_acls(store, {folder: open_folder})
+    put_acls(store, {folder: None})
+    assert seen(store, directory, ANN) == set()
+
+
+def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
+    put_acls(store, {URLS[0]: Acl(entries=(permit("staff", Scope.GROUP),))})
+    directory = Directory(store)
+    assert seen(store, directory, ANN) == set()
+    publish(store, 1, {"staff": [group("eng")], "eng": [user("ANN", case_sensitive=False)]})
+    assert seen(store, directory, ANN) == {URLS[0]}
+    publish(store, 2, {"eng": [user("bob")]})
+    assert seen(store, directory, ANN) == set()
+    publish(store, 3, {"staff": [user("ann")]}, whole=True)
+    assert seen(store, directory, ANN) == {URLS[0]}
+    with store.writing() as unit:
+        unit.groups.clean(4, "src")
+    assert seen(store, directory, ANN) == set()
+
+
+def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
+    directory = Directory(store)
+    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
+    before = directory.classes_of(ANN).permitted
+    put_acls(store, {URLS[1]: Acl(entries=(permit("ann"), permit("bob")))})
+    with store.reading() as unit:
+        number = unit.acls.find_classes([URLS[1]])[URLS[1]]
+    assert number not in before
+    assert number in directory.classes_of(ANN).permitted
+    assert -1 not in before
+
+
+def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) -> None:
+    put_acls(store, {url: Acl(entries=(permit(f"user{number}"),)) for number, url in enumerate(URLS)})
+    directory = Directory(store, kept_bytes=1)
+    for _ in range(2):
+        for number, url in enumerate(URLS):
+            assert seen(store, directory, Identity(users=(read_subject(Scope.USER, f"user{number}"),))) == {url}
+
+
+def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
+    publish(store, 1, {f"group{number}": [user("ann")] for number in range(4)})
+    table = GroupTable(max_groups=3)
+    with store.reading() as unit:
+        table.refresh(unit.groups)
+    with pytest.raises(Denied, match="more than 3 groups"):
+        table.resolve(ANN)
+
+
+# --- the set evaluator and the reference ----------------------------------------------------------------------------------------
+
+
+def a_principal(chance: random.Random) -> Principal:
+    return Principal(
+        scope=chance.choice(list(Scope)),
+        name=chance.choice(NAMES),
+        namespace=chance.choice(SPACES),
+        case_sensitive=chance.random() < 0.5,
+        unqualified=chance.random() < 0.2,
+    )
+
+
+def an_acl_by_chance(chance: random.Random) -> Acl:
+    entries = [Entry(access=chance.choice(list(Access)), principal=a_principal(chance)) for _ in range(chance.randrange(4))]
+    parent = chance.choice(URLS) if chance.random() < 0.6 else None
+    return Acl(entries=tuple(entries), inheritance_type=chance.choice(list(InheritanceType)), inherit_from=parent)
+
+
+def an_identity(chance: random.Random) -> Identity:
+    spaces = chance.sample(SPACES, chance.randrange(1, 3))
+    users = tuple(read_subject(Scope.USER, chance.choice(NAMES[:4]), space) for space in spaces)
+    groups = tuple(read_subject(Scope.GROUP, chance.choice(NAMES), chance.choice(SPACES)) for _ in range(chance.randrange(3)))
+    return Identity(users=users, groups=tuple(dict.fromkeys(groups)))
+
+
+def groups_by_chance(chance: random.Random) -> list[PutGroup]:
+    made = []
+    for name in chance.sample(NAMES[:-1], chance.randrange(5)):
+        members = tuple(each for each in (a_principal(chance) for _ in range(chance.randrange(4))) if each.name.strip())
+        owner = Principal(scope=Scope.GROUP, name=name, namespace=chance.choice(SPACES))
+        made.append(PutGroup(place=Place(record=1, line=1), group=owner, members=members))
+    return made
+
+
+def compare(store: SqlStore, rounds: int, seed: int) -> int:
+    """Changes ACLs and groups by chance, and compares what identities by chance may see with what the reference says; counts."""
+    chance = random.Random(seed)
+    directory, cases = Directory(store), 0
+    for feed_id in range(1, rounds + 1):
+        put_acls(store, {url: an_acl_by_chance(chance) if chance.random() < 0.8 else None for url in chance.sample(URLS, 5)})
+        if chance.random() < 0.4:
+            with store.writing() as unit:
+                unit.groups.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
+                unit.groups.define_many(feed_id, groups_by_chance(chance))
+                unit.groups.publish(feed_id)
+        cases += compare_now(store, directory, [an_identity(chance) for _ in range(12)])
+    return cases
+
+
+def compare_now(store: SqlStore, directory: Directory, identities: Sequence[Identity]) -> int:
+    with store.reading() as unit:
+        classes = unit.acls.find_classes(list(URLS))
+        acls = read_chains(unit, URLS)
+        for who in identities:
+            permitted = directory.classes_of(who).permitted
+            resolved = resolve_groups(who, unit.groups.find_parents)
+            told = directory.forms_of(who).identity
+            assert set(told.reached) == set(resolved.reached)
+            assert all(directory.forms_of(who).trace(each)[0] in (*who.users, *who.groups) for each in told.reached)
+            for url in classes:
+                expected = decide(url, resolved, acls.get)
+                assert (classes[url] in permitted) is (expected.verdict is Verdict.PERMIT), (who, acls, expected)
+    return len(identities) * len(classes)
+
+
+def test_set_evaluator_agrees_with_the_reference(store: SqlStore) -> None:
+    assert compare(store, 25, seed=1) > 1_000
+
+
+@pytest.mark.slow
+def test_set_evaluator_agrees_with_the_reference_a_million_times(tmp_path: Path) -> None:
+    cases = 0
+    for seed in range(10_000):
+        store = open_sqlite(tmp_path / f"{seed}.sqlite")
+        migrate(store)
+        cases += compare(store, 500, seed)
+        store.close()
+        if cases >= 1_000_000:
+            return
+
+
+# --- what makes a class ---------------------------------------------------------------------------------------------------------
+
+
+def test_acls_that_say_the_same_make_one_class(store: SqlStore) -> None:
+    first = Acl(entries=(permit("ann"), deny("bob"), permit("  ")))
+    second = Acl(entries=(deny("bob"), permit("ann"), permit("ann")))
+    keys = [AccessKey(acl=in_one_order(each)) for each in (first, second)]
+    assert keys[0] == keys[1]
+    with store.writing() as unit:
+        numbers = unit.classes.number_many([*keys, AccessKey(acl=first, rule=7), AccessKey(acl=None, rule=7)])
+    assert len(numbers) == len(set(numbers.values())) == 3
+    assert min(numbers.values()) > 1
+    with store.writing() as unit:
+        assert unit.classes.number_many(keys)[keys[0]] == numbers[keys[0]]
+        assert unit.classes.get_many(list(numbers.values())) == {number: key for key, number in numbers.items()}
+
+
+def test_number_of_a_class_that_is_gone_is_not_given_again(store: SqlStore) -> None:
+    key, other = AccessKey(acl=Acl(entries=(permit("ann"),))), AccessKey(acl=Acl(entries=(permit("bob"),)))
+    with store.writing() as unit:
+        first = unit.classes.number_many([key])[key]
+        assert unit.classes.remove_unused(after=0, limit=10) == first
+        assert unit.classes.remove_unused(after=first, limit=10) is None
+        assert unit.classes.get_many([first]) == {}
+        assert unit.classes.number_many([other])[other] > first
+
+
+def test_class_in_use_is_not_removed(store: SqlStore) -> None:
+    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
+    used = AccessKey(acl=Acl(entries=(permit("bob"),)))
+    with store.writing() as unit:
+        number = unit.classes.number_many([used])[used]
+        unit.documents.save_many([a_document(URLS[1], secure=True, access_class=number)])
+        newest = unit.classes.newest()
+        unit.classes.remove_unused(after=0, limit=10)
+        assert len(unit.classes.get_many(range(newest + 1))) == 2
+
+
+def test_access_key_of_a_document_is_everybodys_nobodys_or_its_acl() -> None:
+    document = a_document(URLS[0])
+    acl = Acl(entries=(permit("ann"),))
+    assert access_key(document, None) == 0
+    assert access_key(a_document(URLS[0], secure=True), None) == 1
+    assert access_key(a_document(URLS[0], secure=True), acl) == AccessKey(acl=acl)
+    assert access_key(a_document(URLS[0], secure=True), None, 3) == AccessKey(acl=None, rule=3)
