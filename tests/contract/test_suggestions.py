@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from searchhouse import Answer, SearchHouse, ask, open_house
+from searchhouse import ANN, FOR_ANN, Answer, SearchHouse, ask, open_house
 
 from feedmill.core.access import class_of
 from feedmill.http.search import SearchSite, search_app
@@ -17,7 +17,7 @@ def house(tmp_path: Path) -> Iterator[SearchHouse]:
     made = open_house(tmp_path)
     titles = ("Travel expenses", "Travel policy", "Travel expenses abroad", "Größe der Räume", "Train tickets")
     made.add([made.make(f"http://a.com/{number}", "text", title=title) for number, title in enumerate(titles)])
-    made.add([made.make("http://a.com/secret", "text", title="Trade secret merger", secure=True)])
+    made.add([made.make("http://a.com/secret", "text", title="Trade secret merger")], acls={"http://a.com/secret": FOR_ANN})
     yield made
     made.store.close()
 
@@ -63,7 +63,7 @@ def test_suggest_titles_that_the_index_still_shows_are_checked_by_the_store(hous
 
 
 def test_suggest_callback_is_a_script_of_public_suggestions(house: SearchHouse) -> None:
-    everything = SearchSite(identify=lambda _: ClassSet(permitted=frozenset(range(10))))
+    everything = SearchSite(identify=lambda _: house.searcher().classes_of(ANN))
     assert suggest(house, "q=trad&access=a", site=everything).json[1][:1] == ["trade"]
     answer = suggest(house, "q=trad&access=a&callback=a.b$c", site=everything)
     assert answer.text == '/* GSA Suggest Service JSONP Response. */ a.b$c(["trad", []])'
@@ -86,7 +86,7 @@ def test_suggest_typed_text_cannot_leave_the_script(house: SearchHouse) -> None:
 
 
 def test_suggest_api_shows_what_the_asker_may_see(house: SearchHouse) -> None:
-    everything = SearchSite(identify=lambda _: ClassSet(permitted=frozenset(range(10))))
+    everything = SearchSite(identify=lambda _: house.searcher().classes_of(ANN))
     assert suggest(house, "q=trad", "/api/v1/suggest", everything).json == {
         "query": "trad",
         "suggestions": ["trade", "trade secret", "trade secret merger"],
