@@ -18,6 +18,7 @@ from feedmill.model.extraction import Answer, Task
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.feed import DataSource, Feed, LogEntry, NewFeed
 from feedmill.model.identity import PrincipalKey, Subject
+from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import Hits, IndexDocument, Node, Sort
 from feedmill.model.serving import KeptSetting
 from feedmill.signinports import Accounts, ApiTokens, OneTimes, Sessions
@@ -548,8 +549,21 @@ class Vocabulary(Protocol):
 class SearchIndex(Protocol):
     """The derived index, read side. Every query takes the asker's class set: the type demands it."""
 
-    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None, explains: bool = False) -> Hits:
-        """Finds documents that match and that the asker may see, best first or as the sort says; ``explains`` scores in their parts."""
+    def search(
+        self,
+        query: Node,
+        access: ClassSet,
+        *,
+        start: int,
+        num: int,
+        sort: Sort | None = None,
+        bias: ScoreBias | None = None,
+        explains: bool = False,
+    ) -> Hits:
+        """Finds documents that match and that the asker may see, best first or as the sort says.
+
+        ``bias`` moves the best of them where they are not sorted otherwise; ``explains`` gives scores in their parts.
+        """
 
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact."""

@@ -70,6 +70,19 @@ def test_patterns_changed_in_the_file_are_obeyed_after_a_hangup(appliance: Appli
     wait_until(lambda: appliance.search("needle", site="press", client="intranet")["total"] == 2)
 
 
+def test_bias_of_a_front_end_orders_its_results(appliance: Appliance) -> None:
+    head = {"Authorization": "Bearer " + (appliance.data / "admin.token").read_text().strip()}
+
+    def put(place: str, body: bytes) -> int:
+        return appliance.request("PUT", appliance.admin, f"/api/v1/settings/{place}", body, head)[0]
+
+    assert put("biases/last", b'{"sources": [{"pattern": "a.example.com/", "weight": 10}]}') == 201
+    assert put("frontends/biased", b'{"bias": "last"}') == 201
+    wait_until(lambda: appliance.urls("needle", client="biased")[0] == "http://a.example.com/en/3")
+    assert put("biases/last", b'{"sources": [{"pattern": "a.example.com/", "weight": -10}]}') == 200
+    wait_until(lambda: appliance.urls("needle", client="biased")[-1] == "http://a.example.com/en/3")
+
+
 def test_settings_made_on_the_admin_port_are_obeyed_and_outlive_the_process(appliance: Appliance) -> None:
     head = {"Authorization": "Bearer " + (appliance.data / "admin.token").read_text().strip()}
 

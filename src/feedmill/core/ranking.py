@@ -2,7 +2,7 @@
 
 What an engine finds is scored by words alone and quickly, over everything that matches. The best of it is ranked again here:
 
-    score = (words + parts) x static rank x freshness
+    score = (words + parts) x static rank x freshness x bias
 
 ``words`` is what the engine found first, ``parts`` the sum of what else speaks for a document (exact spelling, proximity, URL ...),
 each already weighted. A document that holds all of a query's words stays before one that holds some, whatever their scores.
@@ -11,6 +11,7 @@ each already weighted. A document that holds all of a query's words stays before
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from feedmill.core.biasing import WORDLESS_SCORE, bias_factor
 from feedmill.model.ranking import Ranking
 
 HOLDS_ALL_BONUS = 8_192.0
@@ -24,13 +25,17 @@ LEAST_FACTOR = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One of the best matches. Units: ``rank`` 68 to 100; ``date`` seconds since 1970, None for none."""
+    """One of the best matches.
+
+    Units: ``rank`` 68 to 100; ``date`` seconds since 1970, None for none; ``bias`` a sum of weights, None where nothing biases.
+    """
 
     key: int
     words: float
     parts: float = 0.0
     rank: int = USUAL_RANK
     date: int | None = None
+    bias: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,7 @@ class Scored:
     words: float
     static_rank: float
     freshness: float
+    bias: float
     holds_all: bool
 
 
@@ -57,13 +63,18 @@ def _score(candidate: Candidate, ranking: Ranking, now: float) -> Scored:
     words = candidate.words - HOLDS_ALL_BONUS if holds_all else candidate.words
     static_rank = rank_factor(candidate.rank, ranking)
     freshness = freshness_factor(candidate.date, ranking, now)
-    score = min((words + candidate.parts) * static_rank * freshness, HOLDS_ALL_BONUS)
+    plain = words + candidate.parts
+    bias = 1.0
+    if candidate.bias is not None:
+        plain, bias = plain or WORDLESS_SCORE, bias_factor(candidate.bias)
+    score = min(plain * static_rank * freshness * bias, HOLDS_ALL_BONUS)
     return Scored(
         key=candidate.key,
         score=score + HOLDS_ALL_BONUS if holds_all else score,
         words=words,
         static_rank=static_rank,
         freshness=freshness,
+        bias=bias,
         holds_all=holds_all,
     )
 

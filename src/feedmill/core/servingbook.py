@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from feedmill.core.asking import read_request
+from feedmill.core.biasing import prepare_bias
 from feedmill.core.expansion import holds_operator, prepare_expansion
 from feedmill.core.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.patterns import PatternSet
@@ -16,6 +17,7 @@ from feedmill.core.patternsets import node_of_patterns
 from feedmill.core.querylang import parse_query
 from feedmill.core.queryterms import read_words
 from feedmill.core.sites import EVERYWHERE, disregards_collections, read_site
+from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import And, Everything, Node, Not, ParsedQuery, SearchRequest
 from feedmill.model.serving import FrontEnd, KeyMatch, Serving
 
@@ -29,6 +31,7 @@ class Served:
     frontend: "ReadyFrontEnd"
     keymatches: tuple[KeyMatch, ...] = ()
     related: tuple[str, ...] = ()
+    bias: ScoreBias | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -57,6 +60,7 @@ class ServingBook:
     def __init__(self, serving: Serving) -> None:
         self.serving = serving
         self._expansion = prepare_expansion(serving.synonyms, serving.stop_words)
+        self._biases = {name: prepare_bias(bias) for name, bias in serving.biases.items()}
         self._frontends = {name: ReadyFrontEnd(frontend) for name, frontend in serving.frontends.items()}
 
     @cached_property
@@ -82,6 +86,7 @@ class ServingBook:
             frontend=frontend,
             keymatches=frontend.keymatches.find(asked, request.keymatches),
             related=frontend.related.find(asked),
+            bias=self._biases.get(frontend.settings.bias),
         )
 
 

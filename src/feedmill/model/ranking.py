@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from feedmill.model.search import Node
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
@@ -23,3 +25,12 @@ class Ranking:
     freshness: float = 0.0
     freshness_days: float = 90.0
     depth: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreBias:
+    """What moves results besides their ranking: weights of what they match. Units: weights -10 to 10, ``date`` 0 to 10."""
+
+    name: str
+    parts: tuple[tuple[Node, int], ...] = ()
+    date: int = 0

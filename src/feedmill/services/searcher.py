@@ -19,6 +19,7 @@ from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
+from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
@@ -79,7 +80,7 @@ class Searcher:
         root, hits, spelling = served.root, _NOTHING, None
         if index is not None and root is not None and _asks_for_something(served.parsed):
             strict = self._resolve(index, root, access)
-            root, hits = find_hits(index, strict, request, access)
+            root, hits = find_hits(index, strict, request, access, served.bias)
             if request.start == 0 and (hits.total < ENOUGH or root != strict):
                 spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
         facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
@@ -242,16 +243,19 @@ def _asks_for_something(parsed: ParsedQuery) -> bool:
     return parsed.is_restricted or not isinstance(parsed.root, Everything)
 
 
-def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits]:
+def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet, bias: ScoreBias | None = None) -> tuple[Node, Hits]:
     """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
-    num = min(request.num, MAX_NUM)
+
+    def ask(query: Node) -> Hits:
+        return index.search(query, access, start=request.start, num=min(request.num, MAX_NUM), sort=request.sort, bias=bias)
+
     loosened = loosen(root, request.match)
     if loosened is not None and request.match is Match.ANY:
-        return loosened, index.search(loosened, access, start=request.start, num=num, sort=request.sort)
-    hits = index.search(root, access, start=request.start, num=num, sort=request.sort)
+        return loosened, ask(loosened)
+    hits = ask(root)
     if loosened is None or hits.total >= ENOUGH:
         return root, hits
-    return loosened, index.search(loosened, access, start=request.start, num=num, sort=request.sort)
+    return loosened, ask(loosened)
 
 
 def _belongs_in_index(document: Document) -> bool:

@@ -9,10 +9,11 @@ from itertools import pairwise
 
 from tantivy import Occur, Query
 
+from feedmill.adapters.index.query import build_filter
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import MAX_PHRASE_WORDS, PlainWord, WordAsker, boosted, in_field
 from feedmill.core.wordforms import ACCENTED
-from feedmill.model.ranking import Ranking
+from feedmill.model.ranking import Ranking, ScoreBias
 
 MAX_WORDS = 50
 NEAR = 3
@@ -35,6 +36,15 @@ def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
         "characters": [boosted(in_field("stems", [one]), ranking.characters) for one in _characters(asker) if ranking.characters],
     }
     return {name: queries for name, queries in asked.items() if queries}
+
+
+def ask_bias(bias: ScoreBias | None) -> tuple[list[Query], list[Query]]:
+    """Builds what raises documents and what lowers them, each with its weight for a score."""
+    raising: list[Query] = []
+    lowering: list[Query] = []
+    for node, weight in bias.parts if bias is not None else ():
+        (raising if weight > 0 else lowering).append(Query.const_score_query(build_filter(node), float(abs(weight))))
+    return raising, lowering
 
 
 def among(keys: list[int], parts: list[Query]) -> Query:

@@ -4,8 +4,9 @@ It scans every document at every search. A score counts how often the words stan
 """
 
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from feedmill.adapters.index import analysis
 from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
@@ -14,6 +15,7 @@ from feedmill.adapters.index.sorting import RELEVANT
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
 from feedmill.adapters.index.words import FIELD_WEIGHTS, read_single
 from feedmill.core.analysis import fold_value, gram_size, is_spaceless, list_grams, split_words
+from feedmill.core.biasing import WORDLESS_SCORE, bias_factor, biased
 from feedmill.core.facets import column_of, counted_numbers, counted_texts, merge_spellings, order_ranges, order_values, range_ends
 from feedmill.core.indexterms import (
     filetype_term,
@@ -32,7 +34,7 @@ from feedmill.core.indexterms import (
     value_term,
 )
 from feedmill.core.patternsets import pattern_term
-from feedmill.core.ranking import HOLDS_ALL_BONUS
+from feedmill.core.ranking import HOLDS_ALL_BONUS, freshness_factor
 from feedmill.core.typedvalues import (
     DATE,
     NUMBER,
@@ -48,6 +50,7 @@ from feedmill.core.typedvalues import (
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import (
     And,
     DateRange,
@@ -105,18 +108,33 @@ class _Entry:
 class MemoryIndex:
     """Searches what its writer committed. May be used from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
         self._entries: dict[int, _Entry] = {}
         self._commits = 0
         self._lock = threading.Lock()
 
-    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None, explains: bool = False) -> Hits:
+    def search(
+        self,
+        query: Node,
+        access: ClassSet,
+        *,
+        start: int,
+        num: int,
+        sort: Sort | None = None,
+        bias: ScoreBias | None = None,
+        explains: bool = False,
+    ) -> Hits:
         """Finds documents that match and that the asker may see, best first or as the sort says, the lower key first among equals."""
         scored = [
             Hit(key=key, score=score, parts=(("words", score),) if explains else ())
             for key, entry in sorted(self._entries.items())
             if entry.document.access_class in access.permitted and (score := _score(query, entry)) is not None
         ]
+        if bias is not None:
+            scored = [
+                replace(hit, score=(hit.score or WORDLESS_SCORE) * _bias_of(self._entries[hit.key], bias, self._clock())) for hit in scored
+            ]
         scored.sort(key=lambda hit: -hit.score)
         if sort is not None:
             scored = self._sort(scored, sort)
@@ -216,6 +234,12 @@ def _count_facet(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCount
     ends = [range_ends(facet, wanted) for wanted in facet.ranges]
     counts = [sum(any(is_within(number, low, high) for number in numbers) for numbers in kept) for low, high in ends]
     return FacetCounts(facet=facet, values=order_ranges(facet, counts))
+
+
+def _bias_of(entry: _Entry, bias: ScoreBias, now: float) -> float:
+    date = entry.document.last_modified
+    fresh = freshness_factor(None if date is None else int(date.timestamp()), biased(Ranking(), bias), now)
+    return fresh * bias_factor(sum(weight for node, weight in bias.parts if _match(node, entry) is not None))
 
 
 # --- scoring --------------------------------------------------------------------------------------------------------------------

@@ -71,6 +71,14 @@ def permitted(access: ClassSet) -> Query:
     return _filter(_any_of([Query.term_query(schema, "access_class", number) for number in classes]))
 
 
+def build_filter(node: Node) -> Query:
+    """Builds the query of a restriction, or of every document; what asks for nothing matches nothing."""
+    if isinstance(node, Everything):
+        return Query.all_query()
+    assert not isinstance(node, Word | Phrase | And | Or | Some | Not), "a restriction alone"
+    return _restrict(node) or Query.empty_query()
+
+
 class _Translator:
     """Turns the parts of one tree into the engine's queries; None where a part asks for nothing."""
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from tantivy import DocAddress, Occur, Query, Searcher
 
-from feedmill.adapters.index.features import among, ask_parts, ask_title
+from feedmill.adapters.index.features import among, ask_bias, ask_parts, ask_title
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.words import WordAsker
 from feedmill.core.ranking import Candidate, Scored, rank
 from feedmill.model.access import ClassSet
-from feedmill.model.ranking import Ranking
+from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits, Node
 
 
@@ -27,6 +27,7 @@ class RankedSearch:
     access: ClassSet
     ranking: Ranking
     now: float
+    bias: ScoreBias | None = None
 
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores where they are to be explained; totals are exact."""
@@ -60,7 +61,9 @@ class RankedSearch:
 
     def _rank_again(self, asker: WordAsker, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> list[Scored]:
         addresses = [address for _, address in pairs]
-        parts = self._score([int(key or 0) for key in keys], [one for part in ask_parts(asker, self.ranking).values() for one in part])
+        numbers = [int(key or 0) for key in keys]
+        parts = self._score(numbers, [one for part in ask_parts(asker, self.ranking).values() for one in part])
+        raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
         ranks = self._values("pagerank", addresses)
         dates: Sequence[int | float | None] = self._values("date", addresses) if self.ranking.freshness else [None] * len(pairs)
         candidates = [
@@ -70,6 +73,7 @@ class RankedSearch:
                 parts=parts.get(int(key or 0), 0.0),
                 rank=int(value or 0),
                 date=None if date is None else int(date),
+                bias=None if self.bias is None else raised.get(int(key or 0), 0.0) - lowered.get(int(key or 0), 0.0),
             )
             for (score, _), key, value, date in zip(pairs, keys, ranks, dates, strict=True)
         ]
@@ -92,5 +96,5 @@ class RankedSearch:
     def _parts_of(self, one: Scored, scores: dict[str, dict[int, float]]) -> list[tuple[str, float]]:
         parts = [(name, found.get(one.key, 0.0)) for name, found in scores.items()]
         title = scores.get("title", {}).get(one.key, 0.0)
-        factors = [("static_rank", one.static_rank), ("freshness", one.freshness), ("holds_all", float(one.holds_all))]
+        factors = [("static_rank", one.static_rank), ("freshness", one.freshness), ("bias", one.bias), ("holds_all", float(one.holds_all))]
         return [("words", one.words - title), *parts, *factors]

@@ -22,10 +22,11 @@ from feedmill.adapters.index.sorting import MAX_REACH, find_sorted
 from feedmill.adapters.index.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.words import WordAsker
 from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.core.biasing import biased
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
-from feedmill.model.ranking import Ranking
+from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hits, Node, Sort
 
 __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
@@ -44,7 +45,17 @@ class TantivyIndex:
         self._commit = -1
         self._load()
 
-    def search(self, query: Node, access: ClassSet, *, start: int, num: int, sort: Sort | None = None, explains: bool = False) -> Hits:
+    def search(
+        self,
+        query: Node,
+        access: ClassSet,
+        *,
+        start: int,
+        num: int,
+        sort: Sort | None = None,
+        bias: ScoreBias | None = None,
+        explains: bool = False,
+    ) -> Hits:
         """Finds documents that match and that the asker may see, best first or as the sort says; totals are exact."""
         searcher = self._searcher
         if searcher is None:
@@ -55,7 +66,8 @@ class TantivyIndex:
             if sort is not None:
                 asked = build_query(query, access, WordAsker(searcher, query))
                 return find_sorted(searcher, asked, sort, start=begin, num=wanted)
-            return RankedSearch(searcher, query, access, self._ranking, self._clock()).find(begin, wanted, explains=explains)
+            ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
+            return ranked.find(begin, wanted, explains=explains)
 
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""
