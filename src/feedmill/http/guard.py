@@ -1,6 +1,7 @@
 """The headers that tell a browser what a page of ours may do: nothing but show itself and send its own forms.
 
-Pages carry no script. Titles, snippets and URLs come from documents that anybody may have written, so this stands behind the escaping.
+The search page may load this server's own script and ask this server; other pages carry none. Titles, snippets and URLs come from
+documents that anybody may have written, so this stands behind the escaping.
 """
 
 from starlette.datastructures import MutableHeaders
@@ -9,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+PAGE_WITH_SCRIPT = CONTENT_SECURITY_POLICY + "; script-src 'self'; connect-src 'self'"
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",

@@ -1,12 +1,14 @@
 """What the search page's template shows of a page of results."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import unquote, urlencode
 
+from feedmill.http.facetlinks import Chosen, ShownFacet, show_chosen, show_facets
+from feedmill.http.filekinds import FileKind, find_kind
 from feedmill.http.parameters import DEFAULT_NUM
-from feedmill.http.refining import write_refined
+from feedmill.http.refining import read_sort, write_refined
 from feedmill.model.search import Match, Result, ResultPage, SearchRequest, Snippet
 from feedmill.model.serving import KeyMatch
 
@@ -18,22 +20,8 @@ _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f\"<>\\^`{|}]+",
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-_KINDS = {
-    "application/pdf": "PDF",
-    "application/msword": "Word",
-    "application/rtf": "RTF",
-    "application/vnd.ms-excel": "Excel",
-    "application/vnd.ms-powerpoint": "PowerPoint",
-    "application/vnd.oasis.opendocument.presentation": "ODP",
-    "application/vnd.oasis.opendocument.spreadsheet": "ODS",
-    "application/vnd.oasis.opendocument.text": "ODT",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word",
-    "message/rfc822": "Mail",
-    "text/markdown": "Markdown",
-    "text/plain": "Text",
-}
+ORDERS = (("", "Relevance"), ("date:D:R:d1", "Newest"), ("date:A:R:d1", "Oldest"))
+"""What the list can be ordered by on the page: the value of ``sort=`` and what it is called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +36,15 @@ class Part:
 class ShownResult:
     """One result; ``link`` is None where its URL is none that a browser should open."""
 
-    title: str
+    title: tuple[Part, ...]
     link: str | None
     shown_url: str
     parts: tuple[Part, ...]
-    kind: str | None
+    kind: FileKind
     language: str | None
     date: datetime | None
+    copy: str | None
+    similar: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +52,15 @@ class PageLink:
     """A link to a page of the same result list; ``number`` counts from 1."""
 
     number: int
+    href: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A way to order the list, and the page that has it."""
+
+    label: str
     href: str
     is_current: bool
 
@@ -101,6 +100,10 @@ class ShownPage:
     hidden: tuple[tuple[str, str], ...]
     keymatches: tuple[ShownMatch, ...] = ()
     related: tuple[Offer, ...] = ()
+    meant: Offer | None = None
+    facets: tuple[ShownFacet, ...] = ()
+    chosen: tuple[Chosen, ...] = ()
+    orders: tuple[Order, ...] = ()
 
 
 def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
@@ -108,23 +111,40 @@ def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
     num = max(request.num, 1)
     kept = tuple(_kept_parameters(request))
     last = page.start + len(page.results)
+
+    def choose(navigation: str) -> str:
+        return _href(page.query, 0, tuple(_kept_parameters(replace(request, navigation=navigation))))
+
     has_more = page.total > request.start + num
     return ShownPage(
         query=page.query,
-        has_asked=bool(page.query.strip()),
+        has_asked=bool(page.query.strip() or _kept_parameters(replace(request, sort=None, num=DEFAULT_NUM, client="", match=Match.AUTO))),
         total=page.total,
         first=page.start + 1,
         last=last,
         seconds=page.seconds,
-        results=tuple(_show_result(result) for result in page.results),
+        results=tuple(_show_result(result, page.query) for result in page.results),
         warnings=page.warnings,
         previous=_href(page.query, max(request.start - num, 0), kept) if request.start > 0 else None,
         following=_href(page.query, request.start + num, kept) if has_more else None,
         pages=_page_links(page, request.start // num, num, kept),
-        hidden=kept,
+        hidden=tuple(_kept_parameters(replace(request, navigation=""))),
         keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
         related=tuple(Offer(query=query, href=_href(query, 0, kept)) for query in page.related),
+        meant=Offer(query=page.spelling, href=_href(page.spelling, 0, kept)) if page.spelling else None,
+        facets=show_facets(page.facets, request.navigation, choose),
+        chosen=show_chosen(request.navigation, request.facets, choose),
+        orders=_orders(page.query, request),
     )
+
+
+def _orders(query: str, request: SearchRequest) -> tuple[Order, ...]:
+    orders = []
+    for text, label in ORDERS:
+        sort = read_sort(text)
+        kept = tuple(_kept_parameters(replace(request, sort=sort)))
+        orders.append(Order(label=label, href=_href(query, 0, kept), is_current=sort == request.sort))
+    return tuple(orders)
 
 
 def _show_match(match: KeyMatch) -> ShownMatch:
@@ -158,15 +178,20 @@ def _href(query: str, start: int, kept: tuple[tuple[str, str], ...]) -> str:
     return "/?" + urlencode(parameters, errors="replace")
 
 
-def _show_result(result: Result) -> ShownResult:
+def _show_result(result: Result, query: str) -> ShownResult:
+    title = Snippet(text=result.title or "", marks=result.title_marks)
+    if not title.text.strip():
+        title = Snippet(text=shorten_url(result.display_url))
     return ShownResult(
-        title=(result.title or "").strip() or shorten_url(result.display_url),
+        title=split_snippet(title),
         link=find_link(result.display_url) or find_link(result.url),
         shown_url=shorten_url(result.display_url),
         parts=split_snippet(result.snippet),
-        kind=_KINDS.get((result.mimetype or "").partition(";")[0].strip().lower()),
+        kind=find_kind(result.mimetype),
         language=result.language,
         date=result.date,
+        copy="/cache?" + urlencode([("url", result.url), ("q", query)], errors="replace") if result.has_copy else None,
+        similar="/?" + urlencode([("q", f"related:{result.url}")], errors="replace"),
     )
 
 

@@ -33,11 +33,11 @@ from feedmill.http.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.clusters import ClusterRoute
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
-from feedmill.http.guard import GuardHeaders
+from feedmill.http.guard import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
 from feedmill.http.pages import make_templates
-from feedmill.http.parameters import Asked, read_facets, read_search
+from feedmill.http.parameters import MAX_FACETS, Asked, read_facets, read_search
 from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
@@ -147,13 +147,15 @@ class _Endpoints:
     def show(self, request: Request) -> Response:
         """Shows the search page."""
         asked = read_search(request.query_params, max_num=MAX_PAGE_NUM)
+        facets = self.site.find_facets(asked.request.client)[:MAX_FACETS]
+        asked = replace(asked, request=replace(asked.request, facets=facets))
         return self.show_results(self._ask(asked, request), asked.request, request)
 
     def show_results(self, page: ResultPage, asked: SearchRequest, request: Request) -> Response:
         """Shows results on the search page."""
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
         body = self._templates.get_template("search.html").render(page=show_page(page, asked), account=account)
-        return HTMLResponse(body, headers=_PRIVATE)
+        return HTMLResponse(body, headers={**_PRIVATE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
 
     def search(self, request: Request) -> Response:
         """Answers a search as JSON."""

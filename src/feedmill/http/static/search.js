@@ -1,0 +1,141 @@
+// What the search page does beyond links and forms, which work without it: suggestions while typing, keys, and reports of clicks.
+"use strict";
+(() => {
+  const box = document.getElementById("q");
+  if (!box) return;
+  const form = box.form;
+
+  // --- suggestions: a combobox with a list, as the ARIA patterns describe it
+  const list = document.createElement("ul");
+  list.id = "suggestions";
+  list.className = "suggestions";
+  list.hidden = true;
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Suggestions");
+  box.parentElement.append(list);
+  const told = document.createElement("p");
+  told.className = "hidden";
+  told.setAttribute("role", "status");
+  form.append(told);
+  for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "false"], ["aria-controls", list.id]]) box.setAttribute(name, value);
+
+  let typed = box.value, chosen = -1, waiting = 0, asked = null;
+  const known = new Map();
+
+  const close = () => {
+    list.hidden = true;
+    chosen = -1;
+    box.setAttribute("aria-expanded", "false");
+    box.removeAttribute("aria-activedescendant");
+  };
+
+  const mark = (place) => {
+    chosen = place;
+    [...list.children].forEach((option, at) => option.setAttribute("aria-selected", String(at === place)));
+    if (place < 0) box.removeAttribute("aria-activedescendant");
+    else box.setAttribute("aria-activedescendant", list.children[place].id);
+    box.value = place < 0 ? typed : list.children[place].textContent;
+  };
+
+  const show = (texts) => {
+    list.replaceChildren(...texts.map((text, place) => {
+      const option = document.createElement("li");
+      option.id = `suggestion${place}`;
+      option.dir = "auto";
+      option.setAttribute("role", "option");
+      option.setAttribute("aria-selected", "false");
+      const same = text.toLowerCase().startsWith(typed.toLowerCase()) ? typed.length : 0;
+      const rest = document.createElement("b");
+      rest.textContent = text.slice(same);
+      option.append(text.slice(0, same), rest);
+      return option;
+    }));
+    if (!texts.length || document.activeElement !== box) return close();
+    list.hidden = false;
+    chosen = -1;
+    box.setAttribute("aria-expanded", "true");
+    told.textContent = texts.length === 1 ? "1 suggestion" : `${texts.length} suggestions`;
+  };
+
+  const ask = async () => {
+    const text = box.value;
+    typed = text;
+    asked?.abort();
+    if (!text.trim() || text.length > 200) return close();
+    if (known.has(text)) return show(known.get(text));
+    asked = new AbortController();
+    try {
+      const site = form.elements.site ? `&site=${encodeURIComponent(form.elements.site.value)}` : "";
+      const client = form.elements.client ? `&client=${encodeURIComponent(form.elements.client.value)}` : "";
+      const answer = await fetch(`/api/v1/suggest?num=8&q=${encodeURIComponent(text)}${site}${client}`, { signal: asked.signal, headers: { Accept: "application/json" } });
+      if (!answer.ok) return close();
+      const { suggestions } = await answer.json();
+      const others = suggestions.filter((one) => one !== text.trim().toLowerCase());
+      known.set(text, others);
+      if (box.value === text) show(others);
+    } catch {
+      // a suggestion that does not come is no error for anybody
+    }
+  };
+
+  box.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(ask, 80);
+  });
+  box.addEventListener("blur", () => setTimeout(close, 120));
+  box.addEventListener("keydown", (event) => {
+    const size = list.hidden ? 0 : list.children.length;
+    if (event.key === "Escape" && size) {
+      event.preventDefault();
+      mark(-1);
+      close();
+    } else if (event.key === "ArrowDown" && size) {
+      event.preventDefault();
+      mark(chosen + 1 < size ? chosen + 1 : -1);
+    } else if (event.key === "ArrowUp" && size) {
+      event.preventDefault();
+      mark(chosen < 0 ? size - 1 : chosen - 1);
+    } else if (event.key === "ArrowDown" && box.value.trim() && !event.altKey) {
+      ask();
+    }
+  });
+  list.addEventListener("pointerdown", (event) => {
+    const option = event.target.closest("li");
+    if (!option) return;
+    event.preventDefault();
+    box.value = option.textContent;
+    form.requestSubmit();
+  });
+
+  // --- keys: "/" goes to the search box, up and down walk through the results
+  const links = [...document.querySelectorAll(".results h2 a")];
+  document.addEventListener("keydown", (event) => {
+    const at = event.target;
+    const types = at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+    if (event.ctrlKey || event.metaKey || event.altKey || types) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      box.focus();
+      box.select();
+    } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && links.includes(at)) {
+      event.preventDefault();
+      links[links.indexOf(at) + (event.key === "ArrowDown" ? 1 : -1)]?.focus();
+    }
+  });
+
+  // --- a wide window shows at once what could narrow the results
+  const narrow = document.querySelector("details.narrow");
+  if (narrow && matchMedia("(min-width: 60rem)").matches) narrow.open = true;
+
+  // --- clicks: which result was opened for which query
+  const first = Number(document.querySelector(".results")?.getAttribute("start") || 1);
+  const report = (event) => {
+    const link = event.target.closest(".results h2 a");
+    if (!link || (event.type === "auxclick" && event.button !== 1)) return;
+    const fields = new URLSearchParams({ ct: "c", url: link.href, q: new URLSearchParams(location.search).get("q") || "", r: first + links.indexOf(link) });
+    for (const name of ["site", "client"]) if (form.elements[name]) fields.set(name, form.elements[name].value);
+    navigator.sendBeacon?.(`/click?${fields}`);
+  };
+  document.addEventListener("click", report);
+  document.addEventListener("auxclick", report);
+})();

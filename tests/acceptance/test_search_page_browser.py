@@ -1,0 +1,183 @@
+"""The search page in a browser, at the widths of a desk and of a phone, and without script."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.acceptance import library
+from tests.appliance import Appliance, running
+
+CHROMIUM = Path("/usr/bin/chromium")
+DESK = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+SHOTS = os.environ.get("FEEDMILL_SCREENSHOTS", "")
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
+
+
+@pytest.fixture(scope="module")
+def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with running(tmp_path_factory.mktemp("page") / "data", library.SETTINGS) as started:
+        library.fill(started)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def open_page(browser: Browser, appliance: Appliance, size: dict[str, int], *, script: bool = True, scheme: str = "light") -> Page:
+    """Opens the search page; what the page logs as an error, or loads from elsewhere, fails the test that closes it."""
+    context = browser.new_context(
+        base_url=f"http://127.0.0.1:{appliance.search_port}",
+        viewport={"width": size["width"], "height": size["height"]},
+        java_script_enabled=script,
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    troubles: list[str] = []
+    page.on("console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda sent: troubles.append(sent.url) if urlsplit(sent.url).hostname != "127.0.0.1" else None)
+    page.troubles = troubles  # type: ignore[attr-defined]
+    page.goto("/")
+    return page
+
+
+def close(page: Page) -> None:
+    troubles = page.troubles  # type: ignore[attr-defined]
+    page.context.close()
+    assert troubles == []
+
+
+def ask(page: Page, query: str) -> None:
+    page.get_by_role("searchbox").or_(page.get_by_role("combobox")).fill(query)
+    page.get_by_role("button", name="Search").click()
+
+
+def fits(page: Page) -> bool:
+    """Whether the page is no wider than its window."""
+    wide: bool = page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    return wide
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Appliance, size: dict[str, int]) -> None:
+    page = open_page(browser, appliance, size)
+    ask(page, "travel")
+    expect(page.locator(".count")).to_contain_text("of 52 results")
+    expect(page.get_by_role("link", name="Book a trip")).to_be_visible()
+    assert fits(page)
+    if size is PHONE:
+        page.get_by_text("Narrow the results").click()
+    page.get_by_role("link", name="Legal Affairs").click()
+    expect(page.locator(".count")).to_contain_text("7 results")
+    expect(page.locator(".chosen")).to_contain_text("Department: Legal Affairs")
+    page.get_by_role("link", name="Without Department: Legal Affairs").click()
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator(".count")).to_contain_text("11–20 of 52 results")
+    assert parse_qs(urlsplit(page.url).query)["start"] == ["10"]
+    page.get_by_role("link", name="Cached copy of").first.click()
+    expect(page.locator("mark").first).to_have_text("travel", ignore_case=True)
+    page.go_back()
+    page.get_by_role("link", name="Newest").click()
+    dates = [time.get_attribute("datetime") or "" for time in page.locator(".results time").all()]
+    assert dates == sorted(dates, reverse=True)
+    ask(page, "travle")
+    page.get_by_role("link", name="travel", exact=True).click()
+    expect(page.get_by_role("combobox")).to_have_value("travel")
+    page.get_by_role("link", name="Similar to").first.click()
+    expect(page.locator(".results > li").first).to_be_visible()
+    assert fits(page)
+    close(page)
+
+
+def test_page_suggestions_by_keyboard(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, DESK)
+    box = page.get_by_role("combobox")
+    box.press_sequentially("trav", delay=20)
+    options = page.get_by_role("option")
+    expect(options.first).to_have_text("travel")
+    expect(box).to_have_attribute("aria-expanded", "true")
+    box.press("ArrowDown")
+    box.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    chosen = options.nth(1).text_content() or ""
+    expect(box).to_have_value(chosen)
+    box.press("Escape")
+    expect(box).to_have_value("trav")
+    expect(options.first).to_be_hidden()
+    box.press("ArrowDown")
+    options.filter(has_text="travel policy").first.click()
+    expect(page.locator(".results > li").first).to_be_visible()
+    page.keyboard.press("Escape")
+    page.locator(".count").click()
+    page.keyboard.press("/")
+    expect(box).to_be_focused()
+    page.locator(".results h2 a").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".results h2 a").nth(1)).to_be_focused()
+    close(page)
+
+
+def test_page_without_script_does_all_but_suggest(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, PHONE, script=False)
+    ask(page, "travel")
+    page.get_by_text("Narrow the results").click()
+    page.get_by_role("link", name="Finance").click()
+    page.get_by_role("link", name="100 – 500").click()
+    expect(page.locator(".chosen li")).to_have_count(2)
+    assert fits(page)
+    close(page)
+
+
+def test_page_clicks_are_reported(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, DESK)
+    ask(page, "remote work")
+    page.evaluate("document.addEventListener('click', event => event.preventDefault())")
+    with page.expect_request("**/click?*") as sent:
+        page.locator(".results h2 a").first.click()
+    fields = parse_qs(urlsplit(sent.value.url).query)
+    assert (fields["ct"], fields["q"], fields["r"]) == (["c"], ["remote work"], ["1"])
+    close(page)
+    kept = "".join(path.read_text() for path in (appliance.data / "clicks").glob("*.jsonl"))
+    assert '"query":"remote work"' in kept
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("query", ["", "travel", "travel qqq", "related:http://nowhere/"], ids=["blank", "found", "loosened", "nothing"])
+def test_page_is_clean_for_axe(browser: Browser, appliance: Appliance, query: str, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(browser, appliance, DESK, scheme=scheme)
+    if query:
+        ask(page, query)
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
+    close(page)
+
+
+@pytest.mark.skipif(not SHOTS, reason="FEEDMILL_SCREENSHOTS names no folder")
+@pytest.mark.parametrize("width", [400, 900, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_screenshots(browser: Browser, appliance: Appliance, width: int, scheme: str) -> None:
+    page = open_page(browser, appliance, {"width": width, "height": 900}, scheme=scheme)
+    page.screenshot(path=f"{SHOTS}/blank-{width}-{scheme}.png")
+    ask(page, "travel")
+    page.screenshot(path=f"{SHOTS}/found-{width}-{scheme}.png", full_page=True)
+    page.goto("/?q=travel&dnavs=inmeta:department%3DFinance")
+    page.screenshot(path=f"{SHOTS}/narrowed-{width}-{scheme}.png", full_page=True)
+    page.goto("/?q=travle")
+    page.get_by_role("combobox").fill("tra")
+    page.get_by_role("option").first.wait_for()
+    page.get_by_role("combobox").press("ArrowDown")
+    page.screenshot(path=f"{SHOTS}/typing-{width}-{scheme}.png")
+    close(page)
