@@ -77,9 +77,13 @@ def show_chosen(navigation: str, facets: Sequence[Facet], href: Href) -> tuple[C
 def describe_range(wanted: FacetRange, kind: FacetType) -> str:
     """Writes a range for people."""
     first, last = ("from", "until") if kind is FacetType.DATE else ("at least", "at most")
-    if wanted.low and wanted.high:
-        return wanted.low if wanted.low == wanted.high else f"{wanted.low} – {wanted.high}"
-    return f"{first} {wanted.low}" if wanted.low else f"{last} {wanted.high}"
+    low = wanted.low.removesuffix("-01-01") if kind is FacetType.DATE else wanted.low
+    high = wanted.high.removesuffix("-12-31") if kind is FacetType.DATE else wanted.high
+    if low and high:
+        # a year is a year only where both ends of it are meant
+        low, high = (low, high) if len(low) == len(high) else (wanted.low, wanted.high)
+        return low if low == high else f"{low} – {high}"
+    return f"{first} {low}" if low else f"{last} {high}"
 
 
 def _parts(navigation: str) -> list[Node]:
