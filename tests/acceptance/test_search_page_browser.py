@@ -175,6 +175,8 @@ def test_page_screenshots(browser: Browser, appliance: Appliance, width: int, sc
     page.screenshot(path=f"{SHOTS}/found-{width}-{scheme}.png", full_page=True)
     page.goto("/?q=travel&dnavs=inmeta:department%3DFinance")
     page.screenshot(path=f"{SHOTS}/narrowed-{width}-{scheme}.png", full_page=True)
+    page.goto("/?q=travel+inmeta:department+-inmeta:kind")
+    page.screenshot(path=f"{SHOTS}/foreign-{width}-{scheme}.png", full_page=True)
     page.goto("/?q=travle")
     page.get_by_role("combobox").fill("tra")
     page.get_by_role("option").first.wait_for()

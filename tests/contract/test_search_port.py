@@ -146,7 +146,7 @@ def test_page_without_a_query_is_a_search_box(house: SearchHouse) -> None:
     assert answer.status == 200
     assert '<input id="q" name="q"' in answer.text
     assert "Nothing was found" not in answer.text
-    assert "<script" not in answer.text
+    assert answer.text.count("<script") == 1
 
 
 def test_page_shows_results_with_marks_date_and_title_or_url(house: SearchHouse) -> None:
@@ -178,7 +178,7 @@ def test_page_hostile_documents_and_queries_stay_text(house: SearchHouse) -> Non
 def test_page_url_that_no_browser_should_open_is_no_link(house: SearchHouse) -> None:
     house.add([house.make("data:text/html,needle", "needle", title="Here")])
     text = ask(search_app(house.searcher()), "/", [("q", "needle")]).text
-    assert '<h2 dir="auto">Here</h2>' in text
+    assert "<h2>Here</h2>" in text
 
 
 def test_page_walks_through_pages(house: SearchHouse) -> None:
