@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.acceptance import library
+from tests import library
 from tests.appliance import Appliance, running
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -1,8 +1,8 @@
 """Completions of what was typed, cut out of titles.
 
 What was typed must stand in a title word by word, its last word maybe unfinished; the completion goes on to the end of that word, and up
-to ``MAX_MORE`` words further. A completion that goes on ends at no word of three letters or fewer, which would often be half a thought, and is written in
-lower case. Where a script writes no blanks between words, whole titles that hold what was typed stand for its completions.
+to ``MAX_MORE`` words further. One that goes on ends at no word of three letters or fewer, which would often be half a thought. All are
+written in lower case. Where a script writes no blanks between words, whole titles that hold what was typed stand for its completions.
 """
 
 from collections.abc import Iterable, Iterator
