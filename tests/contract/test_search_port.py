@@ -89,9 +89,25 @@ def test_search_api_unknown_collection_holds_nothing_and_says_so(house: SearchHo
     assert (body["total"], body["results"], body["warnings"]) == (0, [], ["there is no collection press"])
 
 
-def test_search_api_parameter_that_is_not_applied_is_named(house: SearchHouse) -> None:
-    body = ask(search_app(house.searcher()), "/api/v1/search", [("q", "a"), ("lr", "lang_en")]).json
-    assert body["warnings"] == ["lr= is not applied"]
+def test_search_languages_narrow_everywhere(house: SearchHouse) -> None:
+    house.add([house.make(f"http://a.com/{code}", "word", language=code or None) for code in ("en", "fr", "zh", "nb", "")])
+    app = search_app(house.searcher())
+
+    def found(languages: str, query: str = "word") -> str:
+        results = ask(app, "/api/v1/search", [("q", query), ("lr", languages)]).json["results"]
+        return " ".join(sorted(result["url"].removeprefix("http://a.com/") for result in results))
+
+    assert found("lang_fr") == found("fr") == "fr"
+    assert found("lang_en|lang_fr") == "en fr"
+    assert found("-lang_en") == " fr nb zh"
+    assert found("(lang_en|lang_zh-TW).(-lang_en)") == "zh"
+    assert found("lang_no") == "nb"
+    assert found("lang_fr", "") == ""
+    assert ask(app, "/api/v1/search", [("q", "word"), ("lr", "!?")]).json["warnings"] == ["lr=: !? is no language and was passed over"]
+    page = ask(app, "/", [("q", "word"), ("lr", "lang_fr")]).text
+    assert "http://a.com/fr" in page
+    assert "http://a.com/en" not in page
+    assert ask(app, "/search", [("q", "word"), ("lr", "lang_fr")]).text.count("<R N=") == 1
 
 
 def test_search_api_refinements_narrow_and_order(house: SearchHouse) -> None:

@@ -370,3 +370,23 @@ def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(house
     assert names(house) == [("Default", "", "root"), ("ad", "", "a.smith")]
     Browser(house.app).get("/?q=x", x_forwarded_user="root")
     assert house.seen[-1] == SIGNED_OUT
+
+
+# --- what administrators alone see ----------------------------------------------------------------------------------------------
+
+
+def test_explain_tells_scores_to_administrators_alone(house: SignInHouse) -> None:
+    house.search.add([house.search.make("http://a.com/1", "word")])
+    house.signing.accounts.add("root", PASSWORD, role=Role.ADMINISTRATOR)
+    house.signing.accounts.add("mary", PASSWORD, role=Role.MANAGER)
+
+    def result(path: str, **headers: str) -> dict[str, object]:
+        return dict(house.browser().get(f"/api/v1/search?q=word{path}", **headers).json["results"][0])
+
+    for authorization in (basic("root"), f"Bearer {ADMIN_TOKEN}"):
+        explained = result("&explain=1", authorization=authorization)
+        assert explained["explanation"] == {"words": explained["score"]}
+        assert "explanation" not in result("&explain=0", authorization=authorization)
+    for authorization in (basic("ann"), basic("mary")):
+        assert "explanation" not in result("&explain=1", authorization=authorization)
+    assert "explanation" not in result("&explain=1")

@@ -3,6 +3,7 @@
 - All words of the form are added to the query, a phrase as it is, any words as an OR, no words each excluded.
 - Where words must stand in the title or the URL, that holds for all plain words and phrases, of the query and of the form.
 - What was chosen from facets (``dnavs``) is restrictions, each of which must hold; words in it are passed over.
+- The languages of ``lr`` narrow what is asked; alone they ask for nothing, since front ends send them with every request.
 - ``as_lq`` asks for pages that link to a URL and for nothing else of the form and the query; metadata must hold all the same.
 Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 """
@@ -10,6 +11,7 @@ Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 from dataclasses import replace
 
 from feedmill.core.fieldfilters import read_fields
+from feedmill.core.languages import read_languages
 from feedmill.core.querylang import MAX_TERMS, parse_query
 from feedmill.model.search import (
     Advanced,
@@ -50,7 +52,11 @@ def read_request(request: SearchRequest) -> ParsedQuery:
         parts += [node] if node is not None else []
         warnings += told
     root = _join(parts)
-    return ParsedQuery(root=root, warnings=tuple(dict.fromkeys(warnings)), is_restricted=_is_restricted(root))
+    is_restricted = _is_restricted(root)
+    languages, told = read_languages(request.languages)
+    if languages is not None and not isinstance(root, Everything):
+        root = _join([root, languages])
+    return ParsedQuery(root=root, warnings=tuple(dict.fromkeys(warnings + told)), is_restricted=is_restricted)
 
 
 def _words_of(advanced: Advanced) -> list[Node]:

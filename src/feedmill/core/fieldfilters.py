@@ -15,7 +15,7 @@ Source: Search Protocol Reference, "Filtering by metadata".
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -54,6 +54,16 @@ class _Group:
 
 def read_fields(text: str, *, is_partial: bool) -> tuple[Node | None, tuple[str, ...]]:
     """Returns what a parameter demands, None for nothing, and what to tell the asker about it. Errors: none."""
+    node, is_cut = read_tree(text, lambda piece: _read_field(piece, is_partial=is_partial))
+    name = "partialfields" if is_partial else "requiredfields"
+    return node, (f"{name}= is too long and was cut",) if is_cut else ()
+
+
+def read_tree(text: str, read_term: Callable[[str], Node | None]) -> tuple[Node | None, bool]:
+    """Returns the tree of what stands between the signs, None for nothing, and whether some was left out.
+
+    Shape: ``read_term`` gets a term as written, its minus too, and gives None for one that demands nothing.
+    """
     groups, terms, is_cut, next_is_out = [_Group()], 0, len(text) > MAX_CHARACTERS, False
     for piece in _pieces(text[:MAX_CHARACTERS]):
         if piece == "(":
@@ -71,13 +81,12 @@ def read_fields(text: str, *, is_partial: bool) -> tuple[Node | None, tuple[str,
         elif terms >= MAX_TERMS:
             is_cut = True
             break
-        elif (node := _read_field(piece, is_partial=is_partial)) is not None:
+        elif (node := read_term(piece)) is not None:
             terms += 1
             groups[-1].add(node)
     while len(groups) > 1:
         _close_last(groups)
-    name = "partialfields" if is_partial else "requiredfields"
-    return groups[0].close(), (f"{name}= is too long and was cut",) if is_cut else ()
+    return groups[0].close(), is_cut
 
 
 def _pieces(text: str) -> Iterator[str]:

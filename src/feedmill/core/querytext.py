@@ -18,6 +18,7 @@ from feedmill.model.search import (
     InText,
     InTitle,
     InUrl,
+    Language,
     LinksTo,
     MetaContains,
     MetaDates,
@@ -72,6 +73,9 @@ def _render_restriction(node: Node) -> str:
             return f'intext:"{text}"'
         case FileType(text):
             return f'filetype:"{text}"'
+        case Language():
+            # comes with a parameter and is never typed
+            return ""
         case Info(url):
             return f"info:{url}"
         case Related(url):

@@ -1,7 +1,6 @@
 """The parameters of a search request, as programs and people send them.
 
-No value is an error: what is no number, out of range or unknown becomes the default, and a parameter that would narrow the answer but
-is not applied says so in a warning.
+No value is an error: what is no number, out of range or unknown becomes the default.
 """
 
 import re
@@ -23,7 +22,6 @@ DEFAULT_KEYMATCHES = 3
 MAX_KEYMATCHES = 50
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_NARROWING = ("lr",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +34,6 @@ class Asked:
 
 def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
     """Reads the parameters of a search."""
-    warnings = [f"{name}= is not applied" for name in _NARROWING if values.get(name)]
     request = SearchRequest(
         query=values.get("q", ""),
         start=read_number(values.get("start", ""), default=0, at_most=MAX_START),
@@ -48,7 +45,7 @@ def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
         keymatches=read_number(values.get("numgm", ""), default=DEFAULT_KEYMATCHES, at_most=MAX_KEYMATCHES),
         expands=values.get("entqr", "").strip() != "0",
     )
-    return Asked(request=read_refined(request, values), warnings=tuple(warnings))
+    return Asked(request=read_refined(request, values))
 
 
 def read_facets(names: Sequence[str], configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:

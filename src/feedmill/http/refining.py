@@ -31,6 +31,7 @@ def read_refined(request: SearchRequest, values: Mapping[str, str]) -> SearchReq
         sort=read_sort(values.get("sort", "")),
         advanced=read_advanced(values),
         navigation=values.get("dnavs", ""),
+        languages=values.get("lr", ""),
     )
 
 
@@ -68,6 +69,7 @@ def write_refined(request: SearchRequest) -> list[tuple[str, str]]:
     pairs = [
         ("requiredfields", request.required_fields),
         ("partialfields", request.partial_fields),
+        ("lr", request.languages),
         ("sort", order),
         ("dnavs", request.navigation),
         *[(name, getattr(advanced, field)) for name, field in _FIELDS.items()],

@@ -47,6 +47,7 @@ from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest, FeedmillError
+from feedmill.model.role import Role
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.cachedcopy import CachedCopies
 from feedmill.services.clustering import FindGroups
@@ -162,7 +163,8 @@ class _Endpoints:
         asked = read_search(request.query_params)
         configured = self.site.find_facets(request.query_params.get("client", ""))
         facets, told = read_facets(request.query_params.getlist("facet"), configured)
-        asked = replace(asked, request=replace(asked.request, facets=facets), warnings=asked.warnings + told)
+        explains = request.query_params.get("explain", "") == "1" and find_asker(request).role is Role.ADMINISTRATOR
+        asked = replace(asked, request=replace(asked.request, facets=facets, explains=explains), warnings=asked.warnings + told)
         page = self._ask(asked, request)
         return Response(render_page(page), media_type=_JSON, headers=_PRIVATE)
 

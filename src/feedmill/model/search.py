@@ -86,6 +86,13 @@ class DateRange:
 
 
 @dataclass(frozen=True, slots=True)
+class Language:
+    """``lr=``: the document is written in this language, by its ISO 639-1 code."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class Info:
     """``info:``: the document of exactly this URL."""
 
@@ -199,6 +206,7 @@ Restriction = (
     | LinksTo
     | NumberRange
     | DateRange
+    | Language
     | Info
     | Related
     | MetaEquals
@@ -320,7 +328,7 @@ class SearchRequest:
     ``partial_fields`` as the parameters came, decoded once; ``sort`` None for relevance. ``navigation`` holds restrictions that were
     chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result. ``site`` names collections,
     ``client`` a front end, "" for all documents and the default one; at most ``keymatches`` of those are given. ``expands``: synonyms are
-    searched for too.
+    searched for too. ``languages`` as the parameter came; ``explains``: results tell the parts of their scores.
     """
 
     query: str
@@ -338,6 +346,8 @@ class SearchRequest:
     client: str = ""
     keymatches: int = 3
     expands: bool = True
+    languages: str = ""
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,7 +362,8 @@ class Snippet:
 class Result:
     """One result as it leaves: decided once more after the index.
 
-    Units: ``title_marks`` as a snippet's; ``rank`` 68 to 100; ``has_copy``: a cached copy of it may be shown.
+    Units: ``title_marks`` as a snippet's; ``rank`` 68 to 100; ``has_copy``: a cached copy of it may be shown. ``parts``: of the score,
+    by name, where they were asked for.
     """
 
     url: str
@@ -369,6 +380,7 @@ class Result:
     content_bytes: int = 0
     has_copy: bool = False
     updated_at: datetime | None = None
+    parts: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

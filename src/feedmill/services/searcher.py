@@ -218,6 +218,7 @@ class Searcher:
             content_bytes=document.content_bytes,
             has_copy=may_show_copy(document),
             updated_at=document.updated_at,
+            parts=hit.parts,
         )
 
     def _make_snippet(self, document: Document, description: str, terms: Sequence[str], index: SearchIndex) -> Snippet:
@@ -247,7 +248,8 @@ def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: Cl
     """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
 
     def ask(query: Node) -> Hits:
-        return index.search(query, access, start=request.start, num=min(request.num, MAX_NUM), sort=request.sort, bias=bias)
+        num = min(request.num, MAX_NUM)
+        return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=bias, explains=request.explains)
 
     loosened = loosen(root, request.match)
     if loosened is not None and request.match is Match.ANY:

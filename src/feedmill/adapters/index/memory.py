@@ -63,6 +63,7 @@ from feedmill.model.search import (
     InText,
     InTitle,
     InUrl,
+    Language,
     LinksTo,
     MetaContains,
     MetaDates,
@@ -288,6 +289,8 @@ def _match_restriction(node: Restriction, entry: _Entry) -> float | None:
             return _match_words(text, entry, {"body": 0.0})
         case Site(value):
             return _match_site(value, entry)
+        case Language(code):
+            return _when(document.language == code)
         case Info(url):
             return _when(url_term(document.url) in info_terms(url))
         case Related():

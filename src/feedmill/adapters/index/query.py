@@ -30,6 +30,7 @@ from feedmill.model.search import (
     InText,
     InTitle,
     InUrl,
+    Language,
     LinksTo,
     MetaContains,
     MetaDates,
@@ -143,6 +144,8 @@ def _restrict(node: Restriction) -> Query | None:
             return _words(text, lambda words: in_field("body", words))
         case Site(value):
             return _site(value)
+        case Language(code):
+            return _raw("language", code)
         case Info(url):
             return _any_of([_raw("url", term) for term in info_terms(url)])
         case Related():

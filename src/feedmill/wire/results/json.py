@@ -62,6 +62,7 @@ def _result_fields(result: Result) -> dict[str, Any]:
         "mimetype": result.mimetype,
         "language": result.language,
         "metadata": group_metadata(result.metadata),
+        **({"explanation": {name: round(value, 6) for name, value in result.parts}} if result.parts else {}),
     }
 
 
