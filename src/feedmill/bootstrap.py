@@ -54,6 +54,7 @@ from feedmill.services.tokencheck import TokenCheck
 from feedmill.services.upkeep import Upkeep
 from feedmill.settings import Settings
 from feedmill.settings.serving import merge_kept, serving_of
+from feedmill.signinproviders import make_directories
 
 QUICK_WORKERS = 2
 QUICK_SECONDS = 0.5
@@ -195,7 +196,12 @@ class House:
         settings, hasher, auditing = self.settings.signin, Argon2Hasher(), self.auditing
         bounds = Bounds(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
         tools = CheckTools(
-            store=self.store, hasher=hasher, throttle=Throttle(bounds, time.monotonic), clock=utc_now, record=auditing.record
+            store=self.store,
+            hasher=hasher,
+            throttle=Throttle(bounds, time.monotonic),
+            clock=utc_now,
+            record=auditing.record,
+            directories=make_directories(settings),
         )
         check = PasswordCheck(tools)
         limits = SessionLimits(idle=timedelta(minutes=settings.idle_minutes), whole=timedelta(minutes=settings.session_minutes))

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 from promises import acl_of, counts, get, is_public, make_body, put, run_json, wait_until
-from selfsigned import CERTIFICATE, KEY
 from tests.appliance import Appliance, feed_of, record, running
+from tests.selfsigned import CERTIFICATE, KEY
 
 SETTINGS = """
 [urls]

@@ -10,6 +10,8 @@ import pytest
 from feedmill.model.errors import BadSettings, Corrupt, NotFound
 from feedmill.settings import Loaded, Settings, load_settings, read_snapshot, write_snapshot
 
+LDAP = '[[signin.ldap]]\nname = "a"\nurls = ["ldaps://x"]\nuser_base = "o=x"\n'
+
 
 def load(folder: Path, text: str, **environment: str) -> Loaded:
     path = folder / "f.toml"
@@ -93,6 +95,14 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
         ('[gate]\nserver_header = "a\\nb"', "f.toml:2: gate.server_header: a header holds printable ASCII only"),
         ('[signin.proxy]\ntrusted = "all"', "f.toml:2: signin.proxy.trusted[1]: 'all' would let everybody be whoever he says"),
         ('[signin.proxy]\nuser_header = "a b"', "f.toml:2: signin.proxy.user_header: 'a b' is no header's name"),
+        ('[[signin.ldap]]\nname = "a"\nurls = ["ldaps://x"]', "f.toml:1: signin.ldap[1].user_base: this key must be given"),
+        (LDAP + 'user_filter = "(uid=x)"', "f.toml:5: signin.ldap[1].user_filter: the filter finds a user by {name} or {login}"),
+        (LDAP + 'group_filter = "(a=b))"', "f.toml:5: signin.ldap[1].group_filter: '(a=b))' is no LDAP filter"),
+        (LDAP + 'ca_file = "none.pem"', "f.toml:5: signin.ldap[1].ca_file: there is no file"),
+        (LDAP + 'password = "env:NO_SUCH_NAME"', "f.toml:5: signin.ldap[1].password: the variable NO_SUCH_NAME is not set"),
+        (LDAP + 'password_file = "none"', "f.toml:5: signin.ldap[1].password_file: "),
+        (LDAP.replace("ldaps://x", "http://x"), "f.toml:3: signin.ldap[1].urls[1]: 'http://x' is no address of a directory"),
+        (LDAP + LDAP, "f.toml:6: signin.ldap[2].name: 'a' is there already"),
         ('[gate]\nbind = "somewhere"', "f.toml:2: gate.bind: 'somewhere' is no address of this machine"),
     ],
 )

@@ -25,6 +25,7 @@ from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
+from feedmill.settings.signin import LdapProvider, Provider
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -66,6 +67,14 @@ def test_every_setting_of_lists_is_documented() -> None:
     ):
         documented = set(re.findall(r"^\| `(\w+)` \|", section(text, heading), re.MULTILINE))
         assert documented == set(model.model_fields) - ACCEPTED_KEYS.get(heading, set())
+
+
+@pytest.mark.parametrize(
+    ("heading", "model"), [("[[signin.ldap]]", LdapProvider)], ids=lambda value: str(value) if "[" in str(value) else ""
+)
+def test_every_setting_of_providers_is_documented(heading: str, model: type[Provider]) -> None:
+    lines = re.findall(r"^\| (`[^|]*) \|", section(page("reference/settings.md"), heading), re.MULTILINE)
+    assert set(model.model_fields) == {name for line in lines for name in re.findall(r"`(\w+)`", line)}
 
 
 def commands() -> Iterator[tuple[str, object]]:

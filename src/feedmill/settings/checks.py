@@ -12,6 +12,7 @@ from pathlib import Path
 from feedmill.settings.faults import suggest
 from feedmill.settings.lines import Path as KeyPath
 from feedmill.settings.sections import Settings
+from feedmill.settings.signinchecks import check_providers
 
 Fault = tuple[KeyPath, str]
 
@@ -24,6 +25,7 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from _check_ports(settings)
     yield from _check_names("datasources", [source.name for source in settings.datasources])
     yield from check_serving(settings)
+    yield from check_providers(settings.signin)
     yield from _check_names("sources", [source.name for source in settings.sources])
 
 

@@ -42,6 +42,64 @@ class SignInProxy(Section):
     namespace: Namespace = "Default"
 
 
+def _check_filter(text: str) -> str:
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            break
+    if depth or not text.startswith("(") or not text.endswith(")"):
+        raise ValueError(f"'{text}' is no LDAP filter, such as (uid={{name}})")
+    return text
+
+
+def _check_user_filter(text: str) -> str:
+    if "{name}" not in text and "{login}" not in text:
+        raise ValueError("the filter finds a user by {name} or {login}, which must stand in it")
+    return _check_filter(text)
+
+
+def _check_ldap_url(text: str) -> str:
+    if not re.fullmatch(r"ldaps?://[^\s/@?#]+/?", text):
+        raise ValueError(f"'{text}' is no address of a directory, such as ldaps://directory.example.com")
+    return text
+
+
+ProviderName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,49}$")]
+Password = Annotated[str, Field(repr=False)]
+Filter = Annotated[str, AfterValidator(_check_filter)]
+
+
+class Provider(Section):
+    """What every other provider than this server has. Shape: ``administrators`` and so on are names of groups."""
+
+    name: ProviderName
+    namespace: Namespace = "Default"
+    domain: str = ""
+    administrators: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()
+    viewers: tuple[str, ...] = ()
+
+
+class LdapProvider(Provider):
+    """A directory that proves users by their passwords. Units: seconds."""
+
+    urls: Annotated[tuple[Annotated[str, AfterValidator(_check_ldap_url)], ...], Field(min_length=1)]
+    start_tls: bool = True
+    ca_file: str = ""
+    bind_dn: str = ""
+    password: Password = ""
+    password_file: str = ""
+    user_base: Annotated[str, Field(min_length=1)]
+    user_filter: Annotated[str, AfterValidator(_check_user_filter)] = "(uid={name})"
+    name_attribute: Annotated[str, Field(min_length=1)] = "uid"
+    group_base: str = ""
+    group_filter: Filter = "(|(member={dn})(uniqueMember={dn})(memberUid={name}))"
+    group_attribute: Annotated[str, Field(min_length=1)] = "cn"
+    nested_groups: bool = True
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
+
+
 class SignIn(Section):
     """How people sign in. Units: minutes."""
 
@@ -52,6 +110,7 @@ class SignIn(Section):
     max_failures: Annotated[int, Field(ge=1, le=1_000)] = 10
     failure_minutes: Annotated[int, Field(ge=1, le=1_440)] = 5
     proxy: SignInProxy = SignInProxy()
+    ldap: tuple[LdapProvider, ...] = ()
 
 
 class Audit(Section):

@@ -1,0 +1,299 @@
+"""Proves users by an LDAP directory, such as OpenLDAP or Active Directory: find the entry, bind as it, look up its groups.
+
+- What somebody typed reaches the directory as the value of a filter, escaped; it is never part of a name or of the filter's structure.
+- An empty password is never sent: a bind without one succeeds as nobody (RFC 4513, section 5.1.2).
+- Exactly one entry must be found. Referrals are not followed, since they could lead the password to another server.
+- Servers are tried in order; one that does not answer in time costs its time once a request.
+Source: RFC 4511, RFC 4513, RFC 4515; Microsoft, "[MS-ADTS]", 3.1.1.4.5.19 (tokenGroups, primaryGroupID).
+"""
+
+import math
+import ssl
+import struct
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+with warnings.catch_warnings():
+    # it still asks pyasn1 for names that have newer ones
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from ldap3 import NONE, SUBTREE, Connection, Server, Tls
+    from ldap3.core.exceptions import (
+        LDAPBusyResult,
+        LDAPException,
+        LDAPOperationResult,
+        LDAPSizeLimitExceededResult,
+        LDAPUnavailableResult,
+    )
+    from ldap3.utils.conv import escape_filter_chars
+
+from feedmill.core.folding import fold
+from feedmill.core.principals import shorten_domain, split_name
+from feedmill.core.roles import RoleRules
+from feedmill.model.access import Scope
+from feedmill.model.errors import Busy
+from feedmill.model.identity import Subject
+from feedmill.model.signin import Credential
+
+MAX_GROUPS = 20_000
+MAX_DEPTH = 20
+ASKED_AT_ONCE = 50
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdapOptions:
+    """How one directory is asked. Shape: ``{login}`` in a filter is what was typed, ``{name}`` the same without a domain (in
+    ``group_filter`` the name that was found, since some servers compare it letter by letter), ``{dn}`` the entry found.
+    """
+
+    name: str
+    namespace: str
+    urls: tuple[str, ...]
+    user_base: str
+    group_base: str = ""
+    user_filter: str = "(uid={name})"
+    group_filter: str = "(|(member={dn})(uniqueMember={dn})(memberUid={name}))"
+    name_attribute: str = "uid"
+    group_attribute: str = "cn"
+    bind_dn: str = ""
+    password: str = field(default="", repr=False)
+    start_tls: bool = True
+    ca_file: str = ""
+    domain: str = ""
+    nested: bool = True
+    timeout_seconds: float = 5.0
+    roles: RoleRules = field(default_factory=RoleRules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    dn: str
+    name: str
+    primary_group: bytes
+
+
+class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
+    """TLS as Python's own defaults want it: the certificate's chain and its name are checked before anything is sent."""
+
+    def __init__(self, ca_file: str) -> None:
+        super().__init__(validate=ssl.CERT_REQUIRED)
+        self._context = ssl.create_default_context(cafile=ca_file or None)
+
+    def wrap_socket(self, connection: Connection, do_handshake: bool = False) -> None:
+        """Puts TLS over a connection's socket."""
+        connection.socket = self._context.wrap_socket(
+            connection.socket, server_hostname=connection.server.host, do_handshake_on_connect=do_handshake
+        )
+
+
+class LdapDirectory:
+    """Fills ``signinports.Directory``. May be used from several threads."""
+
+    def __init__(self, options: LdapOptions) -> None:
+        self._options = options
+        tls = _CheckedTls(options.ca_file)
+        self._servers = [Server(url, get_info=NONE, connect_timeout=options.timeout_seconds, tls=tls) for url in options.urls]
+
+    @property
+    def name(self) -> str:
+        """What the settings call it."""
+        return self._options.name
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its users and groups."""
+        return self._options.namespace
+
+    def verify(self, name: str, password: str) -> Credential | None:
+        """Gives the credential of a user. Errors: Busy."""
+        bare, domain = split_name(name.strip())
+        if not password or not bare.strip() or not self._is_ours(domain):
+            return None
+        last: Exception | None = None
+        for server in self._servers:
+            try:
+                return self._verify_at(server, bare.strip(), name.strip(), password)
+            except (LDAPException, OSError) as exc:
+                if not _is_trouble(exc):
+                    raise Busy(f"the directory {self.name} refuses to be asked: {_explain(exc)}") from exc
+                last = exc
+                _log.warning("directory server does not answer", directory=self.name, server=str(server.name), reason=_explain(exc))
+        raise Busy(f"no server of the directory {self.name} answers: {_explain(last)}") from last
+
+    def _is_ours(self, domain: str) -> bool:
+        """Whether a domain that was typed is that of the directory; filters that take the whole login decide themselves."""
+        own = self._options.domain
+        if not domain or "{login}" in self._options.user_filter:
+            return True
+        return bool(own) and fold(domain) in (fold(own), fold(shorten_domain(own)))
+
+    def _verify_at(self, server: Server, name: str, login: str, password: str) -> Credential | None:
+        with self._connected(server, self._options.bind_dn, self._options.password) as searching:
+            found = self._find(searching, name, login)
+            if found is None or not self._is_password(server, found.dn, password):
+                return None
+            groups = self._list_groups(searching, found, login) if self._options.group_base else ()
+        domain, namespace = self._options.domain, self.namespace
+        return Credential(
+            provider=f"ldap:{self.name}",
+            user=Subject(scope=Scope.USER, name=found.name, domain=domain, namespace=namespace),
+            groups=tuple(Subject(scope=Scope.GROUP, name=group, domain=domain, namespace=namespace) for group in groups),
+            role=self._options.roles.find(groups),
+        )
+
+    @contextmanager
+    def _connected(self, server: Server, dn: str, password: str) -> Iterator[Connection]:
+        connection = Connection(
+            server,
+            user=dn or None,
+            password=password or None,
+            receive_timeout=math.ceil(self._options.timeout_seconds),
+            auto_referrals=False,
+            read_only=True,
+            raise_exceptions=True,
+            check_names=False,
+        )
+        try:
+            connection.open()
+            if self._options.start_tls and not server.ssl:
+                connection.start_tls()
+            connection.bind()
+            yield connection
+        finally:
+            _close(connection)
+
+    def _is_password(self, server: Server, dn: str, password: str) -> bool:
+        try:
+            with self._connected(server, dn, password):
+                return True
+        except (LDAPBusyResult, LDAPUnavailableResult):
+            raise
+        except LDAPOperationResult:
+            # wrong, expired, locked: the directory does not let this user in now
+            return False
+
+    def _find(self, connection: Connection, name: str, login: str) -> _Found | None:
+        asked = fill_filter(self._options.user_filter, name=name, login=login)
+        wanted = [self._options.name_attribute, "objectSid", "primaryGroupID"]
+        entries = self._search(connection, self._options.user_base, asked, wanted, limit=2)
+        if len(entries) != 1:
+            if entries:
+                _log.warning("directory holds several entries for one name", directory=self.name, name=name[:200])
+            return None
+        dn, attributes = entries[0]
+        held = _first_text(attributes, self._options.name_attribute)
+        return _Found(dn, held or name, primary_group_of(attributes))
+
+    def _list_groups(self, connection: Connection, found: _Found, login: str) -> tuple[str, ...]:
+        """Lists the groups of an entry, and the groups that these are in, by name in the order found. Errors: Busy for too many."""
+        known: dict[str, str] = {}
+        asked = [fill_filter(self._options.group_filter, name=found.name, login=login, dn=found.dn)]
+        if found.primary_group:
+            asked.append(f"(objectSid={_escape_bytes(found.primary_group)})")
+        for _ in range(MAX_DEPTH):
+            fresh = self._search_groups(connection, asked, known)
+            if not fresh or not self._options.nested:
+                break
+            asked = [f"(|(member={escape_filter_chars(dn)})(uniqueMember={escape_filter_chars(dn)}))" for dn in fresh]
+        return tuple(dict.fromkeys(group for group in known.values() if group))
+
+    def _search_groups(self, connection: Connection, asked: Sequence[str], known: dict[str, str]) -> list[str]:
+        fresh: list[str] = []
+        for start in range(0, len(asked), ASKED_AT_ONCE):
+            together = f"(|{''.join(asked[start : start + ASKED_AT_ONCE])})"
+            for dn, attributes in self._search(connection, self._options.group_base, together, [self._options.group_attribute], limit=0):
+                if dn not in known:
+                    known[dn] = _first_text(attributes, self._options.group_attribute)
+                    fresh.append(dn)
+            if len(known) > MAX_GROUPS:
+                raise Busy(f"a user of the directory {self.name} is in more than {MAX_GROUPS} groups")
+        return fresh
+
+    def _search(
+        self, connection: Connection, base: str, asked: str, attributes: Sequence[str], *, limit: int
+    ) -> list[tuple[str, dict[str, list[bytes]]]]:
+        try:
+            found = connection.extend.standard.paged_search(
+                base, asked, SUBTREE, attributes=list(attributes), paged_size=500, generator=True, size_limit=0
+            )
+            entries: list[tuple[str, dict[str, list[bytes]]]] = []
+            for entry in found:
+                if entry.get("type") == "searchResEntry":
+                    entries.append((str(entry["dn"]), dict(entry["raw_attributes"])))
+                if limit and len(entries) >= limit:
+                    break
+        except LDAPSizeLimitExceededResult as exc:
+            # a shortened list of groups could leave out a denial
+            raise Busy(f"the directory {self.name} gives a part of the groups only; raise its size limit") from exc
+        return entries
+
+
+def fill_filter(template: str, **values: str) -> str:
+    """Puts values into a filter, escaped, so that none can be more than a value. Source: RFC 4515, section 3."""
+    filled = template
+    # a placeholder within a value stays what it is: values are put in at once
+    parts = {name: escape_filter_chars(value) for name, value in values.items()}
+    pieces: list[str] = []
+    while filled:
+        before, found, rest = filled.partition("{")
+        pieces.append(before)
+        name, closed, behind = rest.partition("}")
+        if found and closed and name in parts:
+            pieces.append(parts[name])
+            filled = behind
+        elif found:
+            pieces.append(found)
+            filled = rest
+        else:
+            break
+    return "".join(pieces)
+
+
+def primary_group_of(attributes: dict[str, list[bytes]]) -> bytes:
+    """Gives the SID of the group that Active Directory names by number instead of as a member; empty where there is none."""
+    sid, number = _first(attributes, "objectSid"), _first(attributes, "primaryGroupID")
+    if len(sid) < 12 or not number.isdigit() or int(number) >= 1 << 32:
+        return b""
+    return sid[:-4] + struct.pack("<I", int(number))
+
+
+def _first(attributes: dict[str, list[bytes]], wanted: str) -> bytes:
+    for name, values in attributes.items():
+        if name.lower() == wanted.lower() and values:
+            return bytes(values[0])
+    return b""
+
+
+def _first_text(attributes: dict[str, list[bytes]], wanted: str) -> str:
+    try:
+        return _first(attributes, wanted).decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _escape_bytes(value: bytes) -> str:
+    return "".join(f"\\{byte:02x}" for byte in value)
+
+
+def _is_trouble(exc: Exception) -> bool:
+    """Whether another server may do better: this one is not reached, or says that it is busy."""
+    return not isinstance(exc, LDAPOperationResult) or isinstance(exc, (LDAPBusyResult, LDAPUnavailableResult))
+
+
+def _explain(exc: Exception | None) -> str:
+    return (str(exc) or type(exc).__name__)[:300]
+
+
+def _close(connection: Connection) -> None:
+    held = connection.socket
+    try:
+        connection.unbind()
+    except (LDAPException, OSError):
+        _log.debug("directory connection was gone already")
+    if held is not None:
+        held.close()  # a connection that never came to be is not closed by unbinding

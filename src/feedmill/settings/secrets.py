@@ -1,0 +1,39 @@
+"""Secrets that the settings name instead of holding them: ``env:NAME`` and files."""
+
+import os
+from pathlib import Path
+
+from feedmill.model.errors import BadRequest
+
+MAX_SECRET_BYTES = 65_536
+_PREFIX = "env:"
+
+
+def read_secret(text: str, file: str = "") -> str:
+    """Gives a secret: the content of the file where one is named, a variable's for ``env:NAME``, else the text itself.
+
+    Errors: BadRequest, for one that is not there.
+    """
+    if file:
+        return _read_file(file)
+    if not text.startswith(_PREFIX):
+        return text
+    name = text.removeprefix(_PREFIX)
+    if not os.environ.get(name):
+        raise BadRequest(f"the variable {name} is not set")
+    return os.environ[name]
+
+
+def _read_file(path: str) -> str:
+    try:
+        raw = Path(path).read_bytes()
+        if len(raw) > MAX_SECRET_BYTES:
+            raise BadRequest(f"'{path}' has more than {MAX_SECRET_BYTES} bytes")
+        secret = raw.decode("utf-8").rstrip("\r\n")
+    except OSError as exc:
+        raise BadRequest(f"'{path}' cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise BadRequest(f"'{path}' is not UTF-8") from exc
+    if not secret:
+        raise BadRequest(f"'{path}' is empty")
+    return secret

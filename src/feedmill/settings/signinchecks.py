@@ -1,0 +1,33 @@
+"""Checks of the providers that people sign in with: the files and variables they name, names given twice."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from feedmill.model.errors import BadRequest
+from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.secrets import read_secret
+from feedmill.settings.signin import SignIn
+
+Fault = tuple[KeyPath, str]
+
+
+def check_providers(signin: SignIn) -> Iterator[Fault]:
+    """Yields what is wrong with the providers."""
+    for place, provider in enumerate(signin.ldap):
+        here: KeyPath = ("signin", "ldap", place)
+        if provider.name in {other.name for other in signin.ldap[:place]}:
+            yield (*here, "name"), f"'{provider.name}' is there already"
+        yield from _check_file((*here, "ca_file"), provider.ca_file)
+        yield from _check_secret(here, "password", provider.password, provider.password_file)
+
+
+def _check_file(path: KeyPath, file: str) -> Iterator[Fault]:
+    if file and not Path(file).is_file():
+        yield path, f"there is no file '{file}'"
+
+
+def _check_secret(here: KeyPath, key: str, text: str, file: str) -> Iterator[Fault]:
+    try:
+        read_secret(text, file)
+    except BadRequest as exc:
+        yield (*here, f"{key}_file" if file else key), str(exc)

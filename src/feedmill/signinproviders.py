@@ -1,0 +1,54 @@
+"""Makes the providers that the settings name; with ``bootstrap`` the only place that names adapters.
+
+A provider's package is an extra, so its adapter is imported only where the settings want it.
+"""
+
+from importlib.util import find_spec
+
+from feedmill.core.roles import RoleRules
+from feedmill.model.errors import BadSettings
+from feedmill.settings.secrets import read_secret
+from feedmill.settings.signin import LdapProvider, Provider, SignIn
+from feedmill.signinports import Directory
+
+
+def make_directories(settings: SignIn) -> tuple[Directory, ...]:
+    """Makes the directories. Errors: BadSettings where the extra is not installed."""
+    if settings.ldap:
+        _need("ldap3", "signin.ldap")
+    return tuple(_make_ldap(provider) for provider in settings.ldap)
+
+
+def _make_ldap(provider: LdapProvider) -> Directory:
+    from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions
+
+    return LdapDirectory(
+        LdapOptions(
+            name=provider.name,
+            namespace=provider.namespace,
+            domain=provider.domain,
+            urls=provider.urls,
+            start_tls=provider.start_tls,
+            ca_file=provider.ca_file,
+            bind_dn=provider.bind_dn,
+            password=read_secret(provider.password, provider.password_file),
+            user_base=provider.user_base,
+            user_filter=provider.user_filter,
+            name_attribute=provider.name_attribute,
+            group_base=provider.group_base,
+            group_filter=provider.group_filter,
+            group_attribute=provider.group_attribute,
+            nested=provider.nested_groups,
+            timeout_seconds=provider.timeout_seconds,
+            roles=_rules_of(provider),
+        )
+    )
+
+
+def _rules_of(provider: Provider) -> RoleRules:
+    return RoleRules(administrators=provider.administrators, managers=provider.managers, viewers=provider.viewers)
+
+
+def _need(package: str, section: str) -> None:
+    if find_spec(package) is None:
+        raise BadSettings([f"{section} needs the package {package}: install feedmill[signin]"])

@@ -1,0 +1,209 @@
+"""Directories over LDAP, against a real server."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from signinhouse import basic, open_signin_house, read_form
+from slapd import BASE, PASSWORD, PROGRAM, Slapd, running_slapd
+
+from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions, fill_filter, primary_group_of
+from feedmill.core.roles import RoleRules
+from feedmill.model.errors import Busy
+from feedmill.model.role import Role
+
+needs_slapd = pytest.mark.skipif(PROGRAM is None, reason="needs the program slapd")
+
+
+@pytest.fixture(scope="module")
+def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
+    with running_slapd(tmp_path_factory.mktemp("slapd") / "server") as server:
+        yield server
+
+
+def options(slapd: Slapd) -> LdapOptions:
+    return LdapOptions(
+        name="corp",
+        namespace="ad",
+        urls=(slapd.tls_url,),
+        ca_file=str(slapd.ca_file),
+        bind_dn=f"cn=reader,{BASE}",
+        password="reader secret",
+        user_base=f"ou=people,{BASE}",
+        group_base=f"ou=groups,{BASE}",
+    )
+
+
+def groups(directory: LdapDirectory, name: str) -> list[str]:
+    credential = directory.verify(name, PASSWORD)
+    assert credential is not None
+    return sorted(group.name for group in credential.groups)
+
+
+@needs_slapd
+@pytest.mark.parametrize("way", ["ldaps", "starttls", "plain"])
+def test_ldap_proves_a_user_with_groups_that_nest_and_go_round(slapd: Slapd, way: str) -> None:
+    given = options(slapd)
+    if way != "ldaps":
+        given = replace(given, urls=(slapd.url,), start_tls=way == "starttls")
+    credential = LdapDirectory(given).verify("ANN", PASSWORD)
+    assert credential is not None
+    assert (credential.user.name, credential.user.domain, credential.user.namespace) == ("ann", "", "ad")
+    assert sorted(group.name for group in credential.groups) == ["Domain Users", "circle", "everybody", "staff", "unix"]
+    assert {group.namespace for group in credential.groups} == {"ad"}
+    assert credential.provider == "ldap:corp"
+
+
+@needs_slapd
+def test_ldap_without_nesting_gives_direct_groups_and_without_a_base_none(slapd: Slapd) -> None:
+    assert groups(LdapDirectory(replace(options(slapd), nested=False)), "jörg") == ["staff"]
+    assert groups(LdapDirectory(replace(options(slapd), group_base="")), "jörg") == []
+
+
+@needs_slapd
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [
+        ("ann", "wrong"),
+        ("ann", ""),
+        ("nobody", PASSWORD),
+        ("", PASSWORD),
+        ("*", PASSWORD),
+        ("an*", PASSWORD),
+        ("star", PASSWORD),
+        ("ann)(uid=*", PASSWORD),
+        (f"ann,ou=people,{BASE}", PASSWORD),
+        ("ann\0", PASSWORD),
+        ("{dn}", PASSWORD),
+        ("(&)", PASSWORD),
+        ("ann*)(objectClass=*))(|(uid=*", PASSWORD),
+        ("\\2a", PASSWORD),
+        ("x" * 200, PASSWORD),
+    ],
+    ids=lambda text: ascii(text)[:30],
+)
+def test_ldap_proves_nobody_by_what_is_no_name_and_password(slapd: Slapd, name: str, password: str) -> None:
+    assert LdapDirectory(options(slapd)).verify(name, password) is None
+
+
+@needs_slapd
+def test_ldap_takes_a_name_with_signs_of_a_filter_as_the_name(slapd: Slapd) -> None:
+    assert groups(LdapDirectory(options(slapd)), "star*") == ["others"]
+
+
+@needs_slapd
+def test_ldap_takes_a_domain_that_is_its_own_and_puts_it_on_users_and_groups(slapd: Slapd) -> None:
+    directory = LdapDirectory(replace(options(slapd), domain="corp.example.test"))
+    for login in ("ann", r"CORP\ann", "ann@corp.example.test", "corp/ann"):
+        credential = directory.verify(login, PASSWORD)
+        assert credential is not None
+        assert {subject.domain for subject in (credential.user, *credential.groups)} == {"corp.example.test"}
+    for login in (r"OTHER\ann", "ann@example.test"):
+        assert directory.verify(login, PASSWORD) is None
+    assert LdapDirectory(options(slapd)).verify(r"CORP\ann", PASSWORD) is None
+    by_mail = LdapDirectory(replace(options(slapd), user_filter="(|(uid={name})(mail={login}))"))
+    assert by_mail.verify("ann@example.test", PASSWORD) is not None
+
+
+@needs_slapd
+def test_ldap_name_of_two_entries_is_nobodys(slapd: Slapd) -> None:
+    assert LdapDirectory(replace(options(slapd), user_filter="(|(uid={name})(uid=jörg))")).verify("ann", PASSWORD) is None
+
+
+@needs_slapd
+def test_ldap_gives_roles_by_groups(slapd: Slapd) -> None:
+    rules = RoleRules(administrators=("nobody",), managers=("EVERYBODY",), viewers=("staff",))
+    credential = LdapDirectory(replace(options(slapd), roles=rules)).verify("ann", PASSWORD)
+    assert credential is not None
+    assert credential.role is Role.MANAGER
+
+
+@needs_slapd
+def test_ldap_certificate_that_is_not_known_is_refused(slapd: Slapd) -> None:
+    for url in (slapd.tls_url, slapd.url):
+        with pytest.raises(Busy, match="no server of the directory corp answers"):
+            LdapDirectory(replace(options(slapd), ca_file="", urls=(url,))).verify("ann", PASSWORD)
+
+
+@needs_slapd
+def test_ldap_certificate_of_another_name_is_refused(slapd: Slapd) -> None:
+    elsewhere = slapd.tls_url.replace("localhost", "127.0.0.1")
+    with pytest.raises(Busy):
+        LdapDirectory(replace(options(slapd), urls=(elsewhere,))).verify("ann", PASSWORD)
+
+
+@needs_slapd
+def test_ldap_wrong_password_of_the_searching_account_is_trouble_and_no_wrong_password(slapd: Slapd) -> None:
+    with pytest.raises(Busy, match="refuses to be asked"):
+        LdapDirectory(replace(options(slapd), password="wrong")).verify("ann", PASSWORD)
+
+
+@needs_slapd
+def test_ldap_asks_the_next_server_where_one_is_gone(slapd: Slapd) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        gone = f"ldap://localhost:{taken.getsockname()[1]}"
+    assert LdapDirectory(replace(options(slapd), urls=(gone, slapd.tls_url))).verify("ann", PASSWORD) is not None
+
+
+def test_ldap_server_that_says_nothing_costs_its_time_alone() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(10)
+        kept: list[socket.socket] = []
+        threading.Thread(target=lambda: kept.append(silent.accept()[0]), daemon=True).start()
+        url = f"ldap://127.0.0.1:{silent.getsockname()[1]}"
+        silent_options = LdapOptions(
+            name="corp", namespace="ad", urls=(url,), user_base="o=x", start_tls=False, timeout_seconds=1, bind_dn="cn=x", password="x"
+        )
+        with pytest.raises(Busy, match="answers"):
+            LdapDirectory(silent_options).verify("ann", PASSWORD)
+        for each in kept:
+            each.close()
+
+
+@needs_slapd
+def test_ldap_signs_in_on_the_page_and_by_basic(slapd: Slapd, tmp_path: Path) -> None:
+    house = open_signin_house(tmp_path, directories=(LdapDirectory(options(slapd)),))
+    browser = house.browser()
+    assert list(read_form(browser.get("/signin").text).visible) == ["uad", "pwad"]
+    assert browser.sign_in("ann", PASSWORD, namespace="ad").status == 303
+    browser.get("/?q=x")
+    assert "staff" in {group.name for group in house.seen[-1].identity.groups}
+    assert house.browser().get("/?q=x", authorization=basic("jörg", PASSWORD)).status == 200
+    assert house.browser().get("/?q=x", authorization=basic("jörg", "wrong")).status == 401
+
+
+def test_local_user_keeps_a_directory_from_being_asked(tmp_path: Path) -> None:
+    class Asked:
+        name, namespace = "corp", "ad"
+
+        def verify(self, name: str, password: str) -> None:
+            raise Busy("asked")
+
+    house = open_signin_house(tmp_path, directories=(Asked(),))
+    house.signing.accounts.add("ann", PASSWORD)
+    assert house.browser().get("/?q=x", authorization=basic("ann", PASSWORD)).status == 200
+    assert house.browser().get("/?q=x", authorization=basic("ann", "wrong password")).status == 401
+    assert house.browser().get("/?q=x", authorization=basic("bob", PASSWORD)).status == 503
+    assert "does not answer now" in house.browser().sign_in("bob", namespace="ad").text
+
+
+def test_fill_filter_escapes_values_and_fills_no_placeholder_within_them() -> None:
+    assert fill_filter("(a={name})(b={x})", name="{login}*)", login="secret") == "(a={login}\\2a\\29)(b={x})"
+
+
+@pytest.mark.parametrize(
+    ("sid", "number", "expected"),
+    [
+        (b"\1\1" + b"\0" * 6 + b"\1\0\0\0", b"513", b"\1\1" + b"\0" * 6 + b"\1\2\0\0"),
+        (b"", b"513", b""),
+        (b"x" * 12, b"-1", b""),
+        (b"x" * 12, b"99999999999", b""),
+        (b"x" * 12, b"", b""),
+    ],
+    ids=["whole", "no sid", "negative", "large", "no number"],
+)
+def test_primary_group_is_the_users_sid_with_its_number(sid: bytes, number: bytes, expected: bytes) -> None:
+    assert primary_group_of({"objectSID": [sid] if sid else [], "primaryGroupID": [number] if number else []}) == expected
