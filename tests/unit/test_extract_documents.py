@@ -130,10 +130,22 @@ def test_mail_with_html_alone_is_read_as_html() -> None:
 
 
 def test_markdown_first_heading_is_the_title() -> None:
-    assert read(b"intro\n\n# The *Title* #\n\ntext", "text/markdown").title == "The *Title*"
+    assert read(b"intro\n\n# The *Title* #\n\ntext", "text/markdown").title == "The Title"
     assert read(b"Title\n=====\ntext", None, "http://h/a.md").title == "Title"
     assert read(b'---\ntitle: "Front"\n---\n# Other', "text/markdown").title == "Front"
     assert read(b"no heading", "text/markdown").title is None
+
+
+def test_markdown_gives_what_is_shown_and_its_links() -> None:
+    page = b"# Head\n\n[the *port*](port.md) is `19900`\n\n| name | value |\n|---|---|\n| one | two |\n\n<script>unseen</script>\n"
+    result = read(page, "text/markdown", "http://h/docs/a.md")
+    assert result.text.split() == ["Head", "the", "port", "is", "19900", "name", "value", "one", "two"]
+    assert result.links == (("http://h/docs/port.md", "the port"),)
+
+
+def test_markdown_that_is_very_long_is_kept_as_written() -> None:
+    result = read(b"# Head\n\n" + b"*word* " * 60_000, "text/markdown")
+    assert (result.title, result.text[:16]) == ("Head", "# Head\n*word* *w")
 
 
 def test_xml_gives_text_without_markup_and_expands_no_entity() -> None:

@@ -84,12 +84,12 @@ def _read(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionL
         return read_legacy(data, mimetype, limits)
     if reader := _BINARY_READERS.get(mimetype):
         return reader(data, limits)
-    return _read_text(task, data, mimetype)
+    return _read_text(task, data, mimetype, limits)
 
 
-def _read_text(task: Task, data: bytes, mimetype: str) -> Content:
+def _read_text(task: Task, data: bytes, mimetype: str, limits: ExtractionLimits) -> Content:
     if mimetype == sniff.MARKDOWN:
-        return read_markdown(data, task.charset)
+        return read_markdown(data, task.charset, task.url, limits)
     if mimetype in (sniff.XML, "image/svg+xml") or mimetype.endswith("+xml"):
         return read_xml(data, task.charset)
     if sniff.is_textual(mimetype):

@@ -1,16 +1,23 @@
-"""Reads texts without markup, and XML and Markdown, whose markup is taken off or left as it reads well."""
+"""Reads texts without markup, and XML and Markdown, whose markup is taken off."""
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 from lxml import etree
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.content import Content
+from feedmill.adapters.extract.html import read_html
+from feedmill.model.extraction import ExtractionLimits
 
-_HEADING = re.compile(r"^(?:#{1,2}[ \t]+(.{1,500}?)[ \t]*#*[ \t]*$|([^\n#>\-*|]{1,200})\n(?:={3,}|-{3,})[ \t]*$)", re.M)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,10000}?)\n---[ \t]*\n", re.S)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.{1,500}?)[\"']?[ \t]*$", re.M)
+_MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_MARKDOWN_CHARACTERS = 100_000
 
 
 def read_plain(data: bytes, charset: str | None) -> Content:
@@ -18,15 +25,29 @@ def read_plain(data: bytes, charset: str | None) -> Content:
     return Content(text=_unify_newlines(decode(data, charset)))
 
 
-def read_markdown(data: bytes, charset: str | None) -> Content:
-    """Reads Markdown as it is written; its first heading of level one or two, or its front matter's title, is the title."""
+def read_markdown(data: bytes, charset: str | None, url: str, limits: ExtractionLimits) -> Content:
+    """Reads what Markdown shows, with its links; very long ones as they are written.
+
+    The title is that of the front matter, else the first heading of level one or two.
+    """
     text = _unify_newlines(decode(data, charset))
     front = _FRONT_MATTER.match(text)
-    match = _FRONT_TITLE.search(front[1]) if front else None
-    if match is None:
-        match = _HEADING.search(text, front.end() if front else 0, 100_000)
-    title = clean_line(next(filter(None, match.groups()), None)) if match else None
-    return Content(text=text, title=title or None)
+    body = text[front.end() :] if front else text
+    tokens = _MARKDOWN.parse(body[:_MARKDOWN_CHARACTERS])
+    named = _FRONT_TITLE.search(front[1]) if front else None
+    title = clean_line(named[1] if named else _find_heading(tokens)) or None
+    if len(body) > _MARKDOWN_CHARACTERS:
+        return Content(text=text, title=title)
+    shown = read_html(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), url, limits)
+    return Content(text=shown.text, title=title, links=shown.links)
+
+
+def _find_heading(tokens: Sequence[Token]) -> str:
+    """Returns the words of the first heading of level one or two."""
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open" and opening.tag in ("h1", "h2"):
+            return "".join(" " if child.type.endswith("break") else child.content for child in inline.children or ())
+    return ""
 
 
 def read_xml(data: bytes, charset: str | None) -> Content:
