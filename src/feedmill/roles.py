@@ -23,6 +23,7 @@ from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.runstate import find_server
 from feedmill.services.cachedcopy import CachedCopies
+from feedmill.services.explaining import Explaining
 from feedmill.services.feeder import FeederLane
 from feedmill.services.indexing import request_rebuild
 from feedmill.services.overview import tell_gauges
@@ -129,6 +130,7 @@ def _administration_of(house: House) -> Administration:
         render_metrics=_metrics_of(house),
         find_problems=_problems_of(house),
         settings=SettingsEditor(house.store, lambda: read_snapshot(house.data), house.bell),
+        explaining=Explaining(house.store),
     )
 
 

@@ -20,6 +20,7 @@ from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.metrics import render_metrics
 from feedmill.model.audit import AuditKind
+from feedmill.services.explaining import Explaining
 from feedmill.services.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
@@ -111,7 +112,7 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     text = section(page("reference/operation.md"), "Admin port")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
-        for route in admin_app(replace(administration, settings=editor), "x").routes:
+        for route in admin_app(replace(administration, settings=editor, explaining=Explaining(store)), "x").routes:
             assert f"{route.path}`" in text  # type: ignore[attr-defined]
 
 

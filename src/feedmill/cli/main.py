@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from feedmill.cli.access import access_app
 from feedmill.cli.audit import audit_app
 from feedmill.cli.configuration import config_app
 from feedmill.cli.documents import DOCUMENTS_EXAMPLES, documents_app
@@ -50,6 +51,7 @@ app.command("reindex", epilog=REINDEX_EXAMPLES)(reindex)
 app.add_typer(users_app, name="users", epilog=USERS_EXAMPLES)
 app.add_typer(tokens_app, name="tokens", epilog=TOKENS_EXAMPLES)
 app.add_typer(audit_app, name="audit")
+app.add_typer(access_app, name="access")
 app.add_typer(config_app, name="config")
 
 

@@ -16,7 +16,7 @@ Source: Feeds Protocol Developer's Guide, "principal Element"; gsa-compat 4.5, 5
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from feedmill.core.folding import fold
@@ -38,6 +38,12 @@ def read_subject(scope: Scope, text: str, namespace: str = DEFAULT_NAMESPACE) ->
     """Reads a user or group as a person, a program or a header wrote it."""
     name, domain = split_name(text.strip())
     return Subject(scope=scope, name=name, domain=domain, namespace=namespace)
+
+
+def read_identity(user: str | None, namespace: str, groups: Iterable[str]) -> Identity:
+    """Reads somebody as a person, a program or a header names him. Shape: no user, or an empty one, is nobody; groups each once."""
+    users = (read_subject(Scope.USER, user, namespace),) if user else ()
+    return Identity(users=users, groups=tuple(dict.fromkeys(read_subject(Scope.GROUP, name, namespace) for name in groups)))
 
 
 def subject_of(principal: Principal) -> Subject:

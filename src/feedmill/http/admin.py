@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from feedmill.http.accessroutes import access_routes
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
 from feedmill.http.problems import INTERNAL, Problem, answer_problem, describe_problem
@@ -25,6 +26,7 @@ from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.desk import Desk
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
+from feedmill.services.explaining import Explaining
 from feedmill.services.signing import Signing
 from feedmill.settings.editing import SettingsEditor
 
@@ -36,7 +38,7 @@ class Administration:
     """What the port can do; each may block. Errors of all: FeedmillError.
 
     ``remove_source`` takes the name and whether name and feeds go too, and comes back when the documents are gone. Without ``settings``
-    none can be edited.
+    none can be edited, without ``explaining`` no decision on access is asked for.
     """
 
     tell_status: Callable[[], Mapping[str, Any]]
@@ -45,6 +47,7 @@ class Administration:
     render_metrics: Callable[[], bytes]
     find_problems: Problems
     settings: SettingsEditor | None = None
+    explaining: Explaining | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         Route("/api/v1/reindex", reindex, methods=["POST"]),
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
         *(settings_routes(administration.settings) if administration.settings is not None else ()),
+        *(access_routes(administration.explaining) if administration.explaining is not None else ()),
         *(signin_routes(signin.signing) if signin is not None else ()),
     ]
     lock = Middleware(

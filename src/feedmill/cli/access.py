@@ -1,0 +1,105 @@
+"""``feedmill access``: says who may see what, and why."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
+from feedmill.core.derivation import tell_match
+from feedmill.core.principals import read_identity
+from feedmill.model.decision import Decision
+from feedmill.model.errors import BadRequest
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.services.explaining import Explaining, Question
+from feedmill.wire.decisions import parse_question, render_decision
+
+access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
+
+BATCH_LINES = 2_000
+
+EXPLAIN_EXAMPLES = """Examples:
+
+  feedmill access explain http://intranet.example.com/a.html --user 'CORP\\ann'
+
+  feedmill access explain http://intranet.example.com/a.html --user ann --namespace hr --group staff --json
+
+  feedmill access explain --batch questions.jsonl"""
+
+Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace of user and groups.")]
+Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group beside those of the groups database; repeat.")]
+
+
+@access_app.callback()
+def _group() -> None:
+    """Say who may see what, and why."""
+
+
+@access_app.command("explain", epilog=EXPLAIN_EXAMPLES)
+def explain(
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="A document's URL, or one that has only an ACL.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="U", help="Who asks: NAME, DOMAIN\\NAME or NAME@DOMAIN.")] = None,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    groups: Groups = None,
+    batch: Annotated[Path | None, typer.Option("--batch", metavar="FILE", help="Questions as JSON lines; - reads standard input.")] = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Decide what the ACLs of a URL say to somebody, and tell the whole derivation. With --batch, decide many."""
+    if (url is None) is (batch is None):
+        raise typer.BadParameter("give either a URL or --batch FILE")
+    if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):
+        raise typer.BadParameter("with --batch users and groups stand in the file")
+    with workplace(data, config).read() as house:
+        explaining = Explaining(house.store)
+        if batch is not None:
+            _explain_batch(explaining, batch, as_json=as_json)
+        elif url is not None:
+            _print_decision(explaining.explain(Question(url=url, identity=read_identity(user, namespace, groups or ()))), user, as_json)
+
+
+def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None:
+    if as_json:
+        print_json(render_decision(decision, user))
+        return
+    out = console()
+    out.print(clean(f"{decision.verdict.value}: {decision.reason}"))
+    for step in decision.path:
+        said = tell_match(step.match) if step.match is not None else "no entry names the asker"
+        out.print(clean(f"  {step.url} ({step.acl.inheritance_type.value}): {step.local.value}, {said}"))
+
+
+def _explain_batch(explaining: Explaining, file: Path, *, as_json: bool) -> None:
+    if str(file) == "-":
+        _answer_lines(explaining, sys.stdin, as_json=as_json)
+        return
+    if not file.is_file():
+        raise typer.BadParameter(f"there is no file '{file}'")
+    with file.open(encoding="utf-8", errors="surrogateescape") as lines:
+        _answer_lines(explaining, lines, as_json=as_json)
+
+
+def _answer_lines(explaining: Explaining, lines: TextIO, *, as_json: bool) -> None:
+    asked = _parse_lines(lines)
+    while chunk := list(islice(asked, BATCH_LINES)):
+        decisions = explaining.explain_many([question for question, _ in chunk])
+        if as_json:
+            for decision, (_, user) in zip(decisions, chunk, strict=True):
+                print_json(render_decision(decision, user))
+        else:
+            sys.stdout.write("".join(f"{decision.verdict.value}\n" for decision in decisions))
+
+
+def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[Question, str | None]]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            url, user, identity = parse_question(line)
+        except BadRequest as exc:
+            raise BadRequest(f"line {number}: {exc}") from exc
+        yield Question(url=url, identity=identity), user

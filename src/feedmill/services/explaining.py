@@ -1,0 +1,68 @@
+"""Explains what the ACLs of URLs say to somebody, one question or thousands a second.
+
+Decisions are those of the reference evaluator on what the store has now. ACLs and groups of many questions are read together, a level of
+chains and of groups at a time, so that a question costs no statement of its own.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from feedmill.core.evaluator import decide_for
+from feedmill.core.groupresolution import FindGroups, resolve_groups
+from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys
+from feedmill.model.access import Acl
+from feedmill.model.decision import Decision
+from feedmill.model.identity import Identity, PrincipalKey, Subject
+from feedmill.ports import Store, UnitOfWork
+from feedmill.services.deciding import read_chains
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: may this asker, whose groups are those of the groups database too, see what this URL stands for?"""
+
+    url: str
+    identity: Identity
+
+
+class Explaining:
+    """Answers questions from a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def explain(self, question: Question) -> Decision:
+        """Decides one question. Errors: Denied for who is in too many groups; Busy."""
+        return self.explain_many([question])[0]
+
+    def explain_many(self, questions: Sequence[Question]) -> list[Decision]:
+        """Decides questions, in order, all as of one moment. Errors: as above."""
+        with self._store.reading() as unit:
+            acls: dict[str, Acl] = read_chains(unit, [question.url for question in questions])
+            forms = _resolve_many(unit, {question.identity for question in questions})
+        return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+
+
+def _resolve_many(unit: UnitOfWork, identities: Iterable[Identity]) -> dict[Identity, Forms]:
+    asked = list(identities)
+    find = _read_groups(unit, asked)
+    return {identity: forms_of(resolve_groups(identity, find)) for identity in asked}
+
+
+def _read_groups(unit: UnitOfWork, identities: Sequence[Identity]) -> FindGroups:
+    """Reads all groups that any of them is in, a level at a time, and gives what finds them."""
+    known: dict[PrincipalKey, list[Subject]] = {}
+    signed_in = {subject for identity in identities for subject in (*identity.users, *identity.groups)}
+    level = {key for subject in signed_in for key in signed_in_keys(subject)}
+    while level:
+        known.update((key, []) for key in level)
+        reached: set[Subject] = set()
+        for key, group in unit.groups.find_parents(tuple(level)):
+            known[key].append(group)
+            reached.add(group)
+        level = {key for group in reached for key in own_keys(group)} - known.keys()
+
+    def find(keys: Sequence[PrincipalKey]) -> Iterable[tuple[PrincipalKey, Subject]]:
+        return ((key, group) for key in keys for group in known[key])
+
+    return find

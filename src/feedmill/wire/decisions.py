@@ -1,0 +1,88 @@
+"""Decisions on access as JSON, and questions for them as JSON lines.
+
+A question is ``{"url", "user", "domain", "namespace", "groups": [{"name", "domain", "namespace"}]}``; names are literal and never split.
+Source: interfaces, "Command line".
+"""
+
+import json
+from typing import Any
+
+from feedmill.core.derivation import tell_subject
+from feedmill.model.decision import Decision, Match, Step
+from feedmill.model.errors import BadRequest
+from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, Subject
+from feedmill.model.scope import Scope
+
+
+def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
+    """Gives a decision as JSON. Shape: ``user`` as it was asked for, None for nobody."""
+    return {
+        "url": decision.url,
+        "user": user,
+        "decision": decision.verdict.value,
+        "reason": decision.reason,
+        "path": [_render_step(step) for step in decision.path],
+    }
+
+
+def _render_step(step: Step) -> dict[str, Any]:
+    return {
+        "url": step.url,
+        "inheritance_type": step.acl.inheritance_type.value,
+        "local": step.local.value,
+        "entry": None if step.match is None else _render_match(step.match),
+    }
+
+
+def _render_match(match: Match) -> dict[str, Any]:
+    who = match.entry.principal
+    return {
+        "scope": who.scope.value,
+        "access": match.entry.access.value,
+        "namespace": who.namespace,
+        "name": who.name,
+        "case_sensitive": who.case_sensitive,
+        "through": [tell_subject(subject) for subject in match.way],
+    }
+
+
+def parse_question(line: str) -> tuple[str, str | None, Identity]:
+    """Reads one line: the URL, the user as asked for, and who asks. Errors: BadRequest, saying what is wrong."""
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError) as exc:
+        raise BadRequest(f"no json: {exc}") from exc
+    if not isinstance(asked, dict):
+        raise BadRequest('no json object, such as {"url": "http://...", "user": "ann"}')
+    url = _text(asked, "url", "")
+    if not url:
+        raise BadRequest("'url' is missing")
+    namespace = _text(asked, "namespace", DEFAULT_NAMESPACE)
+    user = _text(asked, "user", "")
+    domain = _text(asked, "domain", "")
+    users = (Subject(scope=Scope.USER, name=user, domain=domain, namespace=namespace),) if user else ()
+    return url, user or None, Identity(users=users, groups=_parse_groups(asked.get("groups"), namespace))
+
+
+def _parse_groups(given: Any, namespace: str) -> tuple[Subject, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise BadRequest("groups is a list of objects, each with a name")
+    return tuple(dict.fromkeys(_parse_group(each, namespace) for each in given))
+
+
+def _parse_group(given: dict[str, Any], namespace: str) -> Subject:
+    name = _text(given, "name", "")
+    if not name:
+        raise BadRequest("a group without 'name'")
+    return Subject(scope=Scope.GROUP, name=name, domain=_text(given, "domain", ""), namespace=_text(given, "namespace", namespace))
+
+
+def _text(given: dict[str, Any], name: str, default: str) -> str:
+    value = given.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise BadRequest(f"'{name}' is a text, not {json.dumps(value)[:40]}")
+    return value

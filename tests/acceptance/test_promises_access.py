@@ -1,0 +1,198 @@
+"""Everyone finds what he may see, and nothing else: through the ports of one server, as users whom a proxy names."""
+
+import json
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from promises import acl_of, post_fields, put, run_command
+from tests.appliance import Appliance, feed_of, record, running
+
+PROXY = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n'
+CHILD = "child-overrides"
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with running(tmp_path_factory.mktemp("secured") / "data", PROXY) as appliance:
+        yield appliance
+
+
+def ask(server: Appliance, path: str, user: str = "", groups: str = "", **parameters: str | int) -> tuple[int, str]:
+    headers = {name: value for name, value in (("X-Forwarded-User", user), ("X-Forwarded-Groups", groups)) if value}
+    status, _, body = server.request("GET", server.search_port, f"{path}?{urllib.parse.urlencode(parameters)}", None, headers)
+    return status, body.decode()
+
+
+def find(server: Appliance, query: str, user: str = "", groups: str = "", **parameters: str | int) -> list[str]:
+    status, body = ask(server, "/api/v1/search", user, groups, q=query, **parameters)
+    assert status == 200, body
+    answer = json.loads(body)
+    assert answer["total"] == len(answer["results"])
+    return sorted(result["url"].rpartition("/")[2] for result in answer["results"])
+
+
+def put_groups(server: Appliance, source: str, groups: dict[str, list[str]], feedtype: str = "full") -> None:
+    xml = "".join(
+        f'<membership><principal namespace="Default" scope="GROUP">{group}</principal><members>'
+        + "".join(
+            f'<principal case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" namespace="Default" scope="USER">{user}</principal>'
+            for user in users
+        )
+        + "</members></membership>"
+        for group, users in groups.items()
+    )
+    fields = [("groupsource", source.encode()), ("feedtype", feedtype.encode()), ("data", f"<xmlgroups>{xml}</xmlgroups>".encode())]
+    status, headers, body = post_fields(server, "/xmlgroups", fields)
+    assert (status, body) == (200, b"Success"), body
+    assert server.wait(headers["x-feedmill-feed"])["state"] == "completed"
+
+
+def run(server: Appliance, *words: str) -> str:
+    code, out, err = run_command(*words, "--data", str(server.data))
+    assert code == 0, err
+    return out
+
+
+def explain(server: Appliance, *words: str) -> dict[str, Any]:
+    return dict(json.loads(run(server, "access", "explain", "--json", *words)))
+
+
+def lone_acl(url: str, inside: str = "", **attributes: str) -> str:
+    said = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
+    return f'<acl url="{url}"{said}>{inside}</acl>'
+
+
+def entry(name: str, scope: str = "user", access: str = "permit") -> str:
+    return f'<principal scope="{scope}" access="{access}">{name}</principal>'
+
+
+def test_documents_are_found_by_whom_their_acls_permit(secured: Appliance) -> None:
+    host = "http://found.example.com"
+    put(
+        secured,
+        "found",
+        record(f"{host}/open", "foundword"),
+        record(f"{host}/ann", "foundword", acl=acl_of("ann")),
+        record(f"{host}/staff", "foundword", acl=f"<acl>{entry('staff', 'group')}{entry('bob', access='deny')}</acl>"),
+    )
+    put_groups(secured, "found", {"staff": ["CORP\\Carl", "bob"]})
+    assert find(secured, "foundword") == ["open"]
+    assert find(secured, "foundword", "ann") == ["ann", "open"]
+    assert find(secured, "foundword", "bob") == ["open"]
+    assert find(secured, "foundword", "carl@corp.example.com") == find(secured, "foundword", "dan", "staff") == ["open", "staff"]
+    assert find(secured, "foundword", "bob", "staff") == ["open"]
+    put_groups(secured, "found", {"staff": ["ann"]})
+    assert find(secured, "foundword", "ann") == ["ann", "open", "staff"]
+    assert find(secured, "foundword", "CORP\\carl") == ["open"]
+
+
+def test_old_protocol_shows_public_secure_or_all(secured: Appliance) -> None:
+    host = "http://old.example.com"
+    put(secured, "old", record(f"{host}/open", "oldword"), record(f"{host}/ann", "oldword", acl=acl_of("ann")))
+
+    def urls(user: str, **parameters: str) -> tuple[list[str], bool]:
+        status, body = ask(secured, "/search", user, q="oldword", filter="0", **parameters)
+        assert status == 200
+        return sorted(url for url in ("open", "ann") if f"<U>{host}/{url}</U>" in body), "<M>" in body
+
+    assert urls("ann") == urls("ann", access="p") == (["open"], True)
+    assert urls("ann", access="s") == (["ann"], False)
+    assert urls("ann", access="a") == (["ann", "open"], False)
+    assert urls("ann", access="a", secure_estimates="1") == (["ann", "open"], True)
+    assert urls("bob", access="s") == ([], False)
+
+
+def test_folder_that_changes_or_arrives_later_counts_for_the_next_search(secured: Appliance) -> None:
+    host = "http://folders.example.com"
+    folder = f"{host}/folder?shareAcl"
+    put(secured, "folders", record(f"{host}/a", "folderword", acl=f'<acl inherit-from="{folder}"/>'))
+    assert find(secured, "folderword", "ann") == []
+    assert explain(secured, f"{host}/a", "--user", "ann")["decision"] == "INDETERMINATE"
+
+    put(secured, "shares", lone_acl(folder, entry("ann"), inheritance_type=CHILD))
+    assert find(secured, "folderword", "ann") == ["a"]
+    put(secured, "shares", lone_acl(folder, entry("bob"), inheritance_type=CHILD))
+    assert (find(secured, "folderword", "ann"), find(secured, "folderword", "bob")) == ([], ["a"])
+
+    assert secured.document(folder) is None
+    secured.feed(feed_of(f'<record url="{folder}" action="delete"/>'), "folders")
+    assert find(secured, "folderword", "bob") == ["a"]
+    secured.feed(feed_of(f'<record url="{folder}" action="delete"/>'), "shares")
+    assert find(secured, "folderword", "bob") == []
+
+
+def test_acl_of_another_source_stays_when_the_document_goes_and_comes_again(secured: Appliance) -> None:
+    url = "http://stays.example.com/a"
+    put(secured, "stays", record(url, "stayword"))
+    put(secured, "guards", lone_acl(url, entry("ann")))
+    assert (find(secured, "stayword"), find(secured, "stayword", "ann")) == ([], ["a"])
+    secured.feed(feed_of(f'<record url="{url}" action="delete"/>'), "stays")
+    put(secured, "stays", record(url, "stayword"))
+    assert (find(secured, "stayword"), find(secured, "stayword", "ann")) == ([], ["a"])
+    put(secured, "guards", feedtype="full")
+    assert find(secured, "stayword") == ["a"]
+
+
+def test_explain_tells_decision_and_derivation(secured: Appliance) -> None:
+    host = "http://why.example.com"
+    put(
+        secured,
+        "why",
+        record(f"{host}/doc", "whyword", acl=f'<acl inherit-from="{host}/folder">{entry("ann", access="deny")}</acl>'),
+        lone_acl(f"{host}/folder", entry("crew", "group"), inheritance_type="parent-overrides"),
+        record(f"{host}/open", "whyword"),
+    )
+    put_groups(secured, "why", {"crew": ["ann"]})
+    told = explain(secured, f"{host}/doc", "--user", "ann")
+    assert (told["url"], told["user"], told["decision"]) == (f"{host}/doc", "ann", "PERMIT")
+    assert [(step["url"], step["inheritance_type"], step["local"]) for step in told["path"]] == [
+        (f"{host}/doc", "leaf-node", "DENY"),
+        (f"{host}/folder", "parent-overrides", "PERMIT"),
+    ]
+    assert told["path"][1]["entry"]["name"] == "crew"
+    assert told["path"][1]["entry"]["through"] == ['user "ann"', 'group "crew"']
+    assert "crew" in told["reason"]
+    assert explain(secured, f"{host}/doc", "--user", "eve")["decision"] == "DENY"
+    assert explain(secured, f"{host}/doc", "--group", "crew")["decision"] == "PERMIT"
+    assert explain(secured, f"{host}/doc", "--group", "crew", "--namespace", "other")["decision"] == "DENY"
+    assert explain(secured, f"{host}/folder", "--user", "ann")["decision"] == "PERMIT"
+    for url in (f"{host}/open", f"{host}/unknown"):
+        assert (explain(secured, url, "--user", "ann")["decision"], explain(secured, url)["path"]) == ("INDETERMINATE", [])
+
+
+def test_explain_batch_answers_in_order(secured: Appliance, tmp_path: Path) -> None:
+    url = "http://batch.example.com/doc"
+    put(secured, "batch", record(url, "batchword", acl=f"<acl>{entry('CORP' + chr(92) + 'ann')}{entry('crew', 'group')}</acl>"))
+    questions = [
+        {"url": url, "user": "ann", "domain": "CORP", "namespace": "Default"},
+        {"url": url, "user": "CORP\\ann", "namespace": "Default", "groups": []},
+        {"url": url, "user": "eve", "groups": [{"name": "crew", "domain": "", "namespace": "Default"}]},
+        {"url": "http://batch.example.com/none", "user": None},
+    ]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("".join(json.dumps(question) + "\n" for question in questions))
+    assert run(secured, "access", "explain", "--batch", str(file)).split() == ["PERMIT", "DENY", "PERMIT", "INDETERMINATE"]
+    told = [json.loads(line) for line in run(secured, "access", "explain", "--json", "--batch", str(file)).splitlines()]
+    assert [(each["user"], each["decision"]) for each in told] == [
+        ("ann", "PERMIT"),
+        ("CORP\\ann", "DENY"),
+        ("eve", "PERMIT"),
+        (None, "INDETERMINATE"),
+    ]
+
+
+def test_explain_on_the_admin_port_answers_as_the_command(secured: Appliance) -> None:
+    url = "http://adminwhy.example.com/doc"
+    put(secured, "adminwhy", record(url, "adminwhyword", acl=acl_of("ann")))
+    token = {"Authorization": f"Bearer {(secured.data / 'admin.token').read_text().strip()}"}
+    path = "/api/v1/access/explain?" + urllib.parse.urlencode({"url": url, "user": "ann", "group": "crew"})
+    status, _, body = secured.request("GET", secured.admin, path, None, token)
+    assert (status, json.loads(body)) == (200, explain(secured, url, "--user", "ann", "--group", "crew"))
+    lines = "".join(json.dumps({"url": url, "user": user}) + "\n" for user in ("ann", "bob")).encode()
+    status, _, body = secured.request("POST", secured.admin, "/api/v1/access/explain", lines, token)
+    assert [json.loads(line)["decision"] for line in body.splitlines()] == ["PERMIT", "DENY"]
+    status, _, body = secured.request("POST", secured.admin, "/api/v1/access/explain", b'{"url": 1}', token)
+    assert (status, "line 1" in body.decode()) == (400, True)
