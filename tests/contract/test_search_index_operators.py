@@ -30,6 +30,7 @@ from feedmill.model.search import (
     Or,
     Site,
     Sort,
+    Wildcard,
     Word,
 )
 
@@ -55,6 +56,36 @@ def found(opened: Opened, query: Node) -> list[int]:
 
 def ordered(opened: Opened, sort: Sort, query: Node | None = None, start: int = 0, num: int = 100) -> list[int]:
     return [hit.key for hit in opened[0].search(query or Everything(), ANONYMOUS, start=start, num=num, sort=sort).hits]
+
+
+# --- wildcards ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("cell*", [1, 2, 3]),
+        ("CEL*S", [2]),
+        ("c*r", [3, 5, 6]),
+        ("ca*e", [4]),
+        ("caf*", [4]),
+        ("col*r", [5, 6]),
+        ("zz*", []),
+        ("ce*l*", [1, 2, 3]),
+    ],
+)
+def test_wildcard_pieces_of_words_are_found(opened: Opened, text: str, numbers: list[int]) -> None:
+    put(opened, *with_body("one cell", "many cells", "the cellar", "a Café", "color", "colour", "excellent"))
+    assert found(opened, Wildcard(text)) == numbers
+    assert found(opened, And((Everything(), Not(Wildcard(text))))) == sorted({1, 2, 3, 4, 5, 6, 7} - set(numbers))
+
+
+def test_wildcard_in_a_title_counts_more_and_is_highlighted(opened: Opened) -> None:
+    held = replace(DOCUMENT, key=3, metadata=(("a", "cell"),))
+    put(opened, replace(DOCUMENT, key=1, body="cellar"), replace(DOCUMENT, key=2, title="Cells"), held)
+    assert keys(opened, Wildcard("cell*"))[0] == 2
+    assert found(opened, Wildcard("cell*")) == [1, 2, 3]
+    assert opened[0].terms(And((Wildcard("Cell*"), Word("x")))) == ("cell*", "x")
 
 
 # --- places ---------------------------------------------------------------------------------------------------------------------

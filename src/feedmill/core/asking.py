@@ -29,6 +29,7 @@ from feedmill.model.search import (
     Phrase,
     SearchRequest,
     Site,
+    Wildcard,
     Word,
 )
 
@@ -45,7 +46,7 @@ def read_request(request: SearchRequest) -> ParsedQuery:
         parts = [_place(part, advanced.occurrence) for part in (typed.root, added.root, *_words_of(advanced))]
         parts += _restrictions_of(advanced)
     chosen = parse_query(request.navigation)
-    parts += [part for part in _parts_of(chosen.root) if not isinstance(part, Word | Phrase)]
+    parts += [part for part in _parts_of(chosen.root) if not isinstance(part, Word | Phrase | Wildcard)]
     warnings = typed.warnings + added.warnings + chosen.warnings
     for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
         node, told = read_fields(text, is_partial=is_partial)
@@ -81,7 +82,7 @@ def _place(node: Node, occurrence: Occurrence) -> Node:
     match node:
         case _ if occurrence is Occurrence.ANYWHERE:
             return node
-        case Word(text) | Phrase(text):
+        case Word(text) | Phrase(text) | Wildcard(text):
             return InTitle(text) if occurrence is Occurrence.TITLE else InUrl(text)
         case And(parts) | Or(parts):
             return replace(node, parts=tuple(_place(part, occurrence) for part in parts))
@@ -110,7 +111,7 @@ def _join(nodes: list[Node]) -> Node:
 
 def _is_restricted(node: Node) -> bool:
     match node:
-        case Word() | Phrase() | Everything():
+        case Word() | Phrase() | Wildcard() | Everything():
             return False
         case And(parts) | Or(parts):
             return any(_is_restricted(part) for part in parts)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from feedmill.core.queryterms import Words, split_term
-from feedmill.model.search import And, Everything, Node, Not, Or, Phrase, Some, Word
+from feedmill.model.search import And, Everything, Node, Not, Or, Phrase, Some, Wildcard, Word
 from feedmill.model.serving import SynonymSet
 
 MAX_ALTERNATIVES = 50
@@ -48,7 +48,7 @@ class Expansion:
 
     def _without_stop_words(self, parts: Sequence[Node]) -> Sequence[Node]:
         kept = [part for part in parts if not self._is_stop_word(part)]
-        return kept if any(isinstance(part, Word | Phrase | Or) for part in kept) else parts
+        return kept if any(isinstance(part, Word | Phrase | Wildcard | Or) for part in kept) else parts
 
     def _is_stop_word(self, part: Node) -> bool:
         if not self.stop_words or not isinstance(part, Word) or part.is_fixed:
@@ -84,7 +84,7 @@ def holds_operator(root: Node) -> bool:
         case Not(part):
             return holds_operator(part)
         case _:
-            return not isinstance(root, Word | Phrase | Everything)
+            return not isinstance(root, Word | Phrase | Wildcard | Everything)
 
 
 @dataclass(slots=True)

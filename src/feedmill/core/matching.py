@@ -17,7 +17,7 @@ Source: interfaces, "match=".
 import re
 
 from feedmill.core.analysis import has_spaceless, list_grams, split_runs
-from feedmill.model.search import And, Match, Node, Or, Phrase, Some, Word
+from feedmill.model.search import And, Match, Node, Or, Phrase, Some, Wildcard, Word
 
 ENOUGH = 10
 MAX_PIECES = 100
@@ -41,7 +41,7 @@ def loosen(root: Node, match: Match) -> Node | None:
 def _is_plain(part: Node) -> bool:
     if isinstance(part, Or):
         return all(_is_plain(one) or _is_run(one) for one in part.parts)
-    return isinstance(part, Word | Phrase)
+    return isinstance(part, Word | Phrase | Wildcard)
 
 
 def _is_run(part: Node) -> bool:

@@ -14,6 +14,7 @@
 - Nothing is an error. What cannot be understood (an operator without a value or that does not exist, an OR without a neighbour, a
   quote without its partner) is searched as words, and a warning says so.
 - A query of negative terms alone lists everything else; the empty query is ``Everything``.
+- A ``*`` in or behind a word stands for any characters of it (``core.wildcards``).
 - Length and number of terms are bounded; what is beyond is left out with a warning.
 Source: Search Protocol Reference, "Query Terms" and "Special Query Terms".
 """
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 
 from feedmill.core.inmeta import read_days, read_inmeta
 from feedmill.core.typedvalues import read_number
+from feedmill.core.wildcards import is_wildcard
 from feedmill.model.search import (
     And,
     DateRange,
@@ -42,6 +44,7 @@ from feedmill.model.search import (
     Phrase,
     Related,
     Site,
+    Wildcard,
     Word,
 )
 
@@ -98,7 +101,7 @@ class _Reading:
             self.warn(f"only the first {MAX_TERMS} terms were searched")
             return
         self.terms += 1
-        if not isinstance(node, Word | Phrase):
+        if not isinstance(node, Word | Phrase | Wildcard):
             self.is_restricted = True
         if self.joins_next:
             self.clauses[-1].append(node)
@@ -143,7 +146,7 @@ def _read_token(match: re.Match[str], reading: _Reading, *, is_last: bool) -> No
     if node is None:
         return
     is_out = match["minus"] == "-"
-    if reading.placed is not None and isinstance(node, Word | Phrase):
+    if reading.placed is not None and isinstance(node, Word | Phrase | Wildcard):
         node, is_out = reading.placed(node.text.strip()), is_out or reading.is_placed_out
     reading.add(Not(node) if is_out else node)
 
@@ -162,6 +165,8 @@ def _read_word(word: str, reading: _Reading, *, is_fixed: bool) -> Node:
     unknown = _UNKNOWN.match(word)
     if unknown is not None:
         reading.warn(f"{unknown[1]}: was searched as a word")
+    if not is_fixed and is_wildcard(word):
+        return Wildcard(word)
     low, dots, high = word.partition("..")
     if dots and low[0:1] not in ("+", "-"):
         numbers = read_number(low), read_number(high)

@@ -34,6 +34,7 @@ from feedmill.model.search import (
     Related,
     Site,
     Some,
+    Wildcard,
     Word,
 )
 
@@ -55,6 +56,8 @@ def render_query(root: Node) -> str:
             return ""
         case Word(text, is_fixed):
             return f"+{text}" if is_fixed or text == "OR" or text[:1] in ("+", "-") else text
+        case Wildcard(text):
+            return text
         case Phrase(text):
             return f'"{text}"'
         case _:

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from feedmill.core.analysis import fold_in_place, is_spaceless
+from feedmill.core.wildcards import compile_wildcard
 from feedmill.model.search import Snippet
 
 Fold = Callable[[str], list[tuple[str, int, int]]]
@@ -31,7 +32,7 @@ _BLANKS = re.compile(r"\s+")
 def make_snippet(text: str, terms: Sequence[str], fold: Fold, size: int = SNIPPET_CHARACTERS) -> Snippet:
     """Returns the best passage with its marks, from the beginning of the text where no term occurs.
 
-    Shape: ``terms`` are folded words, or phrases as folded words joined by blanks. Units: ``size`` characters, about.
+    Shape: ``terms`` are folded words, phrases as folded words joined by blanks, or wildcards. Units: ``size`` characters, about.
     """
     if text[:1].isspace():
         text = text.lstrip()
@@ -47,8 +48,9 @@ def find_marks(passage: str, terms: Sequence[str], fold: Fold) -> list[tuple[int
     if not terms or not passage:
         return []
     tokens = fold(passage)
-    sequences = {tuple(term.split()) for term in terms}
-    covered: set[int] = set()
+    sequences = {tuple(term.split()) for term in terms if "*" not in term}
+    wildcards = [compile_wildcard(term) for term in terms if "*" in term]
+    covered = {index for index, (token, _, _) in enumerate(tokens) if any(wanted.fullmatch(token) for wanted in wildcards)}
     for index in range(len(tokens)):
         for sequence in sequences:
             end = index + len(sequence)
@@ -90,13 +92,14 @@ def _first_word(term: str) -> str:
 
 def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:
     found: list[int] = []
+    word, star, _ = word.partition("*")
     whole = not (word and is_spaceless(word[0]))
     place = text.find(word, start, end) if word else -1
     for _ in range(MAX_TRIES):
         if place < 0 or len(found) == MAX_PLACES:
             break
         after = place + len(word)
-        if not whole or not (text[place - 1 : place].isalnum() or text[after : after + 1].isalnum()):
+        if not whole or not (text[place - 1 : place].isalnum() or (not star and text[after : after + 1].isalnum())):
             found.append(place)
         place = text.find(word, after, end)
     return found

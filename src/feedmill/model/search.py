@@ -28,6 +28,13 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
+class Wildcard:
+    """A word of which only pieces are given: ``*`` stands for any characters, none too. Shape: it does not begin with one."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """``site:``: a host (its subdomains too) and, after a slash, a path prefix."""
 
@@ -196,7 +203,7 @@ class Everything:
     """Every document; stands for an empty query."""
 
 
-Plain = Word | Phrase
+Plain = Word | Phrase | Wildcard
 Restriction = (
     Site
     | InUrl

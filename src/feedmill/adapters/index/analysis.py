@@ -24,8 +24,9 @@ from feedmill.core.analysis import (
 )
 from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.typedvalues import name_digest
+from feedmill.core.wildcards import fold_wildcard
 from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES
-from feedmill.model.search import And, InText, InTitle, Node, Or, Phrase, Some, Word
+from feedmill.model.search import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
 __all__ = ["TAGGED", "LaidOut", "fold", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
 
@@ -97,7 +98,10 @@ def tagged_words(name: str, value: str) -> list[str]:
 
 
 def highlight_terms(query: Node) -> tuple[str, ...]:
-    """Returns what a query would highlight: words, and phrases as their words joined by blanks; each once, in the order asked."""
+    """Returns what a query would highlight, each once, in the order asked.
+
+    Shape: words, phrases as their words joined by blanks, and wildcards with their stars.
+    """
     found: dict[str, None] = {}
     _gather(query, found)
     return tuple(found)[:MAX_TERMS]
@@ -108,6 +112,8 @@ def _gather(node: Node, found: dict[str, None]) -> None:
         case Word(text) | Phrase(text) | InTitle(text) | InText(text):
             if words := split_words(text):
                 found[" ".join(words)] = None
+        case Wildcard(text):
+            found[fold_wildcard(text)] = None
         case And(parts) | Or(parts) | Some(parts):
             for part in parts:
                 _gather(part, found)

@@ -47,6 +47,7 @@ from feedmill.core.typedvalues import (
     typed_terms,
     typed_values,
 )
+from feedmill.core.wildcards import compile_wildcard, fold_wildcard
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
@@ -82,6 +83,7 @@ from feedmill.model.search import (
     Some,
     Sort,
     UnderPattern,
+    Wildcard,
     Word,
 )
 
@@ -262,6 +264,10 @@ def _match(node: Node, entry: _Entry) -> float | None:
             return _match_word(text, entry)
         case Phrase(text):
             return _match_words(text, entry, FIELD_WEIGHTS)
+        case Wildcard(text):
+            wanted = compile_wildcard(fold_wildcard(text))
+            found = [weight for name, weight in FIELD_WEIGHTS.items() if any(map(wanted.fullmatch, entry.words[name]))]
+            return max(found, default=None)
         case Everything():
             return 0.0
         case And(parts):

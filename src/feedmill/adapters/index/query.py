@@ -14,12 +14,13 @@ from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import tagged_words
 from feedmill.adapters.index.schema import build_schema
-from feedmill.adapters.index.words import MAX_PHRASE_WORDS, WordAsker, ask_exactly, in_field
+from feedmill.adapters.index.words import FIELD_WEIGHTS, MAX_PHRASE_WORDS, OTHER_FIELDS_SHARE, WordAsker, ask_exactly, boosted, in_field
 from feedmill.core.analysis import fold_value, split_words
 from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, value_term
 from feedmill.core.patternsets import pattern_term
 from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, range_pattern, typed_prefix
+from feedmill.core.wildcards import list_pieces
 from feedmill.model.access import ClassSet
 from feedmill.model.search import (
     And,
@@ -48,6 +49,7 @@ from feedmill.model.search import (
     Site,
     Some,
     UnderPattern,
+    Wildcard,
     Word,
 )
 
@@ -76,7 +78,7 @@ def build_filter(node: Node) -> Query:
     """Builds the query of a restriction, or of every document; what asks for nothing matches nothing."""
     if isinstance(node, Everything):
         return Query.all_query()
-    assert not isinstance(node, Word | Phrase | And | Or | Some | Not), "a restriction alone"
+    assert not isinstance(node, Word | Phrase | Wildcard | And | Or | Some | Not), "a restriction alone"
     return _restrict(node) or Query.empty_query()
 
 
@@ -93,6 +95,8 @@ class _Translator:
                 return self._asker.ask(text)
             case Phrase(text):
                 return ask_exactly(text)
+            case Wildcard(text):
+                return _wildcard(text)
             case Everything():
                 return _filter(Query.all_query())
             case And(parts):
@@ -131,6 +135,13 @@ class _Translator:
 
     def _standing_alone(self, part: Node) -> Query | None:
         return self._all_of([part]) if isinstance(part, Not) else self.translate(part)
+
+
+def _wildcard(text: str) -> Query:
+    """Builds the query of a word of which pieces are given; each field scores as if the word stood there once."""
+    expression = _ANYTHING.join(map(_escape, list_pieces(text)))
+    fields = (boosted(Query.regex_query(build_schema(), field, expression), weight) for field, weight in FIELD_WEIGHTS.items())
+    return Query.disjunction_max_query(list(fields), OTHER_FIELDS_SHARE)
 
 
 def _restrict(node: Restriction) -> Query | None:

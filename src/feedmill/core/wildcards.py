@@ -1,0 +1,43 @@
+"""Words of which only pieces are given, as ``cell*`` and ``colo*r``.
+
+- A star stands for any characters of the word, none too. The first character must be given, and two in all; a word that begins with a star,
+  or that holds other signs, is searched as words, as if there were no star.
+- Pieces are compared with whole words as they are written, not with their stems; letter case and accents do not count.
+"""
+
+import re
+from functools import lru_cache
+
+from feedmill.core.analysis import has_spaceless, split_words
+
+MAX_PIECES = 6
+
+_SHAPE = re.compile(r"[^\W_]+(?:\*+[^\W_]*)+")
+_STARS = re.compile(r"\*+")
+
+
+def is_wildcard(text: str) -> bool:
+    """Whether a word is one of which pieces are given."""
+    if "*" not in text or _SHAPE.fullmatch(text) is None or has_spaceless(text):
+        return False
+    return bool(list_pieces(text))
+
+
+def list_pieces(text: str) -> tuple[str, ...]:
+    """Returns the folded pieces between stars, "" behind a last one; nothing where they are no pieces of one word."""
+    pieces = _STARS.split(text)
+    if len(pieces) > MAX_PIECES or sum(map(len, pieces)) < 2:
+        return ()
+    folded = [split_words(piece) if piece else [""] for piece in pieces]
+    return tuple(one[0] for one in folded) if all(len(one) == 1 for one in folded) else ()
+
+
+def fold_wildcard(text: str) -> str:
+    """Returns a wildcard with its pieces folded."""
+    return "*".join(list_pieces(text))
+
+
+@lru_cache(maxsize=256)
+def compile_wildcard(folded: str) -> re.Pattern[str]:
+    """Returns the expression of the words that a folded wildcard means."""
+    return re.compile(".*".join(re.escape(piece) for piece in folded.split("*")))
