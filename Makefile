@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := .tools/bin/uv
 UV_VERSION := 0.13.8
 
-.PHONY: demo test test-full test-long install install-dev check bench lock clean
+.PHONY: demo test test-full test-long install install-dev check bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -49,6 +49,9 @@ $(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q src
 	touch $@ $(VENV)/.runtime
+
+api-reference: install-dev ## write the reference of the JSON resources anew out of their OpenAPI documents
+	$(BIN)/python -m feedmill.http.apireference > docs/reference/api.md.new && mv docs/reference/api.md.new docs/reference/api.md
 
 lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt

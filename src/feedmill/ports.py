@@ -565,6 +565,9 @@ class SearchIndex(Protocol):
         ``bias`` moves the best of them where they are not sorted otherwise; ``explains`` gives scores in their parts.
         """
 
+    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+        """Lists documents that match and that the asker may see by their keys, those behind one; the total counts all that match."""
+
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact."""
 

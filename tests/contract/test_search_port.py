@@ -39,6 +39,7 @@ def test_search_api_answers_as_documented(house: SearchHouse) -> None:
         "spelling": None,
         "keymatches": [],
         "related": [],
+        "next_cursor": None,
         "warnings": [],
     }
     assert result.pop("score") > 0

@@ -3,11 +3,14 @@ from datetime import UTC, datetime
 from feedmill.model.search import Result, ResultPage, Snippet
 from feedmill.wire.results.json import render_page
 
-EMPTY = '{"query":"q\\"","total":0,"exact":true,"results":[],"facets":[],"spelling":null,"keymatches":[],"related":[],"warnings":["w"]}'
+EMPTY = (
+    '{"query":"q\\"","total":0,"exact":true,"results":[],"facets":[],"spelling":null,"keymatches":[],"related":[],'
+    '"next_cursor":null,"warnings":["w"]}'
+)
 FULL = (
     '{"query":"käse","total":1200,"exact":false,"results":[{"url":"http://a/1","display_url":"http://b/1","title":null,'
     '"snippet":"Käse & <b>","snippet_marks":[[0,4]],"score":1.25,"date":"2026-01-02T03:04:05Z","mimetype":"text/html","language":"de",'
-    '"metadata":{"Topic":["x","z"],"topic":["y"]}}],"facets":[],"spelling":null,"keymatches":[],"related":[],"warnings":[]}'
+    '"metadata":{"Topic":["x","z"],"topic":["y"]}}],"facets":[],"spelling":null,"keymatches":[],"related":[],"next_cursor":null,"warnings":[]}'
 )
 
 

@@ -14,10 +14,10 @@ from typing import Annotated
 
 import typer
 
-from feedmill.cli.client import Client
 from feedmill.cli.options import clean, console
 from feedmill.cli.push import follow, send_file
 from feedmill.cli.workplace import Workplace
+from feedmill.client.transport import Transport
 from feedmill.http.listen import listener_addresses, open_listener
 from feedmill.model.errors import BadRequest, Busy, Conflict, FeedmillError, NotFound
 from feedmill.model.feed import FeedKind
@@ -121,7 +121,7 @@ def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, ba
 
 def _show_search(place: Workplace, server: RunState) -> None:
     out = console()
-    client: Client = place.client(server, "search")
+    client: Transport = place.client(server, "search")
     page = client.get_json("/api/v1/search", {"q": SAMPLE_QUERY, "num": 3})
     out.print(f"search page: {server.url('search')}/")
     out.print(f"a search for '{SAMPLE_QUERY}' finds {page['total']} documents, the best first:")

@@ -10,10 +10,10 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from feedmill.bootstrap import House
-from feedmill.cli.client import Client
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean, console, error_console, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
 from feedmill.cli.workplace import Workplace
+from feedmill.client.transport import Transport
 from feedmill.core.submission import Submission, check_datasource, read_groups_submission, read_submission
 from feedmill.http.receipts import render_feed
 from feedmill.model.errors import BadRequest
@@ -97,7 +97,7 @@ def push_groups(
         _push_there(client, "/xmlgroups", fields, file, wait=wait, as_json=as_json)
 
 
-def send_file(client: Client, path: str, fields: dict[str, str], file: Path) -> str | None:
+def send_file(client: Transport, path: str, fields: dict[str, str], file: Path) -> str | None:
     """Sends a file, with a progress bar on a terminal, and gives the feed's id."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=error_console(), transient=True, disable=not sys.stderr.isatty()) as progress:
@@ -105,7 +105,7 @@ def send_file(client: Client, path: str, fields: dict[str, str], file: Path) -> 
         return client.push(path, fields, file, lambda sent: progress.update(task, completed=sent))
 
 
-def follow(client: Client, feed_id: str) -> Receipt:
+def follow(client: Transport, feed_id: str) -> Receipt:
     """Asks for a feed's receipt until it is over, showing its records on a terminal."""
     pause = _FIRST_POLL_SECONDS
     with Progress(
@@ -137,14 +137,14 @@ def _check_name(name: str, field: str = "datasource") -> None:
         raise typer.BadParameter(str(exc)) from exc
 
 
-def _find_client(place: Workplace, url: str) -> Client | None:
+def _find_client(place: Workplace, url: str) -> Transport | None:
     if url:
-        return Client(base_url=url)
+        return Transport(base_url=url)
     server = place.find_server()
     return place.client(server, "gate") if server else None
 
 
-def _push_there(client: Client, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
+def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:
     feed_id = send_file(client, path, fields, file)
     if wait and feed_id is None:
         raise BadRequest("the server took the feed but gives no receipts, so it cannot be followed")

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from feedmill.cli.client import Client
 from feedmill.cli.options import DATA, Config, Data, Json, Url, clean, console, print_json, workplace
+from feedmill.client.transport import Transport
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.search import Match, SearchRequest
 from feedmill.wire.results.json import render_page
@@ -33,7 +33,7 @@ def search(
     """Search. What is found is what anybody may see, signed in or not."""
     if url:
         parameters = {"q": query, "start": start, "num": num, "match": match.value, "getfields": getfields}
-        page = Client(base_url=url).get_json("/api/v1/search", parameters)
+        page = Transport(base_url=url).get_json("/api/v1/search", parameters)
     else:
         request = SearchRequest(query=query, start=start, num=num, match=match, getfields=tuple(getfields.split(".")) if getfields else ())
         with workplace(data, config).read() as house:

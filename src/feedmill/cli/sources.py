@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from feedmill.cli.client import quote_name
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
+from feedmill.client.transport import quote_name
 from feedmill.http.receipts import render_source
 from feedmill.model.errors import NotFound
 

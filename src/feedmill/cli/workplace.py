@@ -13,7 +13,7 @@ from pathlib import Path
 from feedmill import bootstrap
 from feedmill.admintoken import read_token
 from feedmill.bootstrap import House
-from feedmill.cli.client import Client
+from feedmill.client.transport import Transport
 from feedmill.migration import migrate
 from feedmill.model.errors import NotFound
 from feedmill.runstate import RunState, find_server, hold_data
@@ -63,10 +63,10 @@ class Workplace:
         if not settings.store.url and not (self.data / "store.sqlite").exists():
             raise NotFound(f"there is nothing in '{self.data}' yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 
-    def client(self, server: RunState, listener: str) -> Client:
+    def client(self, server: RunState, listener: str) -> Transport:
         """Gives a client of a listener of the server that runs here; the admin port's carries the token. Errors: NotFound without one."""
         token = read_token(self.data) if listener == "admin" else ""
-        return Client(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
+        return Transport(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
 
 
 def _certificate(settings: Settings, listener: str) -> str:

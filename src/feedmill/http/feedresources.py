@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from feedmill.http.openapi import FEED_PORT, build_openapi
 from feedmill.http.receipts import Json, render_document, render_feed, render_source
 from feedmill.model.errors import BadRequest, Busy, NotFound
 from feedmill.model.feed import FeedState
@@ -43,6 +44,7 @@ class FeedResources:
             Route("/api/v1/feeds/{feed_id}/content", self.send_content),
             Route("/api/v1/documents", self.show_document),
             Route("/api/v1/datasources", self.list_sources),
+            Route("/api/v1/openapi.json", self.describe),
             Route("/api/v1/datasources/{name}", self.remove_source, methods=["DELETE"]),
         ]
 
@@ -74,6 +76,10 @@ class FeedResources:
         if not url:
             raise BadRequest("parameter url is missing; give the document's URL, percent-encoded")
         return JSONResponse(render_document(await self._run(lambda: inspect_url(self._store, url))))
+
+    async def describe(self, _request: Request) -> Response:
+        """Describes these resources as OpenAPI."""
+        return JSONResponse(build_openapi(FEED_PORT))
 
     async def list_sources(self, _request: Request) -> Response:
         """Lists the data sources."""

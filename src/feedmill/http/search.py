@@ -9,6 +9,7 @@ GET /click                takes click reports; POST too
 GET /api/v1/search        results as JSON
 GET /api/v1/suggest       suggestions as JSON
 GET /api/v1/documents     one document by URL
+GET /api/v1/openapi.json  what these resources are, as OpenAPI
 GET /sw_version.txt       the version that adaptors expect of an appliance
 GET /signin, /signout     signing in and out; POST too
 GET /healthz, /readyz     whether the process lives, whether it can answer searches
@@ -31,10 +32,12 @@ from feedmill.core.concepts import Edge
 from feedmill.http.asker import AskerCheck, find_asker
 from feedmill.http.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.clusters import ClusterRoute
+from feedmill.http.cursors import read_cursor, write_cursor
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
 from feedmill.http.guard import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.health import Problems, health_routes
+from feedmill.http.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.origin import OriginCheck
 from feedmill.http.pages import make_templates
 from feedmill.http.parameters import MAX_FACETS, Asked, read_facets, read_search
@@ -121,6 +124,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         Route("/api/v1/search", endpoints.search, methods=["GET"]),
         Route("/api/v1/suggest", suggestions.answer_api, methods=["GET"]),
         Route("/api/v1/documents", endpoints.find_document, methods=["GET"]),
+        Route("/api/v1/openapi.json", endpoints.describe, methods=["GET"]),
         Route("/sw_version.txt", endpoints.tell_version, methods=["GET"]),
         *health_routes(endpoints.find_problems),
         Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),
@@ -164,9 +168,13 @@ class _Endpoints:
         configured = self.site.find_facets(request.query_params.get("client", ""))
         facets, told = read_facets(request.query_params.getlist("facet"), configured)
         explains = request.query_params.get("explain", "") == "1" and find_asker(request).role is Role.ADMINISTRATOR
-        asked = replace(asked, request=replace(asked.request, facets=facets, explains=explains), warnings=asked.warnings + told)
+        text = request.query_params.get("cursor", "")
+        cursor = read_cursor(text, asked.request) if text else None
+        refined = replace(asked.request, facets=facets, cursor=cursor, explains=explains)
+        asked = replace(asked, request=refined, warnings=asked.warnings + told)
         page = self._ask(asked, request)
-        return Response(render_page(page), media_type=_JSON, headers=_PRIVATE)
+        onwards = write_cursor(page.next_cursor, asked.request)
+        return Response(render_page(page, onwards), media_type=_JSON, headers=_PRIVATE)
 
     def find_document(self, request: Request) -> Response:
         """Answers what an asker may know of one document."""
@@ -175,6 +183,10 @@ class _Endpoints:
             raise BadRequest("url= is missing")
         found = self._searcher.get_document(url, self._identify(request))
         return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=_PRIVATE)
+
+    async def describe(self, _request: Request) -> Response:
+        """Describes the JSON resources of this port as OpenAPI."""
+        return JSONResponse(build_openapi(SEARCH_PORT))
 
     async def tell_version(self, _request: Request) -> Response:
         """Tells the appliance version that clients go by."""

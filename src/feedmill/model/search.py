@@ -328,12 +328,21 @@ class Sort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """Where a listing of everything goes on: behind a document's number. ``is_loosened``: words need not all occur; None is undecided."""
+
+    after: int = -1
+    is_loosened: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """What an asker wants.
 
     Units: ``start`` from 0, ``num`` at most 1,000; ``getfields``: metadata names, ("*",) for all; ``required_fields`` and
     ``partial_fields`` as the parameters came, decoded once; ``sort`` None for relevance. ``navigation`` holds restrictions that were
-    chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result. ``site`` names collections,
+    chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result. With a ``cursor`` documents come
+    by number, whatever ``start`` and ``sort`` say. ``site`` names collections,
     ``client`` a front end, "" for all documents and the default one; at most ``keymatches`` of those are given. ``expands``: synonyms are
     searched for too. ``languages`` as the parameter came; ``explains``: results tell the parts of their scores.
     """
@@ -348,6 +357,7 @@ class SearchRequest:
     sort: Sort | None = None
     advanced: Advanced = Advanced()
     navigation: str = ""
+    cursor: Cursor | None = None
     facets: tuple[Facet, ...] = ()
     site: str = ""
     client: str = ""
@@ -405,3 +415,4 @@ class ResultPage:
     keymatches: tuple[KeyMatch, ...] = ()
     related: tuple[str, ...] = ()
     spelling: str | None = None
+    next_cursor: Cursor | None = None

@@ -20,7 +20,7 @@ from feedmill.model.errors import FeedmillError, NotFound
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
 from feedmill.model.ranking import ScoreBias
-from feedmill.model.search import Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
+from feedmill.model.search import Cursor, Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.deciding import Decider
@@ -78,10 +78,14 @@ class Searcher:
         index, book = self._look()
         served = book.read(request)
         root, hits, spelling = served.root, _NOTHING, None
+        onwards: Cursor | None = None
         if index is not None and root is not None and _asks_for_something(served.parsed):
             strict = self._resolve(index, root, access)
-            root, hits = find_hits(index, strict, request, access, served.bias)
-            if request.start == 0 and (hits.total < ENOUGH or root != strict):
+            if request.cursor is not None:
+                root, hits, onwards = list_onwards(index, strict, request, access)
+            else:
+                root, hits = find_hits(index, strict, request, access, served.bias)
+            if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or root != strict):
                 spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
         facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
         if index is not None and root is not None and hits.total and request.facets:
@@ -101,6 +105,7 @@ class Searcher:
             keymatches=served.keymatches,
             related=served.related,
             spelling=spelling,
+            next_cursor=onwards,
         )
 
     def get_document(self, url: str, access: ClassSet) -> FoundDocument:
@@ -238,6 +243,21 @@ class Searcher:
         except FeedmillError:
             # a text that was just replaced, or cannot be read, costs its snippet and not the page
             return ""
+
+
+def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits, Cursor | None]:
+    """Lists what comes behind a cursor and says where to go on, None at the end; what was decided on the first page holds for all."""
+    cursor = request.cursor or Cursor()
+    loosened = loosen(root, request.match)
+    is_loosened = cursor.is_loosened
+    if is_loosened is None:
+        is_few = request.match is Match.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
+        is_loosened = loosened is not None and is_few
+    asked = loosened if is_loosened and loosened is not None else root
+    num = min(max(request.num, 1), MAX_NUM)
+    hits = index.list_by_key(asked, access, after=cursor.after, num=num)
+    onwards = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
+    return asked, hits, onwards
 
 
 def _asks_for_something(parsed: ParsedQuery) -> bool:

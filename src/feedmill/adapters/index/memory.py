@@ -149,6 +149,12 @@ class MemoryIndex:
         having.sort(key=lambda pair: pair[0], reverse=sort.is_descending)
         return [hit for _, hit in having] + [hit for value, hit in valued if value is None]
 
+    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+        """Lists documents that match and that the asker may see by their keys, those behind one."""
+        found = self.search(query, access, start=0, num=len(self._entries))
+        keys = sorted(hit.key for hit in found.hits if hit.key > after)
+        return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys[: max(num, 0)]), total=found.total, is_exact=True)
+
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""
         matching = [self._entries[hit.key].document for hit in self.search(query, access, start=0, num=len(self._entries)).hits]

@@ -8,6 +8,7 @@ from typing import Any
 
 import tantivy
 
+from feedmill.adapters.index.schema import build_schema
 from feedmill.core.analysis import fold_value
 from feedmill.core.typedvalues import name_digest
 from feedmill.model.search import Hit, Hits, Sort
@@ -29,6 +30,18 @@ def find_sorted(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, *,
         keys, total = _by_date(searcher, query, sort, start, num)
     else:
         keys, total = _relevant_by_date(searcher, query, sort, start, num)
+    return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys), total=total, is_exact=True)
+
+
+def list_by_key(searcher: tantivy.Searcher, query: tantivy.Query, after: int, num: int) -> Hits:
+    """Lists documents by their keys, those behind one; a list of any length costs each page the same."""
+    total = _total(searcher.search(query, 1, count=True))
+    if not num:
+        return Hits(hits=(), total=total, is_exact=True)
+    behind = tantivy.Query.range_query(build_schema(), "key", tantivy.FieldType.Integer, after + 1, None)
+    asked = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, behind)])
+    found = searcher.search(asked, num, count=False, order_by_field="key", order=tantivy.Order.Asc)
+    keys = _keys(searcher, [address for _, address in found.hits])
     return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys), total=total, is_exact=True)
 
 

@@ -18,7 +18,7 @@ from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.rerank import RankedSearch
 from feedmill.adapters.index.schema import build_schema
-from feedmill.adapters.index.sorting import MAX_REACH, find_sorted
+from feedmill.adapters.index.sorting import MAX_REACH, find_sorted, list_by_key
 from feedmill.adapters.index.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.words import WordAsker
 from feedmill.adapters.index.writer import TantivyWriter
@@ -68,6 +68,14 @@ class TantivyIndex:
                 return find_sorted(searcher, asked, sort, start=begin, num=wanted)
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
             return ranked.find(begin, wanted, explains=explains)
+
+    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+        """Lists documents that match and that the asker may see by their keys, those behind one."""
+        searcher = self._searcher
+        if searcher is None:
+            return Hits(hits=(), total=0, is_exact=True)
+        with translated("listing from the index"):
+            return list_by_key(searcher, build_query(query, access, WordAsker(searcher, query)), after, max(num, 0))
 
     def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""

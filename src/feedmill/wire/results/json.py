@@ -14,8 +14,11 @@ from feedmill.model.facets import Facet, FacetCounts, FacetType
 from feedmill.model.search import Result, ResultPage
 
 
-def render_page(page: ResultPage) -> bytes:
-    """Renders one page of results. Shape: UTF-8; ``snippet_marks`` are (start, end) in characters of ``snippet``."""
+def render_page(page: ResultPage, next_cursor: str | None = None) -> bytes:
+    """Renders one page of results.
+
+    Shape: UTF-8; ``next_cursor`` is how a listing goes on; ``snippet_marks`` are (start, end) in characters of ``snippet``.
+    """
     return _encode(
         {
             "query": page.query,
@@ -26,6 +29,7 @@ def render_page(page: ResultPage) -> bytes:
             "spelling": page.spelling,
             "keymatches": [{"url": match.url, "title": match.title or match.url} for match in page.keymatches],
             "related": list(page.related),
+            "next_cursor": next_cursor,
             "warnings": list(page.warnings),
         }
     )

@@ -34,7 +34,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Transport:
     """A server by its base URL. ``certificate`` is a PEM file to believe besides the known authorities, for the server of this machine."""
 
     base_url: str

@@ -1,0 +1,59 @@
+"""Feedmill from Python: search, go through all results, look at documents, build feeds, push them and wait for their receipts.
+
+from feedmill.client import Client, FeedBuilder
+
+client = Client(search="http://127.0.0.1:8080", feeds="http://127.0.0.1:19900")
+with FeedBuilder() as feed:
+    feed.add("http://intranet.example.com/1", "<title>One</title>words", metadata={"department": ["Sales"]})
+    receipt = client.wait(client.push(feed, datasource="hr"))
+for result in client.iter_results("words"):
+    print(result.url, result.title)
+"""
+
+from feedmill.client.answers import (
+    AclShown,
+    DataSourceShown,
+    DocumentFound,
+    DocumentKept,
+    EventShown,
+    FacetShown,
+    FacetValueShown,
+    KeyMatchShown,
+    LogLine,
+    PrincipalShown,
+    Problem,
+    Receipt,
+    ResultShown,
+    SearchAnswer,
+    Suggestions,
+)
+from feedmill.client.connection import Client
+from feedmill.client.feeds import AclEntry, FeedBuilder, GroupsBuilder
+from feedmill.model.errors import BadRequest, Busy, Denied, FeedmillError, NotFound
+
+__all__ = [
+    "AclEntry",
+    "AclShown",
+    "BadRequest",
+    "Busy",
+    "Client",
+    "DataSourceShown",
+    "Denied",
+    "DocumentFound",
+    "DocumentKept",
+    "EventShown",
+    "FacetShown",
+    "FacetValueShown",
+    "FeedBuilder",
+    "FeedmillError",
+    "GroupsBuilder",
+    "KeyMatchShown",
+    "LogLine",
+    "NotFound",
+    "PrincipalShown",
+    "Problem",
+    "Receipt",
+    "ResultShown",
+    "SearchAnswer",
+    "Suggestions",
+]

@@ -1,0 +1,205 @@
+"""What the JSON resources answer, as types. The OpenAPI document is made of them, and the server's own answers are held against them.
+
+A member that this version does not know is passed over, so that an older client understands a newer server.
+"""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Answer(BaseModel):
+    """An object of an answer."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ResultShown(Answer):
+    """One result."""
+
+    url: str = Field(description="the document's URL, by which it is known")
+    display_url: str = Field(description="the URL to show and to link to; the same as `url` when none was fed")
+    title: str | None = Field(description="null when the document has none")
+    snippet: str = Field(description="a passage of plain text")
+    snippet_marks: list[tuple[int, int]] = Field(description="ranges to highlight in `snippet`, in characters from 0, the end not included")
+    score: float = Field(description="comparable within one answer only")
+    date: datetime | None = Field(description="the document's last-modified, null when unknown")
+    mimetype: str | None = Field(description="its content type")
+    language: str | None = Field(description="its language, null when unknown")
+    metadata: dict[str, list[str]] = Field(description="values by name, of the names that `getfields` asked for")
+
+
+class FacetValueShown(Answer):
+    """A value of a facet, or a range."""
+
+    value: str | None = Field(description="as most documents spell it; null for a range")
+    low: float | str | None = Field(description="where a range begins: a number, or a day; null for an open one and for a value")
+    high: float | str | None = Field(description="where a range ends, itself included")
+    count: int = Field(description="how many documents of the whole result have it; exact")
+
+
+class FacetShown(Answer):
+    """A metadata name, counted."""
+
+    name: str
+    label: str = Field(description="what to show; the name where the front end sets none")
+    type: str = Field(description="string, integer, float, currency or date")
+    values: list[FacetValueShown]
+
+
+class KeyMatchShown(Answer):
+    """A page that the front end offers for a query."""
+
+    url: str
+    title: str
+
+
+class SearchAnswer(Answer):
+    """A page of results."""
+
+    query: str
+    total: int = Field(description="how many documents match that the asker may see")
+    exact: bool = Field(description="whether `total` is exact")
+    results: list[ResultShown]
+    facets: list[FacetShown] = Field(description="in the order asked for")
+    spelling: str | None = Field(description="the query as it may have been meant, else null")
+    keymatches: list[KeyMatchShown] = Field(default=[], description="pages that the front end offers")
+    related: list[str] = Field(default=[], description="queries that the front end offers")
+    next_cursor: str | None = Field(default=None, description="the `cursor` of the next page; null on the last, and where none was sent")
+    warnings: list[str] = Field(description="what was not understood or not applied, for people")
+
+
+class Suggestions(Answer):
+    """How what was typed could go on."""
+
+    query: str
+    suggestions: list[str] = Field(description="likeliest first")
+
+
+class DocumentFound(Answer):
+    """What an asker may know of a document."""
+
+    url: str
+    display_url: str
+    state: str
+    searchable: bool = Field(description="whether searches find the newest version")
+    title: str | None
+    mimetype: str | None
+    last_modified: datetime | None
+    metadata: dict[str, list[str]]
+    language: str | None
+    reason: str | None = Field(description="why the text is cut or missing, else null")
+
+
+class LogLine(Answer):
+    """A line of a feed's log."""
+
+    record: int | None
+    line: int | None
+    url: str | None
+    level: str = Field(description="error, warning or notice")
+    reason: str
+
+
+class Receipt(Answer):
+    """What became of a feed."""
+
+    id: str
+    datasource: str
+    feedtype: str
+    groups: bool = Field(description="whether it is a groups feed")
+    state: str = Field(description="received, in progress, completed, completed with errors or failed in error")
+    received_at: datetime
+    size_bytes: int
+    client: str
+    records: int | None = Field(description="null before the feed was read once")
+    included: int
+    errors: int
+    finished_at: datetime | None
+    searchable_at: datetime | None = Field(description="when all of it could be found, null before")
+    log: list[LogLine] = Field(description="may be cut; `errors` stays true")
+
+    @property
+    def is_final(self) -> bool:
+        """Whether its state will not change any more."""
+        return self.state in ("completed", "completed with errors", "failed in error")
+
+
+class PrincipalShown(Answer):
+    """One line of an ACL."""
+
+    scope: str
+    access: str
+    namespace: str
+    name: str
+    case_sensitive: bool
+
+
+class AclShown(Answer):
+    """An ACL as it was fed."""
+
+    inheritance_type: str
+    inherit_from: str | None
+    principals: list[PrincipalShown]
+
+
+class EventShown(Answer):
+    """Something that happened to a document."""
+
+    at: datetime
+    event: str
+    feed: str | None
+    line: int | None
+    detail: str | None
+
+
+class DocumentKept(Answer):
+    """All that is known of a document, for feed clients."""
+
+    url: str
+    display_url: str
+    datasource: str
+    state: str
+    searchable: bool
+    reason: str | None
+    title: str | None
+    mimetype: str | None
+    last_modified: datetime | None
+    metadata: dict[str, list[str]]
+    acl: AclShown | None
+    locked: bool
+    pagerank: int | None
+    crawl_once: bool
+    crawl_immediately: bool
+    history: list[EventShown]
+
+
+class DataSourceShown(Answer):
+    """A data source and what it holds."""
+
+    name: str
+    kind: str
+    documents: int
+    feeds: int
+
+
+class Removed(Answer):
+    """A data source whose documents are gone."""
+
+    name: str
+    feed: str
+    state: str
+
+
+class ProblemText(Answer):
+    """Why a request was refused."""
+
+    code: str = Field(description="for programs")
+    message: str = Field(description="for people")
+    docs: str = Field(description="the page of the manual")
+
+
+class Problem(Answer):
+    """An error."""
+
+    error: ProblemText

@@ -1,0 +1,141 @@
+"""The client itself: one object for both ports, answers as types, errors as exceptions.
+
+Errors, of every method: Denied (who asks may not, or is not known), NotFound, BadRequest, Busy (no answer; try again).
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from feedmill.client.answers import Answer, DataSourceShown, DocumentFound, DocumentKept, Receipt, ResultShown, SearchAnswer, Suggestions
+from feedmill.client.feeds import FeedBuilder, GroupsBuilder
+from feedmill.client.transport import Transport, quote_name
+from feedmill.model.errors import BadRequest, Busy
+
+PAGE = 500
+POLL_SECONDS = (0.05, 1.0)
+
+A = TypeVar("A", bound=Answer)
+
+
+class Client:
+    """A server by the addresses of its search port and its feed port. ``token``: a bearer token for searches as somebody."""
+
+    def __init__(
+        self, search: str = "http://127.0.0.1:8080", feeds: str = "http://127.0.0.1:19900", *, token: str = "", certificate: str = ""
+    ) -> None:
+        self._search = Transport(base_url=search, token=token, certificate=certificate)
+        self._feeds = Transport(base_url=feeds, certificate=certificate)
+
+    # --- searching ---
+
+    def search(
+        self,
+        query: str,
+        *,
+        start: int = 0,
+        num: int = 10,
+        facets: Sequence[str] = (),
+        getfields: Sequence[str] = (),
+        **parameters: str,
+    ) -> SearchAnswer:
+        """Searches. ``parameters`` are further ones of the API by name: ``sort``, ``match``, ``site``, ``client``, ``requiredfields``."""
+        fields = ".".join(name.replace("%", "%25").replace(".", "%2E") for name in getfields)
+        asked: dict[str, str | list[str]] = {"q": query, "start": str(start), "num": str(num), "facet": list(facets), **parameters}
+        if fields:
+            asked["getfields"] = fields
+        return self._ask(SearchAnswer, self._search, "/api/v1/search", asked)
+
+    def iter_results(self, query: str, **parameters: str) -> Iterator[ResultShown]:
+        """Gives every result, however many, each document once, in the order in which documents came to the server.
+
+        It stays the same list while documents come and go: what comes meanwhile stands at its end.
+        """
+        cursor: str | None = "*"
+        while cursor is not None:
+            asked: dict[str, str | list[str]] = {"q": query, "num": str(PAGE), "cursor": cursor, **parameters}
+            answer = self._ask(SearchAnswer, self._search, "/api/v1/search", asked)
+            yield from answer.results
+            cursor = answer.next_cursor
+
+    def suggest(self, typed: str, *, num: int = 10) -> list[str]:
+        """Gives how what is typed could go on."""
+        return self._ask(Suggestions, self._search, "/api/v1/suggest", {"q": typed, "num": str(num)}).suggestions
+
+    def get_document(self, url: str) -> DocumentFound:
+        """Gives what the asker may know of a document."""
+        return self._ask(DocumentFound, self._search, "/api/v1/documents", {"url": url})
+
+    # --- feeding ---
+
+    def push(self, feed: FeedBuilder | Path, *, datasource: str, feedtype: str = "") -> str:
+        """Pushes a feed, built here or a file, and gives its id. ``feedtype`` is the builder's own, for a file "incremental"."""
+        path = feed.finish() if isinstance(feed, FeedBuilder) else feed
+        kind = feedtype or (feed.feedtype if isinstance(feed, FeedBuilder) else "incremental")
+        return self._push("/xmlfeed", {"datasource": datasource, "feedtype": kind}, path)
+
+    def push_groups(self, feed: GroupsBuilder | Path, *, groupsource: str, feedtype: str = "incremental") -> str:
+        """Pushes a groups feed, built here or a file, and gives its id."""
+        path = feed.finish() if isinstance(feed, GroupsBuilder) else feed
+        return self._push("/xmlgroups", {"groupsource": groupsource, "feedtype": feedtype}, path)
+
+    def _push(self, path: str, fields: Mapping[str, str], file: Path) -> str:
+        feed_id = self._feeds.push(path, fields, file, lambda _sent: None)
+        if feed_id is None:
+            raise BadRequest(f"{self._feeds.base_url} took the feed and gave it no id; is it a feedmill server")
+        return feed_id
+
+    def get_receipt(self, feed_id: str) -> Receipt:
+        """Gives what became of a feed so far."""
+        return self._ask(Receipt, self._feeds, f"/api/v1/feeds/{quote_name(feed_id)}", {})
+
+    def wait(self, feed_id: str, *, timeout_seconds: float = 600.0, searchable: bool = True) -> Receipt:
+        """Waits until a feed is final and, where it is to be, found; gives its receipt. Errors: Busy when the time is over."""
+        deadline = time.monotonic() + timeout_seconds
+        pause, longest = POLL_SECONDS
+        while True:
+            receipt = self.get_receipt(feed_id)
+            if receipt.is_final and (receipt.searchable_at is not None or not searchable):
+                return receipt
+            if time.monotonic() + pause > deadline:
+                raise Busy(f"feed {feed_id} is not done after {timeout_seconds:g} seconds: {receipt.state}; it goes on, ask for it again")
+            time.sleep(pause)
+            pause = min(2 * pause, longest)
+
+    def list_receipts(self, datasource: str = "", *, limit: int = 20) -> list[Receipt]:
+        """Lists receipts, newest first, of one data source or of all."""
+        parameters = {"limit": str(limit), **({"datasource": datasource} if datasource else {})}
+        return self._ask_list(Receipt, "/api/v1/feeds", parameters)
+
+    def inspect_document(self, url: str) -> DocumentKept:
+        """Gives all that is known of a document, with its ACL and its history."""
+        return self._ask(DocumentKept, self._feeds, "/api/v1/documents", {"url": url})
+
+    def list_datasources(self) -> list[DataSourceShown]:
+        """Lists the data sources."""
+        return self._ask_list(DataSourceShown, "/api/v1/datasources", {})
+
+    def delete_datasource(self, name: str) -> None:
+        """Deletes a data source's documents and waits until they are gone."""
+        self._feeds.delete(f"/api/v1/datasources/{quote_name(name)}")
+
+    # --- answers ---
+
+    def _ask(self, kind: type[A], where: Transport, path: str, parameters: Mapping[str, str | list[str]]) -> A:
+        return _read(kind, where.get_json(path, parameters), where)
+
+    def _ask_list(self, kind: type[A], path: str, parameters: Mapping[str, str]) -> list[A]:
+        answer = self._feeds.get_json(path, parameters)
+        if not isinstance(answer, list):
+            raise BadRequest(f"{self._feeds.base_url} does not answer as documented; is it a feedmill server")
+        return [_read(kind, one, self._feeds) for one in answer]
+
+
+def _read(kind: type[A], answer: object, where: Transport) -> A:
+    try:
+        return kind.model_validate(answer)
+    except ValidationError as exc:
+        raise BadRequest(f"{where.base_url} does not answer as documented: {exc.errors(include_url=False)[0]['msg']}") from exc

@@ -1,0 +1,229 @@
+"""The JSON resources of the search port and the feed port as an OpenAPI document.
+
+The parameters stand here; the objects are those that ``feedmill.client`` reads, described by Pydantic. Tests hold the document against
+the routes of both ports and against what they really answer.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from feedmill import __version__
+from feedmill.client.answers import (
+    DataSourceShown,
+    DocumentFound,
+    DocumentKept,
+    Problem,
+    Receipt,
+    Removed,
+    SearchAnswer,
+    Suggestions,
+)
+
+SEARCH_PORT: Final = "http://localhost:8080"
+FEED_PORT: Final = "http://localhost:19900"
+_REF: Final = "#/components/schemas/{model}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a request; in the path where the path names it."""
+
+    name: str
+    meaning: str
+    kind: str = "string"
+    default: str | int | None = None
+    is_required: bool = False
+    is_repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A resource and what it answers; ``answer`` None for bytes."""
+
+    port: str
+    path: str
+    name: str
+    summary: str
+    answer: type[BaseModel] | None
+    is_list: bool = False
+    method: str = "get"
+    parameters: tuple[Parameter, ...] = ()
+    errors: tuple[int, ...] = ()
+
+
+_QUERY = Parameter("q", "the query, in the language of searches", default="")
+_NUM = Parameter("num", "how many results, 0 to 1,000; 0 only counts", "integer", 10)
+_URL = Parameter("url", "the document's URL, percent-encoded", is_required=True)
+_FEED_ID = Parameter("feed_id", "the id that the push was answered with", is_required=True)
+
+RESOURCES: Final = (
+    Resource(
+        port=SEARCH_PORT,
+        path="/api/v1/search",
+        name="search",
+        summary="Searches. No value is an error but a senseless cursor: what is no number becomes the default.",
+        answer=SearchAnswer,
+        parameters=(
+            _QUERY,
+            Parameter("start", "how many results to leave out, up to 100,000", "integer", 0),
+            _NUM,
+            Parameter("cursor", "`*` begins a listing of all that matches, by number; then `next_cursor` of the answer before"),
+            Parameter("match", "`auto`, `all` or `any`: which of the words must occur", default="auto"),
+            Parameter("sort", "`date:D:S:d1`, `meta:NAME:A` and others; by relevance without"),
+            Parameter("site", "collections, joined by `|` or `.`; everything without"),
+            Parameter("client", "the front end, whose settings hold"),
+            Parameter("facet", "a metadata name to count the values of, over the whole result", is_repeatable=True),
+            Parameter("dnavs", "values chosen from facets, as `inmeta:` terms"),
+            Parameter("getfields", "metadata names to give with each result, joined by dots; `*` for all"),
+            Parameter("requiredfields", "metadata that results must have, whole values"),
+            Parameter("partialfields", "metadata that results must have, words of values"),
+            Parameter("explain", "`1` tells administrators how scores came about"),
+        ),
+        errors=(400, 401, 429, 503),
+    ),
+    Resource(
+        port=SEARCH_PORT,
+        path="/api/v1/suggest",
+        name="suggest",
+        summary="Completes what is being typed, from titles that the asker may see.",
+        answer=Suggestions,
+        parameters=(Parameter("q", "what was typed", default=""), Parameter("num", "how many, up to 50", "integer", 10)),
+        errors=(401, 429, 503),
+    ),
+    Resource(
+        port=SEARCH_PORT,
+        path="/api/v1/documents",
+        name="findDocument",
+        summary="Tells what the asker may know of a document. One that he may not see answers as one that does not exist.",
+        answer=DocumentFound,
+        parameters=(_URL,),
+        errors=(400, 401, 404, 429, 503),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/feeds",
+        name="listFeeds",
+        summary="Lists receipts, newest first.",
+        answer=Receipt,
+        is_list=True,
+        parameters=(Parameter("datasource", "of one data source"), Parameter("limit", "how many, 1 to 1,000", "integer", 20)),
+        errors=(400, 403),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/feeds/{feed_id}",
+        name="showFeed",
+        summary="Shows a receipt.",
+        answer=Receipt,
+        parameters=(_FEED_ID,),
+        errors=(403, 404),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/feeds/{feed_id}/content",
+        name="readFeed",
+        summary="Gives a feed's bytes as they were received.",
+        answer=None,
+        parameters=(_FEED_ID,),
+        errors=(403, 404),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/documents",
+        name="inspectDocument",
+        summary="Tells all that is known of a document, with its ACL and its history.",
+        answer=DocumentKept,
+        parameters=(_URL,),
+        errors=(400, 403, 404),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/datasources",
+        name="listDatasources",
+        summary="Lists the data sources.",
+        answer=DataSourceShown,
+        is_list=True,
+        errors=(403,),
+    ),
+    Resource(
+        port=FEED_PORT,
+        path="/api/v1/datasources/{name}",
+        name="deleteDatasource",
+        summary="Deletes a data source's documents and waits until they are gone.",
+        answer=Removed,
+        method="delete",
+        parameters=(
+            Parameter("name", "the data source", is_required=True),
+            Parameter("destroy", "`true` forgets its name and feeds too", "boolean"),
+        ),
+        errors=(400, 403, 404, 503),
+    ),
+)
+_PROBLEMS: Final = {
+    400: "a parameter is missing or senseless: `bad_request`",
+    401: "name, password or token is wrong",
+    403: "the asker may not: `forbidden`",
+    404: "there is none: `not_found`",
+    429: "too many wrong passwords, try again later",
+    503: "it cannot be answered now, try again: `busy`",
+}
+
+
+@cache
+def build_openapi(port: str) -> dict[str, Any]:
+    """Builds the document of one port's resources."""
+    resources = [resource for resource in RESOURCES if resource.port == port]
+    answers: list[type[BaseModel]] = [resource.answer for resource in resources if resource.answer is not None]
+    models: list[type[BaseModel]] = [*dict.fromkeys(answers), Problem]
+    kinds: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [(model, "serialization") for model in models]
+    _, schemas = models_json_schema(kinds, ref_template=_REF)
+    paths: dict[str, Any] = {}
+    for resource in resources:
+        paths.setdefault(resource.path, {})[resource.method] = _operation(resource)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Feedmill, search port" if port == SEARCH_PORT else "Feedmill, feed port",
+            "version": __version__,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": port}],
+        "paths": paths,
+        "components": {"schemas": schemas["$defs"]},
+    }
+
+
+def _operation(resource: Resource) -> dict[str, Any]:
+    content: dict[str, Any] = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    if resource.answer is not None:
+        reference = {"$ref": _REF.format(model=resource.answer.__name__)}
+        content = {"application/json": {"schema": {"type": "array", "items": reference} if resource.is_list else reference}}
+    answers: dict[str, Any] = {"200": {"description": "done", "content": content}}
+    for status in resource.errors:
+        problem = {"application/json": {"schema": {"$ref": _REF.format(model="Problem")}}}
+        answers[str(status)] = {"description": _PROBLEMS[status], "content": problem}
+    return {
+        "operationId": resource.name,
+        "summary": resource.summary,
+        "parameters": [_parameter(resource, parameter) for parameter in resource.parameters],
+        "responses": answers,
+    }
+
+
+def _parameter(resource: Resource, parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": parameter.kind}
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    if parameter.is_repeatable:
+        schema = {"type": "array", "items": schema}
+    return {
+        "name": parameter.name,
+        "in": "path" if f"{{{parameter.name}}}" in resource.path else "query",
+        "required": parameter.is_required,
+        "description": parameter.meaning,
+        "schema": schema,
+    }

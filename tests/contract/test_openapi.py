@@ -1,0 +1,84 @@
+"""The OpenAPI documents are true: every resource stands in them, and answers are what they say."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from searchhouse import NOW, ask, open_house
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from feedmill.client.answers import DocumentFound, Problem, SearchAnswer, Suggestions
+from feedmill.http.feedresources import FeedResources
+from feedmill.http.openapi import FEED_PORT, RESOURCES, SEARCH_PORT, build_openapi
+from feedmill.http.search import search_app
+from feedmill.model.document import Attributes
+
+SELF = "/api/v1/openapi.json"
+
+
+def holds_exactly(model: type[BaseModel], answer: dict[str, Any]) -> None:
+    """Checks an answer and all objects in it: nothing missing, nothing more, all of the types told."""
+    read = model.model_validate(answer)
+    assert set(answer) == set(model.model_fields), model
+    for name in model.model_fields:
+        value = getattr(read, name)
+        for inner, raw in zip(value, answer[name], strict=True) if isinstance(value, list) else [(value, answer[name])]:
+            if isinstance(inner, BaseModel):
+                holds_exactly(type(inner), raw)
+
+
+def routes_of(app: Starlette) -> set[tuple[str, str]]:
+    found = [route for route in app.routes if isinstance(route, Route) and route.path.startswith("/api/v1/")]
+    return {(route.path, method.lower()) for route in found for method in route.methods or () if method != "HEAD"} - {(SELF, "get")}
+
+
+@pytest.mark.parametrize("port", [SEARCH_PORT, FEED_PORT], ids=["search", "feeds"])
+def test_openapi_every_reference_leads_somewhere_and_names_are_unique(port: str) -> None:
+    document = build_openapi(port)
+    schemas = document["components"]["schemas"]
+
+    def references(value: Any) -> list[str]:
+        if isinstance(value, dict):
+            own = [value["$ref"]] if "$ref" in value else []
+            return own + [found for inner in value.values() for found in references(inner)]
+        return [found for inner in value for found in references(inner)] if isinstance(value, list) else []
+
+    assert {reference.rpartition("/")[2] for reference in references(document)} <= set(schemas)
+    names = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+    assert len(names) == len(set(names))
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            in_path = {parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"}
+            assert in_path == {part.strip("{}") for part in path.split("/") if part.startswith("{")}
+
+
+def test_openapi_names_every_resource(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    documented = {(resource.port, resource.path, resource.method) for resource in RESOURCES}
+    routes = {(SEARCH_PORT, *pair) for pair in routes_of(search_app(house.searcher()))}
+    resources = FeedResources.__new__(FeedResources)
+    routes |= {(FEED_PORT, *pair) for pair in routes_of(Starlette(routes=resources.routes()))}
+    assert documented == routes
+    house.store.close()
+
+
+def test_search_port_answers_what_the_document_says(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    attributes = Attributes(last_modified=NOW)
+    house.add([house.make(f"http://a.com/{n}", "word", title="Word", metadata=(("k", "v"),), attributes=attributes) for n in range(3)])
+    app = search_app(house.searcher())
+    assert ask(app, SELF).json == build_openapi(SEARCH_PORT)
+    answer = ask(app, "/api/v1/search", "q=word&facet=k&getfields=*&num=2&cursor=*").json
+    assert len(answer["results"]) == 2
+    assert answer["next_cursor"]
+    holds_exactly(SearchAnswer, answer)
+    holds_exactly(SearchAnswer, ask(app, "/api/v1/search", "").json)
+    holds_exactly(Suggestions, ask(app, "/api/v1/suggest", "q=wo").json)
+    holds_exactly(DocumentFound, ask(app, "/api/v1/documents", "url=http://a.com/1").json)
+    for query in ("", "url=http://nowhere/"):
+        problem = ask(app, "/api/v1/documents", query)
+        assert problem.status in (400, 404)
+        holds_exactly(Problem, problem.json)
+    house.store.close()
