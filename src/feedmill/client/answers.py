@@ -27,6 +27,9 @@ class ResultShown(Answer):
     mimetype: str | None = Field(description="its content type")
     language: str | None = Field(description="its language, null when unknown")
     metadata: dict[str, list[str]] = Field(description="values by name, of the names that `getfields` asked for")
+    explanation: dict[str, float] | None = Field(
+        default=None, description="the parts of the score, for administrators who send `explain=1`"
+    )
 
 
 class FacetValueShown(Answer):
