@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import tagged_words
+from feedmill.adapters.index.permitting import permitted
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import FIELD_WEIGHTS, MAX_PHRASE_WORDS, OTHER_FIELDS_SHARE, WordAsker, ask_exactly, boosted, in_field
 from feedmill.core.analysis import fold_value, split_words
@@ -54,24 +55,16 @@ from feedmill.model.search import (
 )
 
 MAX_START_BYTES = 900
-FEW_CLASSES = 8
 
 
 def build_query(root: Node, access: ClassSet, asker: WordAsker) -> Query:
     """Builds the whole query: what matches the tree and is of a class that the asker may see."""
-    asked = _Translator(asker).translate(root) or Query.empty_query()
-    return Query.boolean_query([(Occur.Must, asked), (Occur.Must, permitted(access))])
+    return Query.boolean_query([(Occur.Must, build_unguarded(root, asker)), (Occur.Must, permitted(access))])
 
 
-def permitted(access: ClassSet) -> Query:
-    """Builds what only documents of the asker's classes match, without adding to their score."""
-    schema = build_schema()
-    classes = sorted(access.permitted)
-    if not classes:
-        return Query.empty_query()
-    if len(classes) > FEW_CLASSES:
-        return _filter(Query.term_set_query(schema, "access_class", classes))
-    return _filter(_any_of([Query.term_query(schema, "access_class", number) for number in classes]))
+def build_unguarded(root: Node, asker: WordAsker) -> Query:
+    """Builds what matches the tree, whoever may see it; for ``find_permitted`` alone, which drops what the asker may not."""
+    return _Translator(asker).translate(root) or Query.empty_query()
 
 
 def build_filter(node: Node) -> Query:

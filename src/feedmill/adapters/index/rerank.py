@@ -5,12 +5,13 @@ The engine finds and scores what matches, quickly; the best ``depth`` of it are 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tantivy import DocAddress, Occur, Query, Searcher
+from tantivy import DocAddress, Occur, Query, Searcher, SearchResult
 
 from feedmill.adapters.index.features import among, ask_bias, ask_parts, ask_title
-from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.permitting import Permitted, find_permitted, permitted
+from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.words import WordAsker
 from feedmill.core.ranking import Candidate, Scored, rank
 from feedmill.model.access import ClassSet
@@ -32,21 +33,19 @@ class RankedSearch:
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores where they are to be explained; totals are exact."""
         asker = WordAsker(self.searcher, self.root, self.ranking.function_words)
-        asked = build_query(self.root, self.access, asker)
-        query = Query.boolean_query([(Occur.Must, asked), *((Occur.Should, part) for part in ask_title(asker, self.ranking))])
         depth = self.ranking.depth
         offset = 0 if start < depth else start
-        found = self.searcher.search(query, max(start + num, depth) - offset if num else 1, count=True, offset=offset)
-        total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
-        pairs = found.hits[: start + num - offset if offset else None] if num else []
+        found = self._find(asker, offset, max(start + num, depth) - offset if num else 1)
+        total, is_exact = found.total, found.is_exact
+        pairs = found.pairs[: start + num - offset if offset else None] if num else []
         if not pairs:
-            return Hits(hits=(), total=total, is_exact=True)
+            return Hits(hits=(), total=total, is_exact=is_exact)
         keys = self._values("key", [address for _, address in pairs])
         if offset:
             return Hits(
                 hits=tuple(Hit(key=int(key or 0), score=score) for key, (score, _) in zip(keys, pairs, strict=True)),
                 total=total,
-                is_exact=True,
+                is_exact=is_exact,
             )
         best = self._rank_again(asker, pairs[:depth], keys[:depth])
         page = best[start : start + num]
@@ -54,7 +53,23 @@ class RankedSearch:
         least = best[-1].score
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
-        return Hits(hits=tuple(hits), total=total, is_exact=True)
+        return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
+
+    def _find(self, asker: WordAsker, offset: int, num: int) -> Permitted:
+        """Finds the best by words and titles that the asker may see, from ``offset`` on."""
+        unguarded = build_unguarded(self.root, asker)
+        title = [(Occur.Should, part) for part in ask_title(asker, self.ranking)]
+
+        def take(depth: int) -> SearchResult:
+            return self.searcher.search(Query.boolean_query([(Occur.Must, unguarded), *title]), depth, count=True)
+
+        found = find_permitted(self.searcher, take, self.access, offset + num)
+        if found is not None:
+            return replace(found, pairs=found.pairs[offset:])
+        guarded = Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, permitted(self.access)), *title])
+        answer = self.searcher.search(guarded, num, count=True, offset=offset)
+        total: int = answer.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+        return Permitted(pairs=answer.hits, total=total)
 
     def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
         return self.searcher.fast_field_values(field, addresses)

@@ -1,0 +1,94 @@
+"""Who may see what, in each index: sets of few classes and of many, and classes that came later."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from test_search_index import DOCUMENT
+
+from feedmill.adapters.index import permitting
+from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.model.access import ClassMap, ClassSet
+from feedmill.model.facets import Facet
+from feedmill.model.search import Everything, Hits, Node, Sort, Word
+from feedmill.ports import SearchIndex
+
+CLASSES = 1_500
+DOCUMENTS = 3_000
+NEWEST = CLASSES - 100
+
+
+@pytest.fixture(scope="module", params=["tantivy", "memory"])
+def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
+    """Gives an index of documents whose class is their key modulo ``CLASSES``; the last hundred classes came later."""
+    opened: tuple[SearchIndex, MemoryWriter | TantivyWriter]
+    if request.param == "memory":
+        memory = MemoryIndex()
+        opened = memory, MemoryWriter(memory)
+    else:
+        folder = tmp_path_factory.mktemp("root") / "index"
+        opened = TantivyIndex(folder), TantivyWriter(folder, heap_bytes=15_000_000)
+    made, writer = opened
+    documents = [
+        replace(DOCUMENT, key=key, access_class=key % CLASSES, body="word " * (key % 7 + 1), metadata=(("kind", str(key % 2)),))
+        for key in range(1, DOCUMENTS + 1)
+    ]
+    writer.put_many(documents)
+    assert made.is_visible(writer.commit())
+    yield made
+    writer.close()
+
+
+def class_map(share: float) -> ClassMap:
+    """Gives a set of so many of the classes that are known; the public one is always in it."""
+    chance = random.Random(share)
+    return ClassMap(b"\1" + bytes(chance.random() < share for _ in range(NEWEST)))
+
+
+def find(index: SearchIndex, permitted: ClassMap, query: Node, start: int = 0, num: int = DOCUMENTS, sort: Sort | None = None) -> Hits:
+    return index.search(query, ClassSet(permitted=permitted), start=start, num=num, sort=sort)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.5, 0.95, 1.0])
+def test_classes_of_a_set_are_found_and_no_others(index: SearchIndex, share: float) -> None:
+    permitted = class_map(share)
+    expected = {key for key in range(1, DOCUMENTS + 1) if key % CLASSES in permitted}
+    for query in (Word("word"), Everything()):
+        found = find(index, permitted, query)
+        assert {hit.key for hit in found.hits} == expected
+        assert (found.total, found.is_exact) == (len(expected), True)
+    assert {hit.key for hit in find(index, permitted, Word("word"), sort=Sort()).hits} == expected
+    assert {hit.key for hit in find(index, permitted, Word("word"), sort=Sort(name="kind")).hits} == expected
+    (counts,) = index.count_facets(Word("word"), ClassSet(permitted=permitted), [Facet(name="kind", label="Kind")])
+    assert sum(value.count for value in counts.values) == len(expected)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: float) -> None:
+    permitted = class_map(share)
+    whole = [hit.key for hit in find(index, permitted, Word("word")).hits]
+    pages = [hit.key for start in range(0, 1_200, 300) for hit in find(index, permitted, Word("word"), start, 300).hits]
+    assert sorted(pages) == sorted(whole[:1_200])
+    assert len(set(pages)) == len(pages)
+
+
+def test_totals_are_exact_to_a_thousand_and_estimated_beyond(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permitting, "LEAST_TAKEN", 100)
+    for share in (0.25, 0.8):
+        permitted = class_map(share)
+        expected = sum(key % CLASSES in permitted for key in range(1, DOCUMENTS + 1))
+        found = find(index, permitted, Word("word"), num=10)
+        assert len(found.hits) == 10
+        if found.is_exact:
+            assert found.total == expected
+        else:
+            assert found.total > 1_000 < expected
+            assert abs(found.total - expected) < expected * 0.2
+
+
+def test_empty_set_finds_nothing(index: SearchIndex) -> None:
+    for permitted in (ClassMap(b""), ClassMap(b"\0"), ClassMap(bytes(NEWEST))):
+        assert find(index, permitted, Everything()).total == 0
+        assert find(index, permitted, Word("word"), sort=Sort()).total == 0
