@@ -1,15 +1,16 @@
-"""Runs all benchmarks, or those named: ``python -m bench [gate] [groups] [ingest] [latency] [upload]``."""
+"""Runs all benchmarks, or those named: ``python -m bench [access] [gate] [groups] [ingest] [latency] [upload]``."""
 
 import sys
 from collections.abc import Callable
 
-from bench import gate, groups, ingest, latency, upload
+from bench import access, gate, groups, ingest, latency, upload
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
     "latency": ("a one-record feed until it is found", latency.main),
     "gate": ("a 1 GB feed against a bare receiver", lambda: gate.main(1_000)),
     "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
+    "access": ("searches with ACLs against searches without", access.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }
 
