@@ -213,6 +213,7 @@ class House:
             accounts=AccountKeeping(self.store, hasher, utc_now),
             tokens=TokenKeeping(self.store, utc_now),
             auditing=auditing,
+            clock=utc_now,
         )
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from feedmill import metrics
 from feedmill.admintoken import read_token
-from feedmill.bootstrap import House, open_house
+from feedmill.bootstrap import House, open_house, utc_now
 from feedmill.core.networks import Networks
 from feedmill.http.admin import Administration, AdminSignIn, admin_app, metrics_route
 from feedmill.http.frontends import FrontEnds
@@ -30,6 +30,7 @@ from feedmill.services.overview import tell_gauges
 from feedmill.services.signing import ensure_key
 from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
+from feedmill.signinproviders import make_openid
 from feedmill.wire.gsafeed.dtd import DTD
 
 QUICK_FEED_BYTES = 4_000_000
@@ -111,6 +112,8 @@ def _signin_options_of(house: House, token: str) -> SignInOptions:
         admin_token=token,
         takes_basic=settings.basic,
         secure_cookies=settings.secure_cookies,
+        public_url=settings.public_url,
+        openid=make_openid(settings, utc_now),
     )
 
 

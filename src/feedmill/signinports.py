@@ -1,6 +1,7 @@
 """What signing in needs of the outside world: repositories of the store, hashing of passwords, directories, the audit log."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -104,6 +105,63 @@ class Directory(Protocol):
 
     def verify(self, name: str, password: str) -> Credential | None:
         """Gives the credential of a user, None when name or password is wrong. Shape: an empty password proves nobody."""
+
+
+class OpenIdProvider(Protocol):
+    """A provider of OpenID Connect, to which a browser is sent. Errors: Busy when it does not answer."""
+
+    @property
+    def name(self) -> str:
+        """What the settings call it."""
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its users and groups."""
+
+    def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
+        """Gives the address to send a browser to; it comes back to ``back_url``."""
+
+    def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
+        """Gives the credential that a code stands for. Errors: Denied, for anything that is not as it must be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """What a provider of SAML asserted. Shape: ``answers`` is the id of the request that it answers."""
+
+    id: str
+    answers: str
+    credential: Credential
+    until: datetime
+
+
+class SamlProvider(Protocol):
+    """A provider of SAML 2.0, to which a browser is sent and which sends a form back."""
+
+    @property
+    def name(self) -> str:
+        """What the settings call it."""
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its users and groups."""
+
+    def begin(self, back_url: str, request_id: str) -> str:
+        """Gives the address to send a browser to; the form comes to ``back_url``."""
+
+    def read(self, encoded: str, back_url: str) -> Assertion:
+        """Reads a posted response. Errors: Denied, for anything that is not as it must be."""
+
+    def describe(self, back_url: str) -> bytes:
+        """Gives the metadata of this server for the provider, as XML."""
 
 
 class AuditLog(Protocol):

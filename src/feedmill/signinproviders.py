@@ -5,11 +5,13 @@ A provider's package is an extra, so its adapter is imported only where the sett
 
 from importlib.util import find_spec
 
+from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadSettings
+from feedmill.ports import Clock
 from feedmill.settings.secrets import read_secret
-from feedmill.settings.signin import LdapProvider, Provider, SignIn
-from feedmill.signinports import Directory
+from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SignIn
+from feedmill.signinports import Directory, OpenIdProvider
 
 
 def make_directories(settings: SignIn) -> tuple[Directory, ...]:
@@ -17,6 +19,32 @@ def make_directories(settings: SignIn) -> tuple[Directory, ...]:
     if settings.ldap:
         _need("ldap3", "signin.ldap")
     return tuple(_make_ldap(provider) for provider in settings.ldap)
+
+
+def make_openid(settings: SignIn, clock: Clock) -> tuple[OpenIdProvider, ...]:
+    """Makes the providers of OpenID Connect."""
+    return tuple(_make_openid(provider, clock) for provider in settings.oidc)
+
+
+def _make_openid(provider: OidcSettings, clock: Clock) -> OpenIdProvider:
+    return OidcProvider(
+        OidcOptions(
+            name=provider.name,
+            label=provider.label,
+            namespace=provider.namespace,
+            domain=provider.domain,
+            issuer=provider.issuer,
+            client_id=provider.client_id,
+            client_secret=read_secret(provider.client_secret, provider.client_secret_file),
+            scopes=provider.scopes,
+            user_claim=provider.user_claim,
+            groups_claim=provider.groups_claim,
+            ca_file=provider.ca_file,
+            timeout_seconds=provider.timeout_seconds,
+            roles=_rules_of(provider),
+        ),
+        clock,
+    )
 
 
 def _make_ldap(provider: LdapProvider) -> Directory:

@@ -84,15 +84,13 @@ class SignInHouse:
 
 
 def open_signin_house(
-    folder: Path, *, directories: tuple[Directory, ...] = (), secure: bool = False, bounds: Bounds | None = None
+    folder: Path, *, directories: tuple[Directory, ...] = (), bounds: Bounds | None = None, clock: Hands | None = None, **given: Any
 ) -> SignInHouse:
-    """Opens a house in a folder."""
-    clock = Hands()
+    """Opens a house in a folder; ``given`` are options of signing in."""
+    clock = clock or Hands()
     search = open_house(folder)
     signing = make_signing(search, clock, folder, directories, bounds or Bounds())
-    options = SignInOptions(
-        proxy=ProxyTrust(trusted=Networks.parse([PROXY])), key=b"k" * 32, admin_token=ADMIN_TOKEN, secure_cookies=secure
-    )
+    options = SignInOptions(proxy=ProxyTrust(trusted=Networks.parse([PROXY])), key=b"k" * 32, admin_token=ADMIN_TOKEN, **given)
     site = build_signin(signing, options)
     seen: list[Asker] = []
 
@@ -124,6 +122,7 @@ def make_signing(search: SearchHouse, clock: Hands, folder: Path, directories: t
         accounts=AccountKeeping(search.store, hasher, clock),
         tokens=TokenKeeping(search.store, clock),
         auditing=auditing,
+        clock=clock,
     )
 
 

@@ -102,6 +102,8 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
         (LDAP + 'password = "env:NO_SUCH_NAME"', "f.toml:5: signin.ldap[1].password: the variable NO_SUCH_NAME is not set"),
         (LDAP + 'password_file = "none"', "f.toml:5: signin.ldap[1].password_file: "),
         (LDAP.replace("ldaps://x", "http://x"), "f.toml:3: signin.ldap[1].urls[1]: 'http://x' is no address of a directory"),
+        ('[[signin.oidc]]\nname = "a"\nissuer = "http://x"\nclient_id = "x"', "f.toml:3: signin.oidc[1].issuer: 'http://x' is no https"),
+        ('[signin]\npublic_url = "search.example.com"', "f.toml:2: signin.public_url: 'search.example.com' is no address"),
         (LDAP + LDAP, "f.toml:6: signin.ldap[2].name: 'a' is there already"),
         ('[gate]\nbind = "somewhere"', "f.toml:2: gate.bind: 'somewhere' is no address of this machine"),
     ],

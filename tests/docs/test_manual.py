@@ -17,6 +17,8 @@ from feedmill.cli.main import app
 from feedmill.cli.serve import ROLES
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.signin.adminroutes import signin_routes
+from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.metrics import render_metrics
 from feedmill.model.audit import AuditKind
@@ -26,7 +28,7 @@ from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
-from feedmill.settings.signin import LdapProvider, Provider
+from feedmill.settings.signin import LdapProvider, OidcSettings, Provider
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -71,7 +73,9 @@ def test_every_setting_of_lists_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heading", "model"), [("[[signin.ldap]]", LdapProvider)], ids=lambda value: str(value) if "[" in str(value) else ""
+    ("heading", "model"),
+    [("[[signin.ldap]]", LdapProvider), ("[[signin.oidc]]", OidcSettings)],
+    ids=lambda value: str(value) if "[" in str(value) else "",
 )
 def test_every_setting_of_providers_is_documented(heading: str, model: type[Provider]) -> None:
     lines = re.findall(r"^\| (`[^|]*) \|", section(page("reference/settings.md"), heading), re.MULTILINE)
@@ -119,7 +123,7 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
 def test_every_route_of_signing_in_is_documented() -> None:
     text = page("reference/operation.md") + page("reference/sign-in.md")
     routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None)))
-    routes += SignInPage(cast(PageTools, None)).routes()
+    routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path
 

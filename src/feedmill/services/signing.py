@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import structlog
 
 from feedmill.model.errors import FeedmillError
-from feedmill.ports import Store
+from feedmill.ports import Clock, Store
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
 from feedmill.services.facts import SIGNIN_KEY
@@ -29,6 +29,7 @@ class Signing:
     accounts: AccountKeeping
     tokens: TokenKeeping
     auditing: Auditing
+    clock: Clock
 
 
 def ensure_key(store: Store) -> bytes:

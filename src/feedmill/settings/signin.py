@@ -2,10 +2,11 @@
 
 import re
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from feedmill.core.networks import EVERYBODY
+from feedmill.core.networks import EVERYBODY, LOOPBACK
 from feedmill.settings.section import Section, check_network, wrap_word
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -100,6 +101,36 @@ class LdapProvider(Provider):
     timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
 
 
+def _check_https(text: str) -> str:
+    parts = urlsplit(text)
+    is_here = parts.hostname == "localhost" or LOOPBACK.covers(parts.hostname)
+    if not parts.hostname or parts.query or parts.fragment or not (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
+        raise ValueError(f"'{text}' is no https address without query")
+    return text
+
+
+def _check_public_url(text: str) -> str:
+    parts = urlsplit(text)
+    if text and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or parts.query or parts.fragment):
+        raise ValueError(f"'{text}' is no address of a server, such as https://search.example.com")
+    return text
+
+
+class OidcSettings(Provider):
+    """A provider of OpenID Connect. Units: seconds."""
+
+    label: str = ""
+    issuer: Annotated[str, AfterValidator(_check_https)]
+    client_id: Annotated[str, Field(min_length=1)]
+    client_secret: Password = ""
+    client_secret_file: str = ""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    user_claim: Annotated[str, Field(min_length=1)] = "preferred_username"
+    groups_claim: Annotated[str, Field(min_length=1)] = "groups"
+    ca_file: str = ""
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
+
+
 class SignIn(Section):
     """How people sign in. Units: minutes."""
 
@@ -107,10 +138,12 @@ class SignIn(Section):
     session_minutes: Annotated[int, Field(ge=1, le=43_200)] = 720
     idle_minutes: Annotated[int, Field(ge=1, le=43_200)] = 60
     secure_cookies: bool = False
+    public_url: Annotated[str, AfterValidator(_check_public_url)] = ""
     max_failures: Annotated[int, Field(ge=1, le=1_000)] = 10
     failure_minutes: Annotated[int, Field(ge=1, le=1_440)] = 5
     proxy: SignInProxy = SignInProxy()
     ldap: tuple[LdapProvider, ...] = ()
+    oidc: tuple[OidcSettings, ...] = ()
 
 
 class Audit(Section):

@@ -15,10 +15,19 @@ def check_providers(signin: SignIn) -> Iterator[Fault]:
     """Yields what is wrong with the providers."""
     for place, provider in enumerate(signin.ldap):
         here: KeyPath = ("signin", "ldap", place)
-        if provider.name in {other.name for other in signin.ldap[:place]}:
-            yield (*here, "name"), f"'{provider.name}' is there already"
+        yield from _check_names(here, provider.name, [other.name for other in signin.ldap[:place]])
         yield from _check_file((*here, "ca_file"), provider.ca_file)
         yield from _check_secret(here, "password", provider.password, provider.password_file)
+    for place, openid in enumerate(signin.oidc):
+        here = ("signin", "oidc", place)
+        yield from _check_names(here, openid.name, [other.name for other in signin.oidc[:place]])
+        yield from _check_file((*here, "ca_file"), openid.ca_file)
+        yield from _check_secret(here, "client_secret", openid.client_secret, openid.client_secret_file)
+
+
+def _check_names(here: KeyPath, name: str, earlier: list[str]) -> Iterator[Fault]:
+    if name in earlier:
+        yield (*here, "name"), f"'{name}' is there already"
 
 
 def _check_file(path: KeyPath, file: str) -> Iterator[Fault]:

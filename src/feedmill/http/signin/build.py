@@ -6,10 +6,14 @@ from feedmill.http.pages import make_templates
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.desk import Desk
+from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
-from feedmill.http.signin.page import PageTools, SignInPage
+from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.openid import OpenIdWays
+from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
 from feedmill.http.signin.site import SignInSite
 from feedmill.services.signing import Signing
+from feedmill.signinports import OpenIdProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +25,8 @@ class SignInOptions:
     admin_token: str
     takes_basic: bool = True
     secure_cookies: bool = False
+    public_url: str = ""
+    openid: tuple[OpenIdProvider, ...] = ()
 
 
 def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
@@ -36,6 +42,16 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         admin_token=options.admin_token,
         takes_basic=options.takes_basic,
     )
-    tools = PageTools(desk=desk, check=signing.check, guard=guard, auditing=signing.auditing, templates=make_templates())
+    choices = tuple(Choice(label=each.label, href=f"{PAGE}/oidc/{each.name}", namespace=each.namespace) for each in options.openid)
+    templates = make_templates()
+    tools = PageTools(desk=desk, check=signing.check, guard=guard, auditing=signing.auditing, templates=templates, choices=choices)
     page = SignInPage(tools)
-    return SignInSite(desk=desk, check=signing.check, guard=guard, routes=tuple(page.routes()))
+    gates = Gates(
+        flows=Flows(options.key, cookies, signing.clock),
+        admit=page.admit,
+        auditing=signing.auditing,
+        templates=templates,
+        public_url=options.public_url,
+    )
+    routes = (*page.routes(), *OpenIdWays(options.openid, gates).routes())
+    return SignInSite(desk=desk, check=signing.check, guard=guard, routes=routes, has_choices=bool(choices))

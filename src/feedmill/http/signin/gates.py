@@ -1,0 +1,66 @@
+"""What all ways over other providers have in common: where browsers come back to, how somebody is let in, what is told when he is not."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from feedmill.core.accounts import write_user
+from feedmill.http.signin.flows import Flows
+from feedmill.model.audit import AuditKind
+from feedmill.model.errors import BadRequest, Denied, FeedmillError
+from feedmill.model.signin import Credential
+from feedmill.services.auditing import Auditing
+
+Admit = Callable[[Request, list[Credential], str], Response]
+"""Begins a session of who was proved, and leads to a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """What the ways over providers work with. ``public_url`` is how browsers reach this server, "" where the request tells."""
+
+    flows: Flows
+    admit: Admit
+    auditing: Auditing
+    templates: jinja2.Environment
+    public_url: str = ""
+
+    def url(self, request: Request, path: str) -> str:
+        """Gives the address of a path of this server as browsers know it."""
+        base = self.public_url or f"{request.url.scheme}://{request.url.netloc}"
+        return base.rstrip("/") + path
+
+    def depart(self, request: Request, provider: str, address: str, kept: Mapping[str, str]) -> Response:
+        """Sends a browser to a provider."""
+        response = RedirectResponse(address, status_code=302, headers={"Cache-Control": "no-store"})
+        self.flows.begin(response, request.scope, provider, kept)
+        return response
+
+    def let_in(self, request: Request, credential: Credential, target: str) -> Response:
+        """Lets somebody in whom a provider proved."""
+        proved = [f"{credential.provider}:{credential.user.namespace}"]
+        details: dict[str, str | int | bool | list[str]] = {"name": credential.user.name, "way": credential.provider, "proved": proved}
+        self.auditing.tell(AuditKind.SIGNED_IN, actor=write_user(credential.user), address=_peer(request), details=details)
+        response = self.admit(request, [credential], target)
+        self.flows.end(response, request.scope)
+        return response
+
+    def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
+        """Tells that nobody was proved. What exactly was wrong is for the audit log, not for whoever asks."""
+        details = {"name": "", "way": provider, "reason": str(error)[:500]}
+        self.auditing.tell(AuditKind.SIGN_IN_FAILED, address=_peer(request), details=details)
+        if isinstance(error, Denied | BadRequest):
+            status, text = 403, "signing in was refused; begin again from the page to sign in"
+        else:
+            status, text = 503, "the provider does not answer as it should; try again later"
+        body = self.templates.get_template("error.html").render(status=status, text=text)
+        response = HTMLResponse(body, status, headers={"Cache-Control": "no-store"})
+        self.flows.end(response, request.scope)
+        return response
+
+
+def _peer(request: Request) -> str:
+    return request.client.host if request.client is not None else ""

@@ -1,0 +1,80 @@
+"""Signing in by OpenID Connect: the browser goes to the provider and comes back with a code.
+
+GET /signin/oidc/NAME          sends to the provider
+GET /signin/oidc/NAME/back     takes what it sent back
+"""
+
+import hmac
+import secrets
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from feedmill.http.signin.forms import read_target
+from feedmill.http.signin.gates import Gates
+from feedmill.model.errors import Busy, Denied, NotFound
+from feedmill.signinports import OpenIdProvider
+
+MAX_CODE = 4_000
+
+
+class OpenIdWays:
+    """The ways over providers of OpenID Connect."""
+
+    def __init__(self, providers: tuple[OpenIdProvider, ...], gates: Gates) -> None:
+        self._providers = {provider.name: provider for provider in providers}
+        self._gates = gates
+
+    def routes(self) -> list[Route]:
+        """Gives the routes."""
+        return [
+            Route("/signin/oidc/{name}", self.begin, methods=["GET"]),
+            Route("/signin/oidc/{name}/back", self.finish, methods=["GET"]),
+        ]
+
+    def begin(self, request: Request) -> Response:
+        """Sends a browser to the provider."""
+        provider = self._find(request)
+        kept = {
+            "state": secrets.token_urlsafe(24),
+            "nonce": secrets.token_urlsafe(24),
+            "verifier": secrets.token_urlsafe(48),
+            "to": read_target(request.query_params.get("to", "/"))[:2_000],
+        }
+        try:
+            address = provider.begin(self._back(request), state=kept["state"], nonce=kept["nonce"], verifier=kept["verifier"])
+        except (Busy, Denied) as exc:
+            return self._gates.turn_away(request, f"oidc:{provider.name}", exc)
+        return self._gates.depart(request, f"oidc:{provider.name}", address, kept)
+
+    def finish(self, request: Request) -> Response:
+        """Lets in whom the provider proves."""
+        provider = self._find(request)
+        way = f"oidc:{provider.name}"
+        kept = self._gates.flows.find(request.scope, way)
+        given = request.query_params
+        state = given.get("state", "")
+        try:
+            if kept is None or not hmac.compare_digest(kept["state"].encode(), state.encode("utf-8", "replace")):
+                raise Denied("the answer belongs to no attempt of this browser")
+            if given.get("error"):
+                raise Denied(f"the provider says: {given['error'][:200]} {given.get('error_description', '')[:300]}")
+            code = given.get("code", "")
+            if not code or len(code) > MAX_CODE:
+                raise Denied("the provider gives no code")
+            credential = provider.finish(
+                self._back(request), code=code, issuer=given.get("iss", ""), nonce=kept["nonce"], verifier=kept["verifier"]
+            )
+        except (Denied, Busy) as exc:
+            return self._gates.turn_away(request, way, exc)
+        return self._gates.let_in(request, credential, read_target(kept["to"]))
+
+    def _find(self, request: Request) -> OpenIdProvider:
+        provider = self._providers.get(request.path_params["name"])
+        if provider is None:
+            raise NotFound("there is no such provider")
+        return provider
+
+    def _back(self, request: Request) -> str:
+        return self._gates.url(request, f"/signin/oidc/{request.path_params['name']}/back")

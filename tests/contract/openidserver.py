@@ -1,0 +1,128 @@
+"""A small provider of OpenID Connect on real HTTP, whose answers a test can spoil."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from joserfc import jwt
+from joserfc.jwk import ECKey, RSAKey
+
+CLIENT = "feedmill"
+SECRET = "the client's secret: %+"
+_KEY = RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
+
+
+@dataclass(slots=True)
+class OpenIdServer:
+    """The provider's state; ``claims`` are put over those that it would give."""
+
+    issuer: str = ""
+    now_seconds: int = 0
+    key: Any = field(default_factory=lambda: _KEY)
+    shown: Any = field(default_factory=lambda: _KEY)
+    algorithm: str = "RS256"
+    claims: dict[str, Any] = field(default_factory=dict)
+    userinfo: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+    codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    refuses: str = ""
+
+    def authorize(self, address: str) -> str:
+        """Does what the provider's page does once somebody has signed in there; gives where the browser is sent."""
+        query = dict(parse_qsl(urlsplit(address).query))
+        assert query["client_id"] == CLIENT
+        assert query["response_type"] == "code"
+        assert query["code_challenge_method"] == "S256"
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = query
+        return query["redirect_uri"] + "?" + urlencode({"code": code, "state": query["state"], "iss": self.issuer})
+
+    def answer(self, path: str, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
+        self.asked.append(path)
+        if path == "/.well-known/openid-configuration":
+            return 200, {
+                "issuer": self.issuer,
+                "authorization_endpoint": f"{self.issuer}/authorize?tenant=1",
+                "token_endpoint": f"{self.issuer}/token",
+                "jwks_uri": f"{self.issuer}/keys",
+                "userinfo_endpoint": f"{self.issuer}/userinfo",
+            } | self.about
+        if path == "/keys":
+            return 200, {"keys": [self.shown.as_dict(private=False), {"kty": "oct", "k": "AAAA", "kid": "secret"}]}
+        if path == "/userinfo":
+            return (200, self.userinfo) if authorization == "Bearer access" else (401, {})
+        return self._redeem(form, authorization) if path == "/token" and not self.refuses else (400, {"error": self.refuses or "unknown"})
+
+    def _redeem(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
+        name, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
+        begun = self.codes.pop(form.get("code", ""), None)
+        challenge = base64.urlsafe_b64encode(sha256(form.get("code_verifier", "").encode()).digest()).rstrip(b"=").decode()
+        if begun is None or (unquote(name), unquote(secret)) != (CLIENT, SECRET) or challenge != begun["code_challenge"]:
+            return 400, {"error": "invalid_grant"}
+        if form["redirect_uri"] != begun["redirect_uri"]:
+            return 400, {"error": "invalid_grant"}
+        claims = {
+            "iss": self.issuer,
+            "aud": CLIENT,
+            "sub": "0815",
+            "exp": self.now_seconds + 300,
+            "iat": self.now_seconds,
+            "nonce": begun["nonce"],
+            "preferred_username": "ann@corp.example.com",
+            "groups": ["/staff", "CORP\\eng"],
+        } | self.claims
+        token = self._sign({name: value for name, value in claims.items() if value is not None})
+        return 200, {"access_token": "access", "token_type": "Bearer", "id_token": token}
+
+    def _sign(self, claims: dict[str, Any]) -> str:
+        if self.algorithm == "none":
+            parts = [json.dumps({"alg": "none"}).encode(), json.dumps(claims).encode(), b""]
+            return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+        return jwt.encode({"alg": self.algorithm, "kid": self.key.kid}, claims, self.key, algorithms=[self.algorithm])
+
+
+def new_key(kind: str = "RSA") -> Any:
+    return RSAKey.generate_key(2048, {"kid": "second", "use": "sig"}) if kind == "RSA" else ECKey.generate_key("P-256", {"kid": "third"})
+
+
+@contextmanager
+def running_openid(now_seconds: int) -> Iterator[OpenIdServer]:
+    """Runs a provider for a block."""
+    state = OpenIdServer(now_seconds=now_seconds)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer({})
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"])).decode()
+            self._answer(dict(parse_qsl(body)))
+
+        def _answer(self, form: dict[str, str]) -> None:
+            status, answer = state.answer(urlsplit(self.path).path, form, self.headers.get("authorization", ""))
+            body = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_given: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.issuer = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

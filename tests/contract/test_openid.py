@@ -1,0 +1,193 @@
+"""Signing in by OpenID Connect, against a provider on real HTTP."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from openidserver import CLIENT, SECRET, OpenIdServer, new_key, running_openid
+from signinhouse import PASSWORD, Browser, Hands, SignInHouse, open_signin_house
+
+from feedmill.adapters.identity.jsonhttp import check_url
+from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
+from feedmill.core.roles import RoleRules
+from feedmill.model.errors import BadRequest
+from feedmill.model.role import Role
+
+
+@pytest.fixture
+def provider() -> Iterator[OpenIdServer]:
+    with running_openid(int(Hands().seconds())) as server:
+        yield server
+
+
+@pytest.fixture
+def house(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHouse]:
+    options = OidcOptions(
+        name="corp",
+        label="Corp",
+        namespace="ad",
+        issuer=provider.issuer,
+        client_id=CLIENT,
+        client_secret=SECRET,
+        roles=RoleRules(viewers=("STAFF",)),
+    )
+    clock = Hands()
+    opened = open_signin_house(tmp_path, clock=clock, openid=(OidcProvider(options, clock),))
+    yield opened
+    opened.search.store.close()
+
+
+def depart(browser: Browser, to: str = "/") -> str:
+    answer = browser.get(f"/signin/oidc/corp?to={to}")
+    assert answer.status == 302
+    return answer.headers["location"]
+
+
+def arrive(browser: Browser, address: str) -> int:
+    parts = urlsplit(address)
+    return browser.get(f"{parts.path}?{parts.query}").status
+
+
+def users(house: SignInHouse, browser: Browser) -> list[tuple[str, str, str]]:
+    browser.get("/?q=x")
+    return [(user.namespace, user.domain, user.name) for user in house.seen[-1].identity.users]
+
+
+def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(house: SignInHouse, provider: OpenIdServer) -> None:
+    browser = house.browser()
+    assert 'href="/signin/oidc/corp?to=/"' in browser.get("/signin").text
+    assert browser.get("/search?q=x&access=a").status == 401
+    back = urlsplit(provider.authorize(depart(browser, "/search")))
+    answer = browser.get(f"{back.path}?{back.query}")
+    assert (answer.status, answer.headers["location"]) == (303, "/search")
+    assert users(house, browser) == [("ad", "corp.example.com", "ann")]
+    identity = house.seen[-1].identity
+    assert [(group.domain, group.name, group.namespace) for group in identity.groups] == [("", "staff", "ad"), ("CORP", "eng", "ad")]
+    assert house.seen[-1].role is Role.VIEWER
+    assert house.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
+    assert "feedmill_flow" not in browser.cookies
+
+
+def test_openid_asks_with_pkce_state_and_nonce_that_are_new_each_time(house: SignInHouse) -> None:
+    first, second = (dict(parse_qsl(urlsplit(depart(house.browser())).query)) for _ in range(2))
+    assert first["tenant"] == "1"
+    assert first["redirect_uri"] == "http://search.example.com/signin/oidc/corp/back"
+    assert first["scope"] == "openid profile email"
+    assert all(first[name] != second[name] and len(first[name]) >= 32 for name in ("state", "nonce", "code_challenge"))
+
+
+def test_openid_adds_its_namespace_to_a_session(house: SignInHouse, provider: OpenIdServer) -> None:
+    house.signing.accounts.add("a.smith", PASSWORD)
+    browser = house.browser()
+    browser.sign_in("a.smith")
+    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    assert users(house, browser) == [("Default", "", "a.smith"), ("ad", "corp.example.com", "ann")]
+
+
+SPOILT: dict[str, Callable[[OpenIdServer], object]] = {
+    "other issuer": lambda server: server.claims.update(iss="https://evil.example"),
+    "other audience": lambda server: server.claims.update(aud="another"),
+    "shared audience": lambda server: server.claims.update(aud=[CLIENT, "another"]),
+    "other party": lambda server: server.claims.update(azp="another"),
+    "old": lambda server: server.claims.update(exp=server.now_seconds - 120),
+    "no end": lambda server: server.claims.update(exp=None),
+    "other nonce": lambda server: server.claims.update(nonce="x"),
+    "no nonce": lambda server: server.claims.update(nonce=None),
+    "no subject": lambda server: server.claims.update(sub=None),
+    "no user": lambda server: server.claims.update(preferred_username=None),
+    "blank user": lambda server: server.claims.update(preferred_username=" "),
+    "user of lists": lambda server: server.claims.update(preferred_username=["ann"]),
+    "groups elsewhere": lambda server: server.claims.update(groups=None, _claim_names={"groups": "src1"}),
+    "unsigned": lambda server: setattr(server, "algorithm", "none"),
+    "key of another": lambda server: setattr(server, "key", new_key()),
+    "refused": lambda server: setattr(server, "refuses", "invalid_client"),
+    "userinfo of another": lambda server: (server.claims.update(groups=None), server.userinfo.update(sub="4711", groups=["admins"])),
+}
+
+
+@pytest.mark.parametrize("spoil", list(SPOILT.values()), ids=list(SPOILT))
+def test_openid_answer_that_is_not_as_it_must_be_lets_nobody_in(
+    house: SignInHouse, provider: OpenIdServer, spoil: Callable[[OpenIdServer], object]
+) -> None:
+    browser = house.browser()
+    address = depart(browser)
+    spoil(provider)
+    assert arrive(browser, provider.authorize(address)) == 403
+    assert users(house, browser) == []
+    assert house.events()[-1][0] == "signin.failed"
+
+
+def test_openid_answer_counts_for_the_browser_that_began_and_once(house: SignInHouse, provider: OpenIdServer) -> None:
+    attacker, victim = house.browser(), house.browser()
+    stolen = provider.authorize(depart(attacker))
+    assert arrive(victim, stolen) == 403
+    depart(victim)
+    assert arrive(victim, stolen) == 403
+    assert users(house, victim) == []
+    assert arrive(attacker, stolen) == 303
+    assert arrive(attacker, stolen) == 403
+
+
+def test_openid_attempt_ends_in_time_and_cannot_be_forged(house: SignInHouse, provider: OpenIdServer) -> None:
+    browser = house.browser()
+    back = provider.authorize(depart(browser))
+    flow = browser.cookies["feedmill_flow"]
+    house.clock.turn(minutes=11)
+    assert arrive(browser, back) == 403
+    for forged in ("", "x", ".", flow[:-1], "e30=." + flow.partition(".")[2], flow.partition(".")[0] + "."):
+        browser.cookies["feedmill_flow"] = forged
+        assert arrive(browser, back) == 403
+
+
+@pytest.mark.parametrize(
+    "query", ["", "error=access_denied", "code=x", "state=&code=", "code=" + "x" * 5_000], ids=["none", "error", "code", "empty", "long"]
+)
+def test_openid_answer_without_an_attempt_is_refused(house: SignInHouse, query: str) -> None:
+    assert house.browser().get(f"/signin/oidc/corp/back?{query}").status == 403
+
+
+def test_openid_answer_of_another_provider_is_refused(house: SignInHouse, provider: OpenIdServer) -> None:
+    browser = house.browser()
+    back = provider.authorize(depart(browser)).replace("iss=http", "iss=https")
+    assert arrive(browser, back) == 403
+
+
+def test_openid_takes_groups_from_userinfo_where_the_token_has_none(house: SignInHouse, provider: OpenIdServer) -> None:
+    provider.claims["groups"] = None
+    provider.userinfo = {"sub": "0815", "groups": "board"}
+    browser = house.browser()
+    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    browser.get("/?q=x")
+    assert [group.name for group in house.seen[-1].identity.groups] == ["board"]
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), [("RSA", "PS256"), ("EC", "ES256")])
+def test_openid_follows_new_keys(house: SignInHouse, provider: OpenIdServer, kind: str, algorithm: str) -> None:
+    browser = house.browser()
+    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    provider.key = provider.shown = new_key(kind)
+    provider.algorithm = algorithm
+    house.clock.turn(minutes=2)
+    assert arrive(browser, provider.authorize(depart(browser))) == 303
+    asked = provider.asked.count("/keys")
+    provider.key = new_key(kind)
+    assert arrive(browser, provider.authorize(depart(browser))) == 403
+    assert provider.asked.count("/keys") <= asked + 1
+
+
+def test_openid_discovery_of_another_issuer_is_trouble(house: SignInHouse, provider: OpenIdServer) -> None:
+    provider.about["issuer"] = "https://evil.example"
+    assert house.browser().get("/signin/oidc/corp").status == 503
+    provider.about = {"authorization_endpoint": "http://evil.example/"}
+    assert house.browser().get("/signin/oidc/corp").status == 503
+
+
+def test_openid_of_an_unknown_name_is_not_there(house: SignInHouse) -> None:
+    assert house.browser().get("/signin/oidc/nobody").status == 404
+
+
+@pytest.mark.parametrize("url", ["http://example.com/", "ftp://localhost/", "https://", "file:///etc/passwd", "http://[", "x"])
+def test_address_that_secrets_may_not_be_sent_to_is_refused(url: str) -> None:
+    with pytest.raises(BadRequest):
+        check_url(url)
