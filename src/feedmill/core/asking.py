@@ -4,6 +4,7 @@
 - Where words must stand in the title or the URL, that holds for all plain words and phrases, of the query and of the form.
 - What was chosen from facets (``dnavs``) is restrictions, each of which must hold; words in it are passed over.
 - The languages of ``lr`` narrow what is asked; alone they ask for nothing, since front ends send them with every request.
+- ``sitesearch`` restricts what is asked for otherwise, and asks for nothing itself.
 - ``as_lq`` asks for pages that link to a URL and for nothing else of the form and the query; metadata must hold all the same.
 Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 """
@@ -55,8 +56,9 @@ def read_request(request: SearchRequest) -> ParsedQuery:
     root = _join(parts)
     is_restricted = _is_restricted(root)
     languages, told = read_languages(request.languages)
-    if languages is not None and not isinstance(root, Everything):
-        root = _join([root, languages])
+    within = [Site(advanced.within.strip())] if advanced.within.strip() else []
+    if not isinstance(root, Everything):
+        root = _join([root, *([languages] if languages is not None else []), *within])
     return ParsedQuery(root=root, warnings=tuple(dict.fromkeys(warnings + told)), is_restricted=is_restricted)
 
 

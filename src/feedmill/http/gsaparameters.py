@@ -25,7 +25,8 @@ _THINNING = {
 }
 _KNOWN = frozenset(
     "q site client output proxystylesheet proxyreload proxycustom access num start filter ie oe lr sort requiredfields partialfields"
-    " getfields as_q as_epq as_oq as_eq as_occt as_sitesearch as_dt as_filetype as_ft as_lq rc secure_estimates numgm dnavs entqr".split()
+    " getfields as_q as_epq as_oq as_eq as_occt as_sitesearch as_dt as_filetype as_ft as_lq rc secure_estimates numgm dnavs entqr"
+    " sitesearch match tlen ud entqrm entsp exclude_apps btnG gsaRequestID inlang ulang wc wc_mc".split()
 )
 
 
@@ -90,11 +91,14 @@ def _read_num(text: str) -> int:
 # --- what is told back ----------------------------------------------------------------------------------------------------------
 
 
-def echo_parameters(wanted: Wanted, client: str) -> tuple[Parameter, ...]:
-    """Gives the parameters as the answer tells them back; ``client`` is the asker's address, "" where it is not known."""
+def echo_parameters(wanted: Wanted, client: str, start: int | None = None) -> tuple[Parameter, ...]:
+    """Gives the parameters as the answer tells them back.
+
+    Shape: ``client`` is the asker's address, "" where it is not known; ``start`` where the page begins, None as it was asked for.
+    """
     used = {
         "num": str(wanted.request.num),
-        "start": str(wanted.request.start),
+        "start": str(wanted.request.start if start is None else start),
         "access": wanted.access,
         "oe": find_charset(wanted.values.get("oe", "")).name,
         "ie": find_charset(wanted.values.get("ie", "")).name,

@@ -112,7 +112,8 @@ class SearchProtocol:
                 return demanded
         access = restrict(self._identify(request), wanted.access)
         if frontend is not None and not is_page:
-            return self._show(self._searcher.search(wanted.request, access), wanted.request, request)
+            asked = self._with_facets(wanted)
+            return self._show(self._searcher.search(asked, access), asked, request)
         client = request.client.host if request.client is not None else ""
         reply = self._make_reply(wanted, access, client)
         if frontend is not None:
@@ -127,7 +128,7 @@ class SearchProtocol:
         results = None if custom else self._list(wanted, access)
         reply = Reply(
             query=wanted.values.get("q", ""),
-            parameters=echo_parameters(wanted, client),
+            parameters=echo_parameters(wanted, client, start=results.start if results is not None and results.results else None),
             results=results,
             shows_total=wanted.shows_total,
             now=self._clock(),
@@ -137,12 +138,14 @@ class SearchProtocol:
         )
         return reply if results is None else _add_pages(reply, wanted, results)
 
+    def _with_facets(self, wanted: Wanted) -> SearchRequest:
+        return replace(wanted.request, facets=self._find_facets(wanted.request.client)[:MAX_FACETS])
+
     def _list(self, wanted: Wanted, access: ClassSet) -> ResultList:
         thinning = wanted.thinning
         if thinning.directories and asks_for_site(wanted.request):
             thinning = replace(thinning, directories=False)
-        request = replace(wanted.request, facets=self._find_facets(wanted.values.get("client", ""))[:MAX_FACETS])
-        found = list_results(self._searcher, request, access, thinning)
+        found = list_results(self._searcher, self._with_facets(wanted), access, thinning)
         observe_query(found.seconds)
         return found
 
@@ -172,7 +175,9 @@ def restrict(may_see: ClassSet, access: str) -> ClassSet:
 
 def asks_for_site(request: SearchRequest) -> bool:
     """Whether a search is of one site or directory, in which directories are not thinned."""
-    return bool(request.advanced.site) or _holds_site(parse_query(request.query).root)
+    advanced = request.advanced
+    is_within = bool(advanced.within.strip()) or (bool(advanced.site.strip()) and not advanced.excludes_site)
+    return is_within or _holds_site(parse_query(request.query).root)
 
 
 def _holds_site(node: Node) -> bool:

@@ -17,6 +17,7 @@ _FIELDS = {
     "as_oq": "any_words",
     "as_eq": "no_words",
     "as_sitesearch": "site",
+    "sitesearch": "within",
     "as_filetype": "filetype",
     "as_lq": "links_to",
 }

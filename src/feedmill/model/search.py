@@ -301,7 +301,10 @@ class Occurrence(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advanced:
-    """What the fields of the advanced search form add to a query, each as typed, "" for nothing."""
+    """What the fields of the advanced search form add to a query, each as typed, "" for nothing.
+
+    ``within`` is a site as well, which is never excluded and asks for nothing by itself.
+    """
 
     all_words: str = ""
     phrase: str = ""
@@ -310,6 +313,7 @@ class Advanced:
     occurrence: Occurrence = Occurrence.ANYWHERE
     site: str = ""
     excludes_site: bool = False
+    within: str = ""
     filetype: str = ""
     excludes_filetype: bool = False
     links_to: str = ""
