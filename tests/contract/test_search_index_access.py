@@ -51,8 +51,12 @@ def find(index: SearchIndex, permitted: ClassMap, query: Node, start: int = 0, n
     return index.search(query, ClassSet(permitted=permitted), start=start, num=num, sort=sort)
 
 
+@pytest.mark.parametrize("cost_of_a_class", [0, 1_000])
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.5, 0.95, 1.0])
-def test_classes_of_a_set_are_found_and_no_others(index: SearchIndex, share: float) -> None:
+def test_classes_of_a_set_are_found_and_no_others(
+    index: SearchIndex, share: float, cost_of_a_class: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permitting, "COST_OF_A_CLASS", cost_of_a_class)
     permitted = class_map(share)
     expected = {key for key in range(1, DOCUMENTS + 1) if key % CLASSES in permitted}
     for query in (Word("word"), Everything()):
@@ -66,7 +70,8 @@ def test_classes_of_a_set_are_found_and_no_others(index: SearchIndex, share: flo
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
-def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: float) -> None:
+def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permitting, "COST_OF_A_CLASS", 1_000)
     permitted = class_map(share)
     whole = [hit.key for hit in find(index, permitted, Word("word")).hits]
     pages = [hit.key for start in range(0, 1_200, 300) for hit in find(index, permitted, Word("word"), start, 300).hits]
@@ -75,7 +80,7 @@ def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: floa
 
 
 def test_totals_are_exact_to_a_thousand_and_estimated_beyond(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permitting, "LEAST_TAKEN", 100)
+    monkeypatch.setattr(permitting, "COST_OF_A_CLASS", 1_000)
     for share in (0.25, 0.8):
         permitted = class_map(share)
         expected = sum(key % CLASSES in permitted for key in range(1, DOCUMENTS + 1))

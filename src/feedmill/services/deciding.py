@@ -1,44 +1,91 @@
-"""Decides by the reference evaluator which documents somebody may see, from the ACLs as the store has them now."""
+"""Decides by the reference evaluator which documents somebody may see, from the ACLs as the store has them now.
 
+Which class a URL's ACL makes is read from the store, and remembered until any ACL has another version; what a class is never changes.
+"""
+
+import threading
 from collections.abc import Iterable, Sequence
 
 from feedmill.core.access import class_of
 from feedmill.core.evaluator import MAX_CHAIN, decide_for
-from feedmill.core.principals import Forms
 from feedmill.model.access import AccessClass, Acl, ClassSet
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Document, DocumentState
 from feedmill.ports import UnitOfWork
 from feedmill.services.directory import Directory
 
+REMEMBERED = 50_000
+
 
 class Decider:
-    """Decides once more what an index has found."""
+    """Decides once more what an index has found. May be used from several threads."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
+        self._chains = Chains()
 
     def select(self, unit: UnitOfWork, documents: Iterable[Document], access: ClassSet) -> list[Document]:
         """Gives of documents those that the asker may see: live, of a class that his set names, and permitted him now."""
         live = [each for each in documents if each.state is DocumentState.LIVE and class_of(each) in access.permitted]
-        guarded = [each for each in live if class_of(each) != AccessClass.PUBLIC]
+        guarded = [each.url for each in live if class_of(each) != AccessClass.PUBLIC]
         if not guarded:
             return live
         forms = self._directory.forms_of(access.asker)
-        acls = read_chains(unit, [each.url for each in guarded])
-        refused = {each.url for each in guarded if not _is_permitted(each, forms, acls)}
+        acls = self._chains.read(unit, guarded)
+        refused = {url for url in guarded if decide_for(url, forms, acls.get).verdict is not Verdict.PERMIT}
         return [each for each in live if each.url not in refused]
 
 
-def _is_permitted(document: Document, forms: Forms, acls: dict[str, Acl]) -> bool:
-    return decide_for(document.url, forms, acls.get).verdict is Verdict.PERMIT
+class Chains:
+    """Reads ACLs with all from which they inherit, and remembers them within a bound. May be used from several threads."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self._remembered = remembered
+        self._lock = threading.Lock()
+        self._version = -1
+        self._classes: dict[str, int | None] = {}
+        self._acls: dict[int, Acl | None] = {}
+
+    def read(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+        """Reads the ACLs of URLs and of their ancestors, a level at a time."""
+        with self._lock:
+            self._forget(unit.acls.newest_version())
+            found: dict[str, Acl] = {}
+            wanted = list(dict.fromkeys(urls))
+            for _ in range(MAX_CHAIN + 1):
+                fresh = self._find(unit, wanted)
+                found.update(fresh)
+                parents = dict.fromkeys(acl.inherit_from for acl in fresh.values())
+                wanted = [parent for parent in parents if parent is not None and parent not in found]
+                if not wanted:
+                    break
+            return found
+
+    def _forget(self, version: int) -> None:
+        if version != self._version or len(self._classes) > self._remembered:
+            self._version = version
+            self._classes.clear()
+        if len(self._acls) > self._remembered:
+            self._acls.clear()
+
+    def _find(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+        unknown = [url for url in urls if url not in self._classes]
+        if unknown:
+            classes = unit.acls.find_classes(unknown)
+            self._classes.update((url, classes.get(url)) for url in unknown)
+        numbers = {number for url in urls if (number := self._classes[url]) is not None}
+        missing = [number for number in numbers if number not in self._acls]
+        if missing:
+            self._acls.update((number, key.acl) for number, key in unit.classes.get_many(missing).items())
+        found = ((url, self._classes[url]) for url in urls)
+        return {url: acl for url, number in found if number is not None and (acl := self._acls.get(number)) is not None}
 
 
-def read_chains(unit: UnitOfWork, urls: Sequence[str], known: dict[str, Acl] | None = None) -> dict[str, Acl]:
-    """Reads the ACLs of URLs, of what they inherit from, and so on, a level at a time; adds to ``known`` what is not there."""
-    acls = {} if known is None else known
-    asked = set(acls)
-    wanted = [url for url in dict.fromkeys(urls) if url not in asked]
+def read_chains(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+    """Reads the ACLs of URLs, as they were written, and of all from which they inherit, a level at a time."""
+    acls: dict[str, Acl] = {}
+    asked: set[str] = set()
+    wanted = list(dict.fromkeys(urls))
     for _ in range(MAX_CHAIN + 1):
         if not wanted:
             break

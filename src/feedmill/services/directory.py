@@ -66,9 +66,13 @@ class Directory:
             return self._use(identity, self._find_classes)
 
     def forms_of(self, identity: Identity) -> Forms:
-        """Gives the forms under which entries of ACLs mean somebody, with all his groups as they are now. Errors: as above."""
+        """Gives the forms under which entries of ACLs mean somebody, with his groups as they were when classes were last asked for.
+
+        Errors: as above.
+        """
         with self._lock:
-            self._refresh()
+            if self._generation < 0:
+                self._refresh()
             return self._use(identity, self._find_forms)
 
     def _use(self, identity: Identity, find: Callable[[_Known, Identity], _Found]) -> _Found:

@@ -19,8 +19,9 @@ from feedmill.adapters.index.schema import build_schema
 from feedmill.model.access import ClassMap, ClassSet
 
 FEW_CLASSES = 8
-TERMS_AT_MOST = 200
-"""More classes than this are not asked as terms where the best matches can be gone through instead."""
+COST_OF_A_TERM = 0.9
+COST_OF_A_CLASS = 0.1
+"""What a class that is asked, and one that there is, cost a clause; a match that is taken and decided costs 1, about a microsecond."""
 
 EXACT_TO = 1_000
 LEAST_TAKEN = 1_500
@@ -79,12 +80,14 @@ def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int
     None where a clause of the query serves better: of few classes, and where so little is visible that too much would be gone through.
     """
     table = access.permitted.table if isinstance(access.permitted, ClassMap) else None
-    if table is None or (shown := table.count(1)) <= TERMS_AT_MOST:
+    if table is None:
         return None
+    shown = max(table.count(1), 1)
     needed = max(wanted, EXACT_TO + 1)
     depth = max(int(needed * MARGIN * len(table) / shown), LEAST_TAKEN)
+    cost_of_clause = shown * COST_OF_A_TERM + len(table) * COST_OF_A_CLASS
     for _ in range(2):
-        if depth > MOST_TAKEN:
+        if depth > min(MOST_TAKEN, cost_of_clause):
             return None
         found = take(depth)
         total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
