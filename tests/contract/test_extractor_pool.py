@@ -164,23 +164,54 @@ def test_pool_that_cannot_start_a_worker_says_so_and_keeps_its_documents(monkeyp
         assert collect_all(pool, 1)[1].reason is None
 
 
-def test_pool_document_whose_worker_always_dies_is_given_up() -> None:
+@pytest.mark.parametrize(
+    ("number", "deaths", "reason"),
+    [
+        (signal.SIGSEGV, 3, "the extractor crashed over this document"),
+        (signal.SIGKILL, 30, "the extractor was killed each time over this document"),
+    ],
+)
+def test_pool_document_whose_worker_always_dies_is_given_up(number: signal.Signals, deaths: int, reason: str) -> None:
     with ExtractorPool(ExtractionLimits(seconds=20.0), 1) as pool:
         pool.submit(page(0), quick=False)
         collect_all(pool, 1)
         pool.submit(page(1, SLOW), quick=False)
         pool.submit(page(2), quick=False)
         answers: dict[int, Answer] = {}
-        end = time.monotonic() + 15.0
+        struck = 0
+        end = time.monotonic() + 40.0
         while 1 not in answers and time.monotonic() < end:
-            answers |= {answer.key: answer for answer in pool.collect(0.3)}
+            answers |= {answer.key: answer for answer in pool.collect(0.05)}
             for worker in list_extractors(os.getpid())[1:]:
                 if is_busy(worker):
-                    os.kill(worker, signal.SIGKILL)
+                    os.kill(worker, number)
+                    struck += 1
         if 2 not in answers:
             answers |= collect_all(pool, 1)
-    assert answers[1].reason == "the extractor crashed over this document"
-    assert answers[2].title == "t"
+    assert (answers[1].reason, answers[2].title) == (reason, "t")
+    assert struck >= deaths
+
+
+@pytest.mark.parametrize("victim", ["fork server", "worker"])
+def test_pool_extractor_killed_again_and_again_costs_no_document(victim: str) -> None:
+    with ExtractorPool(ExtractionLimits(seconds=20.0), 1) as pool:
+        pool.submit(page(0), quick=False)
+        collect_all(pool, 1)
+        pool.submit(page(1, b"<p>word</p>" * 150_000), quick=False)
+        for _ in range(5):
+            worker = find_busy_worker(pool)
+            os.kill(worker if victim == "worker" else list_extractors(os.getpid())[0], signal.SIGKILL)
+        answers = collect_all(pool, 1)
+    assert answers[1].reason is None
+
+
+def find_busy_worker(pool: ExtractorPool) -> int:
+    end = time.monotonic() + 20.0
+    while True:
+        for worker in list_extractors(os.getpid())[1:]:
+            if is_busy(worker):
+                return worker
+        assert (pool.collect(0.02), time.monotonic() < end) == ([], True)
 
 
 def is_busy(pid: int) -> bool:

@@ -4,6 +4,8 @@ import contextlib
 import fcntl
 import json
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +20,7 @@ _KEPT = frozenset({"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LI
 _MESSAGE_BYTES = 4_096
 _PAUSE_SECONDS = 0.2
 _GOODBYE_SECONDS = 0.5
+_NEWS_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 10.0
 
 
@@ -38,6 +41,7 @@ class ForkClient:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._not_before = 0.0
+        self._heard: list[Notice] = []
         self.failures = 0
 
     @property
@@ -97,25 +101,47 @@ class ForkClient:
             with contextlib.suppress(OSError):
                 self._control.send(f"kill {number}".encode("ascii"))
 
+    def find_end(self, number: int) -> int | None:
+        """Returns how a worker ended whose pipe is closed, as ``waitstatus_to_exitcode``; waits a moment to hear of it.
+
+        A worker whose fork server is gone was killed with it. Shape: None when nothing is heard of it.
+        """
+        end = time.monotonic() + _NEWS_SECONDS
+        while self._listen():
+            found = next((notice.value for notice in self._heard if notice.kind == "ended" and notice.number == number), None)
+            remaining = end - time.monotonic()
+            if found is not None or remaining <= 0:
+                return found
+            assert self._control is not None
+            select.select([self._control], [], [], remaining)
+        return -signal.SIGKILL
+
     def list_notices(self) -> list[Notice] | None:
         """Takes what the fork server has told; None when it is gone."""
-        notices: list[Notice] = []
+        if not self._listen():
+            return None
+        notices, self._heard = self._heard, []
+        return notices
+
+    def _listen(self) -> bool:
+        """Hears what the fork server has told until now; returns whether it is still there."""
         while self._control is not None:
             try:
                 message = self._control.recv(_MESSAGE_BYTES)
             except BlockingIOError:
-                return notices
+                return True
             except OSError:
                 message = b""
             words = message.decode("ascii").split()
             if not words:
                 break
             self.failures = 0
-            notices.append(Notice(words[0], int(words[1]), int(words[2])))
-        return None
+            self._heard.append(Notice(words[0], int(words[1]), int(words[2])))
+        return False
 
     def discard(self) -> None:
         """Ends a fork server that is gone or no longer wanted, and all its workers."""
+        self._heard.clear()
         if self._control is not None:
             self._control.close()
             self._control = None

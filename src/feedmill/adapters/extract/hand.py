@@ -15,10 +15,11 @@ _MAX_UNWRITTEN_BYTES = 1 << 20
 
 @dataclass(slots=True)
 class Job:
-    """A task on its way. ``attempts`` counts workers that died over it."""
+    """A task on its way. ``crashes`` counts workers that it ended, ``kills`` those that somebody else killed meanwhile."""
 
     task: Task
-    attempts: int = 0
+    crashes: int = 0
+    kills: int = 0
 
     @property
     def size_bytes(self) -> int:

@@ -1,15 +1,16 @@
 """A lane of the pool: a queue of jobs and the workers that serve it, all with the same time limit.
 
 Who is blamed when a worker dies or hangs: workers answer in order, so it is the first job that has no answer yet; all behind it go
-back to the head of the queue. A worker may also be killed by somebody else (an operator, the kernel short of memory), so a job is
-given up only after a number of workers have died over it; one that takes too long is given up at once. A worker that had not begun is
-nobody's to blame.
+back to the head of the queue. A crash may be an accident, so a job is given up after a number of them; one that takes too long is given
+up at once. A worker that was killed by somebody else is hardly its job's fault (an operator did it, or the kernel, short of memory), so
+that a job must have seen many of these. A worker that had not begun is nobody's to blame.
 
 A job that is slow, though within its time, holds up those behind it in the same pipe: they are taken back, and the worker is
 replaced after its answer, because it would work on them all the same.
 """
 
 import contextlib
+import signal
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ from feedmill.adapters.extract.frames import AnswerReader, BadFrame, max_answer_
 from feedmill.adapters.extract.hand import MAX_HELD, Hand, Job
 from feedmill.model.extraction import Answer, ExtractionLimits
 
-MAX_ATTEMPTS = 3
+MAX_CRASHES = 3
+MAX_KILLS = 30
 _SLOW_SECONDS = 0.5
 _START_SECONDS = 60.0
 _MAX_QUEUED_BYTES = 64 << 20
@@ -81,7 +83,7 @@ class Lane:
                 return
             self.done.append(answer)
         if gone:
-            self._lose(hand, "the extractor crashed over this document")
+            self._bury(hand)
         elif answers and hand.closing:
             self._lose(hand, "")
 
@@ -110,7 +112,14 @@ class Lane:
         for hand in list(self.hands.values()):
             self.receive(hand)
             if hand.number in self.hands:
-                self._lose(hand, "the extractor crashed over this document")
+                self._bury(hand)
+
+    def _bury(self, hand: Hand) -> None:
+        """Sees to a worker that has died."""
+        if self.client.find_end(hand.number) == -signal.SIGKILL:
+            self._lose(hand, "the extractor was killed each time over this document", was_killed=True)
+        else:
+            self._lose(hand, "the extractor crashed over this document")
 
     def _spawn(self) -> bool:
         number = next(self.numbers)
@@ -126,7 +135,7 @@ class Lane:
             self.queue.appendleft(hand.held.pop())
         hand.closing = True
 
-    def _lose(self, hand: Hand, reason: str, *, may_retry: bool = True, too_slow: bool = False) -> None:
+    def _lose(self, hand: Hand, reason: str, *, may_retry: bool = True, too_slow: bool = False, was_killed: bool = False) -> None:
         """Ends a worker and settles what it held: the first job is to blame, unless the worker retired or nobody is."""
         del self.hands[hand.number]
         self.client.kill(hand.number)
@@ -134,8 +143,9 @@ class Lane:
         is_to_blame = hand.ready and reason and not (hand.retiring and hand.answered)
         blamed = hand.held[0] if hand.held and is_to_blame else None
         if blamed is not None:
-            blamed.attempts += 1
-            if not may_retry or blamed.attempts >= MAX_ATTEMPTS:
+            blamed.kills += was_killed
+            blamed.crashes += not was_killed
+            if not may_retry or blamed.crashes >= MAX_CRASHES or blamed.kills >= MAX_KILLS:
                 hand.held.popleft()
                 self.done.append(_fail(blamed, reason, too_slow=too_slow))
         self.queue.extendleft(reversed(hand.held))
