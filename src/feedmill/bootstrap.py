@@ -39,6 +39,7 @@ from feedmill.services.extracting import Extracting
 from feedmill.services.feeder import Feeder, FeederLane
 from feedmill.services.feeding import Policy, SliceLimits
 from feedmill.services.feedrun import Tools
+from feedmill.services.handovers import Handovers
 from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
 from feedmill.services.intake import Intake
 from feedmill.services.passwordcheck import CheckTools, PasswordCheck
@@ -213,6 +214,7 @@ class House:
             accounts=AccountKeeping(self.store, hasher, utc_now),
             tokens=TokenKeeping(self.store, utc_now),
             auditing=auditing,
+            handovers=Handovers(self.store, utc_now),
             clock=utc_now,
         )
 

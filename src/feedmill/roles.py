@@ -30,7 +30,7 @@ from feedmill.services.overview import tell_gauges
 from feedmill.services.signing import ensure_key
 from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
-from feedmill.signinproviders import make_openid
+from feedmill.signinproviders import make_openid, make_saml
 from feedmill.wire.gsafeed.dtd import DTD
 
 QUICK_FEED_BYTES = 4_000_000
@@ -114,6 +114,7 @@ def _signin_options_of(house: House, token: str) -> SignInOptions:
         secure_cookies=settings.secure_cookies,
         public_url=settings.public_url,
         openid=make_openid(settings, utc_now),
+        saml=make_saml(settings, utc_now),
     )
 
 

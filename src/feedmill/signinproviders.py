@@ -4,14 +4,15 @@ A provider's package is an extra, so its adapter is imported only where the sett
 """
 
 from importlib.util import find_spec
+from pathlib import Path
 
 from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
 from feedmill.core.roles import RoleRules
-from feedmill.model.errors import BadSettings
+from feedmill.model.errors import BadRequest, BadSettings
 from feedmill.ports import Clock
 from feedmill.settings.secrets import read_secret
-from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SignIn
-from feedmill.signinports import Directory, OpenIdProvider
+from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings, SignIn
+from feedmill.signinports import Directory, OpenIdProvider, SamlProvider
 
 
 def make_directories(settings: SignIn) -> tuple[Directory, ...]:
@@ -45,6 +46,35 @@ def _make_openid(provider: OidcSettings, clock: Clock) -> OpenIdProvider:
         ),
         clock,
     )
+
+
+def make_saml(settings: SignIn, clock: Clock) -> tuple[SamlProvider, ...]:
+    """Makes the providers of SAML. Errors: BadSettings where the extra is not installed, or metadata cannot be read."""
+    if settings.saml:
+        _need("signxml", "signin.saml")
+    return tuple(_make_saml(provider, clock) for provider in settings.saml)
+
+
+def _make_saml(provider: SamlSettings, clock: Clock) -> SamlProvider:
+    from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
+    from feedmill.adapters.identity.samlmetadata import read_metadata
+
+    try:
+        about = read_metadata(Path(provider.metadata_file).read_bytes())
+    except (OSError, BadRequest) as exc:
+        raise BadSettings([f"signin.saml: '{provider.metadata_file}': {exc}"]) from exc
+    options = SamlOptions(
+        name=provider.name,
+        label=provider.label,
+        namespace=provider.namespace,
+        domain=provider.domain,
+        provider=about,
+        entity_id=provider.entity_id,
+        user_attribute=provider.user_attribute,
+        groups_attribute=provider.groups_attribute,
+        roles=_rules_of(provider),
+    )
+    return SamlIdentityProvider(options, clock)
 
 
 def _make_ldap(provider: LdapProvider) -> Directory:

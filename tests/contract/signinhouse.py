@@ -27,6 +27,7 @@ from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
+from feedmill.services.handovers import Handovers
 from feedmill.services.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.provedpasswords import ProvedPasswords
 from feedmill.services.sessions import SessionLimits, Sessions
@@ -122,6 +123,7 @@ def make_signing(search: SearchHouse, clock: Hands, folder: Path, directories: t
         accounts=AccountKeeping(search.store, hasher, clock),
         tokens=TokenKeeping(search.store, clock),
         auditing=auditing,
+        handovers=Handovers(search.store, clock),
         clock=clock,
     )
 

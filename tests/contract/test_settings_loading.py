@@ -104,6 +104,7 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
         (LDAP.replace("ldaps://x", "http://x"), "f.toml:3: signin.ldap[1].urls[1]: 'http://x' is no address of a directory"),
         ('[[signin.oidc]]\nname = "a"\nissuer = "http://x"\nclient_id = "x"', "f.toml:3: signin.oidc[1].issuer: 'http://x' is no https"),
         ('[signin]\npublic_url = "search.example.com"', "f.toml:2: signin.public_url: 'search.example.com' is no address"),
+        ('[[signin.saml]]\nname = "a"\nmetadata_file = "none.xml"', "f.toml:3: signin.saml[1].metadata_file: there is no file"),
         (LDAP + LDAP, "f.toml:6: signin.ldap[2].name: 'a' is there already"),
         ('[gate]\nbind = "somewhere"', "f.toml:2: gate.bind: 'somewhere' is no address of this machine"),
     ],

@@ -20,15 +20,17 @@ from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.page import PageTools, SignInPage
+from feedmill.http.signin.saml import SamlWays
 from feedmill.metrics import render_metrics
 from feedmill.model.audit import AuditKind
 from feedmill.services.explaining import Explaining
+from feedmill.services.handovers import Handovers
 from feedmill.services.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
-from feedmill.settings.signin import LdapProvider, OidcSettings, Provider
+from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -74,7 +76,7 @@ def test_every_setting_of_lists_is_documented() -> None:
 
 @pytest.mark.parametrize(
     ("heading", "model"),
-    [("[[signin.ldap]]", LdapProvider), ("[[signin.oidc]]", OidcSettings)],
+    [("[[signin.ldap]]", LdapProvider), ("[[signin.oidc]]", OidcSettings), ("[[signin.saml]]", SamlSettings)],
     ids=lambda value: str(value) if "[" in str(value) else "",
 )
 def test_every_setting_of_providers_is_documented(heading: str, model: type[Provider]) -> None:
@@ -124,6 +126,7 @@ def test_every_route_of_signing_in_is_documented() -> None:
     text = page("reference/operation.md") + page("reference/sign-in.md")
     routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None)))
     routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
+    routes += SamlWays((), cast(Gates, None), cast(Handovers, None)).routes()
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path
 

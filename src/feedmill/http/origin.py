@@ -7,6 +7,7 @@ browser names another scheme than the one that arrives.
 Source: RFC 6454, section 7.
 """
 
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -21,16 +22,18 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 class OriginCheck:
     """ASGI middleware that answers 403 to requests from other sites' pages.
 
-    ``allowed`` are origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them.
+    ``allowed`` are origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them;
+    ``open_paths`` is a pattern of whole paths that check by themselves what other sites' forms send.
     """
 
-    def __init__(self, app: ASGIApp, allowed: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), open_paths: str = "") -> None:
         self._app = app
+        self._open_paths = re.compile(open_paths) if open_paths else None
         self._allowed = frozenset(origin.strip().rstrip("/").lower() for origin in allowed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or refuses it."""
-        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS:
+        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and not self._is_open(scope["path"]):
             headers = Headers(scope=scope)
             origins = headers.getlist("origin")
             if not all(self._is_welcome(origin, headers.get("host", "")) for origin in origins):
@@ -38,6 +41,9 @@ class OriginCheck:
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+    def _is_open(self, path: str) -> bool:
+        return self._open_paths is not None and self._open_paths.fullmatch(path) is not None
 
     def _is_welcome(self, origin: str, host: str) -> bool:
         sender = origin.strip().lower()

@@ -45,6 +45,7 @@ from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_pro
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
 from feedmill.http.signin.check import SignInCheck
+from feedmill.http.signin.saml import FORMS_FROM_ELSEWHERE
 from feedmill.http.signin.site import SignInSite
 from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
@@ -133,7 +134,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         routes=[*own, *(site.signin.routes if site.signin else ()), *routes],
         middleware=[
             Middleware(GuardHeaders),
-            Middleware(OriginCheck, allowed=endpoints.site.allow_origins),
+            Middleware(OriginCheck, allowed=endpoints.site.allow_origins, open_paths=FORMS_FROM_ELSEWHERE),
             Middleware(SignInCheck, desk=site.signin.desk) if site.signin else Middleware(AskerCheck, proxy=site.proxy),
         ],
         exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},

@@ -10,6 +10,7 @@ from feedmill.ports import Clock, Store
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
 from feedmill.services.facts import SIGNIN_KEY
+from feedmill.services.handovers import Handovers
 from feedmill.services.passwordcheck import PasswordCheck
 from feedmill.services.provedpasswords import ProvedPasswords
 from feedmill.services.sessions import Sessions
@@ -29,6 +30,7 @@ class Signing:
     accounts: AccountKeeping
     tokens: TokenKeeping
     auditing: Auditing
+    handovers: Handovers
     clock: Clock
 
 

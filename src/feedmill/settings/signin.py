@@ -131,6 +131,16 @@ class OidcSettings(Provider):
     timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
 
 
+class SamlSettings(Provider):
+    """An identity provider of SAML 2.0; ``user_attribute`` "" is the subject's NameID."""
+
+    label: str = ""
+    metadata_file: Annotated[str, Field(min_length=1)]
+    entity_id: str = ""
+    user_attribute: str = ""
+    groups_attribute: Annotated[str, Field(min_length=1)] = "groups"
+
+
 class SignIn(Section):
     """How people sign in. Units: minutes."""
 
@@ -144,6 +154,7 @@ class SignIn(Section):
     proxy: SignInProxy = SignInProxy()
     ldap: tuple[LdapProvider, ...] = ()
     oidc: tuple[OidcSettings, ...] = ()
+    saml: tuple[SamlSettings, ...] = ()
 
 
 class Audit(Section):

@@ -23,6 +23,10 @@ def check_providers(signin: SignIn) -> Iterator[Fault]:
         yield from _check_names(here, openid.name, [other.name for other in signin.oidc[:place]])
         yield from _check_file((*here, "ca_file"), openid.ca_file)
         yield from _check_secret(here, "client_secret", openid.client_secret, openid.client_secret_file)
+    for place, saml in enumerate(signin.saml):
+        here = ("signin", "saml", place)
+        yield from _check_names(here, saml.name, [other.name for other in signin.saml[:place]])
+        yield from _check_file((*here, "metadata_file"), saml.metadata_file)
 
 
 def _check_names(here: KeyPath, name: str, earlier: list[str]) -> Iterator[Fault]:

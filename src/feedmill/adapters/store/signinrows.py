@@ -1,16 +1,15 @@
 """Rows of local users, sessions and tokens to model and back."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from feedmill.adapters.store.rows import Row, plain, to_micros
 from feedmill.core.accounts import account_key
+from feedmill.core.credentialtext import read_credentials, write_credentials
 from feedmill.model.access import Scope
-from feedmill.model.errors import Corrupt
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role
-from feedmill.model.signin import Account, ApiToken, Credential, Session, TokenScope
+from feedmill.model.signin import Account, ApiToken, Session, TokenScope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -96,41 +95,6 @@ def token_to_row(token: ApiToken) -> dict[str, Any]:
         "expires_at": to_micros(token.expires_at),
         "used_at": to_micros(token.used_at),
     }
-
-
-def write_credentials(credentials: tuple[Credential, ...]) -> str:
-    """Writes credentials as one text."""
-    written = [
-        {
-            "provider": credential.provider,
-            "namespace": credential.user.namespace,
-            "user": [credential.user.name, credential.user.domain],
-            "groups": [[group.name, group.domain, group.namespace] for group in credential.groups],
-            "role": credential.role.value,
-            "epoch": credential.epoch,
-        }
-        for credential in credentials
-    ]
-    return json.dumps(written, separators=(",", ":"))
-
-
-def read_credentials(text: str) -> tuple[Credential, ...]:
-    """Reads credentials back. Errors: Corrupt."""
-    try:
-        return tuple(_read_credential(held) for held in json.loads(text))
-    except (ValueError, KeyError, TypeError) as exc:
-        raise Corrupt(f"a session's credentials cannot be read: {exc}") from exc
-
-
-def _read_credential(held: dict[str, Any]) -> Credential:
-    name, domain = held["user"]
-    return Credential(
-        provider=held["provider"],
-        user=Subject(scope=Scope.USER, name=name, domain=domain, namespace=held["namespace"]),
-        groups=tuple(Subject(scope=Scope.GROUP, name=group, domain=of, namespace=within) for group, of, within in held["groups"]),
-        role=Role(held["role"]),
-        epoch=held["epoch"],
-    )
 
 
 def _time(micros: int) -> datetime:

@@ -11,9 +11,10 @@ from feedmill.http.signin.forms import FormGuard
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
+from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.site import SignInSite
 from feedmill.services.signing import Signing
-from feedmill.signinports import OpenIdProvider
+from feedmill.signinports import OpenIdProvider, SamlProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class SignInOptions:
     secure_cookies: bool = False
     public_url: str = ""
     openid: tuple[OpenIdProvider, ...] = ()
+    saml: tuple[SamlProvider, ...] = ()
 
 
 def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
@@ -42,7 +44,10 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         admin_token=options.admin_token,
         takes_basic=options.takes_basic,
     )
-    choices = tuple(Choice(label=each.label, href=f"{PAGE}/oidc/{each.name}", namespace=each.namespace) for each in options.openid)
+    choices = (
+        *(Choice(label=each.label, href=f"{PAGE}/oidc/{each.name}", namespace=each.namespace) for each in options.openid),
+        *(Choice(label=each.label, href=f"{PAGE}/saml/{each.name}", namespace=each.namespace) for each in options.saml),
+    )
     templates = make_templates()
     tools = PageTools(desk=desk, check=signing.check, guard=guard, auditing=signing.auditing, templates=templates, choices=choices)
     page = SignInPage(tools)
@@ -53,5 +58,9 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         templates=templates,
         public_url=options.public_url,
     )
-    routes = (*page.routes(), *OpenIdWays(options.openid, gates).routes())
+    routes = (
+        *page.routes(),
+        *OpenIdWays(options.openid, gates).routes(),
+        *SamlWays(options.saml, gates, signing.handovers).routes(),
+    )
     return SignInSite(desk=desk, check=signing.check, guard=guard, routes=routes, has_choices=bool(choices))

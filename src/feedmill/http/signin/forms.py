@@ -63,7 +63,7 @@ def is_browser(scope: Scope) -> bool:
     return any(name in headers for name in _BROWSER_HEADERS)
 
 
-async def read_form(request: Request) -> Fields:
+async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Fields:
     """Reads a posted form. Errors: TooLarge, BadRequest for what is no form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -71,8 +71,8 @@ async def read_form(request: Request) -> Fields:
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > MAX_FORM_BYTES:
-            raise TooLarge(f"a form of signing in has at most {MAX_FORM_BYTES} bytes")
+        if len(body) > max_bytes:
+            raise TooLarge(f"a form of signing in has at most {max_bytes} bytes")
     try:
         return parse_qsl(bytes(body).decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace")
     except ValueError as exc:

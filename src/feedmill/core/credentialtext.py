@@ -1,0 +1,45 @@
+"""Credentials as one text, as sessions keep them."""
+
+import json
+from typing import Any
+
+from feedmill.model.access import Scope
+from feedmill.model.errors import Corrupt
+from feedmill.model.identity import Subject
+from feedmill.model.role import Role
+from feedmill.model.signin import Credential
+
+
+def write_credentials(credentials: tuple[Credential, ...]) -> str:
+    """Writes credentials as one text."""
+    written = [
+        {
+            "provider": credential.provider,
+            "namespace": credential.user.namespace,
+            "user": [credential.user.name, credential.user.domain],
+            "groups": [[group.name, group.domain, group.namespace] for group in credential.groups],
+            "role": credential.role.value,
+            "epoch": credential.epoch,
+        }
+        for credential in credentials
+    ]
+    return json.dumps(written, separators=(",", ":"))
+
+
+def read_credentials(text: str) -> tuple[Credential, ...]:
+    """Reads credentials back. Errors: Corrupt."""
+    try:
+        return tuple(_read_credential(held) for held in json.loads(text))
+    except (ValueError, KeyError, TypeError) as exc:
+        raise Corrupt(f"a session's credentials cannot be read: {exc}") from exc
+
+
+def _read_credential(held: dict[str, Any]) -> Credential:
+    name, domain = held["user"]
+    return Credential(
+        provider=held["provider"],
+        user=Subject(scope=Scope.USER, name=name, domain=domain, namespace=held["namespace"]),
+        groups=tuple(Subject(scope=Scope.GROUP, name=group, domain=of, namespace=within) for group, of, within in held["groups"]),
+        role=Role(held["role"]),
+        epoch=held["epoch"],
+    )

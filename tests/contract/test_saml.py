@@ -1,0 +1,312 @@
+"""Signing in by SAML: what a provider's signed word opens, and what an attacker makes of it."""
+
+import base64
+import copy
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from samlserver import ENTITY, SamlServer, certify
+from signinhouse import PASSWORD, Browser, Hands, SignInHouse, open_signin_house
+from signxml.algorithms import DigestAlgorithm, SignatureMethod
+
+from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
+from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, SIGNATURE, read_metadata
+from feedmill.core.roles import RoleRules
+from feedmill.model.errors import BadRequest
+from feedmill.model.role import Role
+
+FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
+
+
+@pytest.fixture(scope="module")
+def keys() -> SamlServer:
+    return SamlServer(now=Hands())
+
+
+@pytest.fixture
+def provider(keys: SamlServer) -> SamlServer:
+    return SamlServer(now=Hands(), key=keys.key, certificate=keys.certificate)
+
+
+def open_with(folder: Path, provider: SamlServer, **given: str) -> SignInHouse:
+    clock = Hands()
+    provider.now = clock
+    options = SamlOptions(
+        name="corp",
+        label="Corp",
+        namespace="ad",
+        provider=read_metadata(provider.metadata()),
+        roles=RoleRules(managers=("ENG",)),
+        **given,
+    )
+    return open_signin_house(folder, clock=clock, saml=(SamlIdentityProvider(options, clock),))
+
+
+@pytest.fixture
+def house(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHouse]:
+    opened = open_with(tmp_path, provider)
+    yield opened
+    opened.search.store.close()
+
+
+def depart(browser: Browser) -> str:
+    answer = browser.get("/signin/saml/corp?to=/search")
+    assert answer.status == 302
+    return answer.headers["location"]
+
+
+def post(browser: Browser, encoded: str) -> tuple[int, str]:
+    """Sends the form as the provider's page does: without the cookies, since it is another site."""
+    kept, browser.cookies = browser.cookies, {}
+    answer = browser.post("/signin/saml/corp/acs", {"SAMLResponse": encoded, "RelayState": "x"}, **FROM_ELSEWHERE)
+    browser.cookies = kept
+    return answer.status, answer.headers.get("location", "")
+
+
+def arrive(browser: Browser, encoded: str) -> int:
+    status, onward = post(browser, encoded)
+    return browser.get(onward).status if status == 303 else status
+
+
+def users(house: SignInHouse, browser: Browser) -> list[tuple[str, str, str]]:
+    browser.get("/?q=x")
+    return [(user.namespace, user.domain, user.name) for user in house.seen[-1].identity.users]
+
+
+@pytest.mark.parametrize("signs", ["assertion", "response"])
+def test_saml_lets_in_the_user_with_groups_and_role_and_leads_back(house: SignInHouse, provider: SamlServer, signs: str) -> None:
+    provider.signs = signs
+    browser = house.browser()
+    assert "Sign in with Corp" in browser.get("/signin").text
+    status, onward = post(browser, provider.respond(depart(browser)))
+    assert status == 303
+    answer = browser.get(onward)
+    assert (answer.status, answer.headers["location"]) == (303, "/search")
+    assert users(house, browser) == [("ad", "corp.example.com", "ann")]
+    identity = house.seen[-1].identity
+    assert [(group.domain, group.name, group.namespace) for group in identity.groups] == [("", "staff", "ad"), ("CORP", "eng", "ad")]
+    assert house.seen[-1].role is Role.MANAGER
+    assert house.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
+
+
+def test_saml_request_and_metadata_say_who_asks_and_where_to_answer(house: SignInHouse, provider: SamlServer) -> None:
+    first, second = (provider.read_request(depart(house.browser())) for _ in range(2))
+    assert first.get("ID") != second.get("ID")
+    assert first.get("AssertionConsumerServiceURL") == "http://search.example.com/signin/saml/corp/acs"
+    assert first.findtext("a:Issuer", "", NAMES) == "http://search.example.com/signin/saml/corp/metadata"
+    answer = house.browser().get("/signin/saml/corp/metadata")
+    about = etree.fromstring(answer.body)
+    assert about.get("entityID") == first.findtext("a:Issuer", "", NAMES)
+    service = about.find(".//m:AssertionConsumerService", NAMES)
+    assert service is not None
+    assert service.get("Location") == first.get("AssertionConsumerServiceURL")
+
+
+def test_saml_takes_the_user_of_an_attribute_and_adds_to_a_session(provider: SamlServer, tmp_path: Path) -> None:
+    house = open_with(tmp_path, provider, user_attribute="login", groups_attribute="urn:oid:groups", domain="CORP")
+    house.signing.accounts.add("ann", PASSWORD)
+    browser = house.browser()
+    browser.sign_in("ann")
+    assert arrive(browser, provider.respond(depart(browser))) == 303
+    assert users(house, browser) == [("Default", "", "ann"), ("ad", "CORP", "a.smith")]
+    assert [(group.domain, group.name) for group in house.seen[-1].identity.groups] == [("CORP", "staff"), ("CORP", "eng")]
+
+
+WRONG: dict[str, dict[str, object]] = {
+    "nothing signed": {"signs": "nothing"},
+    "other issuer": {"issuer": "https://evil.example"},
+    "other audience": {"audience": "https://other.example"},
+    "other recipient": {"recipient": "https://other.example/acs"},
+    "another request": {"answers": "_another"},
+    "over": {"lasting": timedelta(minutes=-2)},
+    "not a success": {"status": "urn:oasis:names:tc:SAML:2.0:status:Responder"},
+    "no name": {"name": " "},
+    "old signature": {"algorithm": SignatureMethod.RSA_SHA1},
+    "old digest": {"digest": DigestAlgorithm.SHA1},
+}
+
+
+@pytest.mark.parametrize("given", list(WRONG.values()), ids=list(WRONG))
+def test_saml_response_that_is_not_as_it_must_be_lets_nobody_in(house: SignInHouse, provider: SamlServer, given: dict[str, object]) -> None:
+    for name, value in given.items():
+        setattr(provider, name, value)
+    browser = house.browser()
+    assert arrive(browser, provider.respond(depart(browser))) == 403
+    assert users(house, browser) == []
+    assert house.events()[-1][0] == "signin.failed"
+
+
+def test_saml_response_signed_by_another_key_lets_nobody_in(house: SignInHouse, provider: SamlServer) -> None:
+    forger = SamlServer(now=provider.now)
+    for certificate in (forger.certificate, provider.certificate, certify(forger.key, name="idp")):
+        forger.certificate = certificate
+        browser = house.browser()
+        assert arrive(browser, forger.respond(depart(browser))) == 403
+
+
+def _name(element: etree._Element, name: str) -> None:
+    found = element.find(".//a:NameID", NAMES)
+    assert found is not None
+    found.text = name
+
+
+def _assertion_of(response: etree._Element) -> etree._Element:
+    found = response.find("a:Assertion", NAMES)
+    assert found is not None
+    return found
+
+
+def _forged_of(response: etree._Element) -> etree._Element:
+    forged = copy.deepcopy(_assertion_of(response))
+    forged.set("ID", "_forged")
+    _name(forged, "root")
+    for signature in forged.findall(f"{{{SIGNATURE}}}Signature"):
+        forged.remove(signature)
+    return forged
+
+
+def _change(response: etree._Element) -> None:
+    _name(response, "root")
+
+
+def _put_before(response: etree._Element) -> None:
+    response.insert(2, _forged_of(response))
+
+
+def _put_behind(response: etree._Element) -> None:
+    response.append(_forged_of(response))
+
+
+def _wrap(response: etree._Element) -> None:
+    genuine, forged = _assertion_of(response), _forged_of(response)
+    response.remove(genuine)
+    forged.append(genuine)
+    response.append(forged)
+
+
+def _wrap_in_signature(response: etree._Element) -> None:
+    genuine, forged = _assertion_of(response), _forged_of(response)
+    signature = genuine.find(f"{{{SIGNATURE}}}Signature")
+    assert signature is not None
+    response.remove(genuine)
+    genuine.remove(signature)
+    holder = etree.SubElement(signature, f"{{{SIGNATURE}}}Object")
+    holder.append(genuine)
+    forged.insert(1, signature)
+    response.append(forged)
+
+
+def _wrap_elsewhere(response: etree._Element) -> None:
+    genuine, forged = _assertion_of(response), _forged_of(response)
+    response.remove(genuine)
+    holder = etree.SubElement(response, "{urn:oasis:names:tc:SAML:2.0:protocol}Extensions")
+    holder.append(genuine)
+    response.append(forged)
+
+
+def _same_id(response: etree._Element) -> None:
+    forged = _forged_of(response)
+    forged.set("ID", _assertion_of(response).get("ID", ""))
+    response.insert(0, forged)
+
+
+def _drop_signature(response: etree._Element) -> None:
+    assertion = _assertion_of(response)
+    for signature in assertion.findall(f"{{{SIGNATURE}}}Signature"):
+        assertion.remove(signature)
+
+
+def _rename(response: etree._Element) -> None:
+    _assertion_of(response).tag = f"{{{ASSERTION}}}EncryptedAssertion"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [_change, _put_before, _put_behind, _wrap, _wrap_in_signature, _wrap_elsewhere, _same_id, _drop_signature, _rename],
+    ids=lambda edit: edit.__name__.strip("_"),
+)
+def test_saml_response_that_was_rebuilt_lets_nobody_in(
+    house: SignInHouse, provider: SamlServer, edit: Callable[[etree._Element], None]
+) -> None:
+    browser = house.browser()
+    assert arrive(browser, provider.respond(depart(browser), edit)) == 403
+    assert users(house, browser) == []
+
+
+def test_saml_name_with_a_comment_in_it_is_never_its_beginning(house: SignInHouse, provider: SamlServer) -> None:
+    provider.name = "root<!-- -->.example"
+    browser = house.browser()
+    status = arrive(browser, provider.respond(depart(browser)))
+    assert users(house, browser) == ([("ad", "", "root.example")] if status == 303 else [])
+
+
+def test_saml_assertion_counts_once_and_for_the_browser_that_began(house: SignInHouse, provider: SamlServer) -> None:
+    attacker, victim = house.browser(), house.browser()
+    stolen = provider.respond(depart(attacker))
+    depart(victim)
+    assert arrive(victim, stolen) == 403
+    assert users(house, victim) == []
+    assert arrive(attacker, stolen) == 403
+    status, onward = post(attacker, provider.respond(depart(attacker)))
+    assert status == 303
+    kept = dict(attacker.cookies)
+    assert attacker.get(onward).headers["location"] == "/search"
+    attacker.cookies = kept
+    assert attacker.get(onward).status == 403
+
+
+def test_saml_handover_ends_in_time(house: SignInHouse, provider: SamlServer) -> None:
+    browser = house.browser()
+    _, onward = post(browser, provider.respond(depart(browser)))
+    house.clock.turn(seconds=61)
+    assert browser.get(onward).status == 403
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        "",
+        "!!!",
+        base64.b64encode(b"no xml").decode(),
+        base64.b64encode(b"<x/>").decode(),
+        base64.b64encode(b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>&a;</x>').decode(),
+        base64.b64encode(b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>').decode(),
+        base64.b64encode(b'<Response xmlns="urn:oasis:names:tc:SAML:2.0:protocol"/>').decode(),
+        "A" * 3_000_000,
+        "\u00fc",
+    ],
+    ids=["nothing", "no base64", "no xml", "other", "entity", "bomb", "empty", "long", "sign"],
+)
+def test_saml_form_that_holds_no_response_is_refused(house: SignInHouse, encoded: str) -> None:
+    assert post(house.browser(), encoded)[0] == 403
+
+
+def test_saml_form_is_the_only_one_taken_from_elsewhere(house: SignInHouse) -> None:
+    browser = house.browser()
+    assert browser.post("/signin/saml/corp/acs/x", {}, **FROM_ELSEWHERE).status == 403
+    assert browser.post("/signin", {}, **FROM_ELSEWHERE).status == 403
+    assert browser.post("/signin/saml/nobody/acs", {}, **FROM_ELSEWHERE).status == 404
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b"IDPSSODescriptor", b"SPSSODescriptor", "describe 0 identity providers"),
+        (b"HTTP-Redirect", b"HTTP-POST", "no address for signing on"),
+        (b'use="signing"', b'use="encryption"', "no certificate that signs"),
+        (b"<X509Certificate>", b"<X509Certificate>AA", "cannot be read"),
+        (b"<EntityDescriptor", b"<EntityDescriptor ", "describe"),
+        (b"</EntityDescriptor>", b"", "no XML"),
+    ],
+    ids=["no provider", "no redirect", "no key", "bad key", "blank", "cut"],
+)
+def test_saml_metadata_that_do_not_serve_are_refused(provider: SamlServer, old: bytes, new: bytes, reason: str) -> None:
+    data = provider.metadata().replace(old, new)
+    if reason == "describe":
+        assert read_metadata(data).entity_id == ENTITY
+        return
+    with pytest.raises(BadRequest, match=reason):
+        read_metadata(data)
