@@ -1,9 +1,9 @@
-"""Runs all benchmarks, or those named: ``python -m bench [access] [gate] [groups] [ingest] [latency] [upload]``."""
+"""Runs all benchmarks, or those named: ``python -m bench [access] [facets] [gate] [groups] [ingest] [latency] [upload]``."""
 
 import sys
 from collections.abc import Callable
 
-from bench import access, gate, groups, ingest, latency, upload
+from bench import access, facets, gate, groups, ingest, latency, upload
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
@@ -11,6 +11,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "gate": ("a 1 GB feed against a bare receiver", lambda: gate.main(1_000)),
     "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
     "access": ("searches with ACLs against searches without", access.main),
+    "facets": ("searches with facets against the same without, suggestions, the page", facets.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }
 

@@ -1,6 +1,5 @@
 """The search page in a browser, at the widths of a desk and of a phone, and without script."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +12,6 @@ from tests.appliance import Appliance, running
 CHROMIUM = Path("/usr/bin/chromium")
 DESK = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
-SHOTS = os.environ.get("FEEDMILL_SCREENSHOTS", "")
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
 
@@ -162,24 +160,4 @@ def test_page_is_clean_for_axe(browser: Browser, appliance: Appliance, query: st
         ask(page, query)
     found = Axe().run(page)
     assert found.response["violations"] == [], found.generate_report()
-    close(page)
-
-
-@pytest.mark.skipif(not SHOTS, reason="FEEDMILL_SCREENSHOTS names no folder")
-@pytest.mark.parametrize("width", [400, 900, 1400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_screenshots(browser: Browser, appliance: Appliance, width: int, scheme: str) -> None:
-    page = open_page(browser, appliance, {"width": width, "height": 900}, scheme=scheme)
-    page.screenshot(path=f"{SHOTS}/blank-{width}-{scheme}.png")
-    ask(page, "travel")
-    page.screenshot(path=f"{SHOTS}/found-{width}-{scheme}.png", full_page=True)
-    page.goto("/?q=travel&dnavs=inmeta:department%3DFinance")
-    page.screenshot(path=f"{SHOTS}/narrowed-{width}-{scheme}.png", full_page=True)
-    page.goto("/?q=travel+inmeta:department+-inmeta:kind")
-    page.screenshot(path=f"{SHOTS}/foreign-{width}-{scheme}.png", full_page=True)
-    page.goto("/?q=travle")
-    page.get_by_role("combobox").fill("tra")
-    page.get_by_role("option").first.wait_for()
-    page.get_by_role("combobox").press("ArrowDown")
-    page.screenshot(path=f"{SHOTS}/typing-{width}-{scheme}.png")
     close(page)

@@ -123,3 +123,17 @@ def test_page_keeps_collection_and_front_end_in_its_links(house: SearchHouse) ->
     body = ask(search_app(house.searcher()), "/", "q=needle&site=press&client=intranet&num=2").text
     assert "site=press&amp;client=intranet" in body
     assert '<input type="hidden" name="site" value="press">' in body
+
+
+def test_suggestions_come_of_the_collection_and_not_of_removed_urls(house: SearchHouse) -> None:
+    titles = {"http://a.com/press/1": "Press word", "http://hr.com/3": "Press people", "http://gone.com/5": "Press gone"}
+    house.add([house.make(url, "text", title=title) for url, title in titles.items()])
+    app = search_app(house.searcher())
+
+    def suggested(query: str) -> list[str]:
+        return list(ask(app, "/api/v1/suggest", f"q=press+&{query}").json["suggestions"])
+
+    assert suggested("site=press") == ["press", "press word"]
+    assert suggested("") == ["press", "press people", "press word"]
+    assert suggested("site=nowhere") == []
+    assert ask(app, "/suggest", "q=press+&site=hr").json[1] == ["press", "press people"]

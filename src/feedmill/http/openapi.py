@@ -91,7 +91,12 @@ RESOURCES: Final = (
         name="suggest",
         summary="Completes what is being typed, from titles that the asker may see.",
         answer=Suggestions,
-        parameters=(Parameter("q", "what was typed", default=""), Parameter("num", "how many, up to 50", "integer", 10)),
+        parameters=(
+            Parameter("q", "what was typed", default=""),
+            Parameter("num", "how many, up to 50", "integer", 10),
+            Parameter("site", "collections, joined by `|` or `.`; everything without"),
+            Parameter("client", "the front end, whose removed URLs stay out"),
+        ),
         errors=(401, 429, 503),
     ),
     Resource(

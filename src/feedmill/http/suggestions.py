@@ -19,7 +19,7 @@ from feedmill.http.parameters import read_number
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest
 from feedmill.services.searcher import Searcher
-from feedmill.services.suggesting import MAX_SUGGESTIONS, suggest
+from feedmill.services.suggesting import MAX_SUGGESTIONS, Typing, suggest
 
 DEFAULT_MAX = 10
 JSONP_HEAD = "/* GSA Suggest Service JSONP Response. */ "
@@ -47,7 +47,7 @@ class Suggestions:
         typed = values.get("q", values.get("token", ""))
         access = "p" if callback else values.get("access", "").strip().lower()
         number = values.get("max", values.get("max_matches", ""))
-        found = self._suggest(typed, number, restrict(self._identify(request), access))
+        found = self._suggest(typed, number, request, restrict(self._identify(request), access))
         text = json.dumps(_shape(typed, found, values.get("format", "").lower(), is_legacy="q" not in values), ensure_ascii=False)
         if not callback:
             return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=_PRIVATE)
@@ -58,13 +58,14 @@ class Suggestions:
         """Answers as JSON of our own."""
         values = request.query_params
         typed = values.get("q", "")
-        found = self._suggest(typed, values.get("num", ""), self._identify(request))
+        found = self._suggest(typed, values.get("num", ""), request, self._identify(request))
         body = json.dumps({"query": typed, "suggestions": list(found)}, ensure_ascii=False).encode("utf-8", "replace")
         return Response(body, media_type="application/json", headers=_PRIVATE)
 
-    def _suggest(self, typed: str, number: str, access: ClassSet) -> tuple[str, ...]:
+    def _suggest(self, typed: str, number: str, request: Request, access: ClassSet) -> tuple[str, ...]:
+        site, client = (request.query_params.get(name, "") for name in ("site", "client"))
         limit = read_number(number, default=DEFAULT_MAX, at_most=MAX_SUGGESTIONS)
-        return suggest(self._searcher, typed, access, limit=limit)
+        return suggest(self._searcher, Typing(text=typed, limit=limit, site=site, client=client), access)
 
 
 def _shape(typed: str, found: tuple[str, ...], form: str, *, is_legacy: bool) -> Any:

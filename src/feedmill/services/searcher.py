@@ -126,6 +126,10 @@ class Searcher:
         """Gives the index as it is now, None before there is one."""
         return self._look()[0]
 
+    def find_scope(self, site: str, client: str) -> Node | None:
+        """Gives what collections and a front end leave of all documents, None where that is nothing."""
+        return self._look()[1].read(SearchRequest(query="", site=site, client=client)).root
+
     def list_visible(self, keys: Sequence[int], access: ClassSet) -> list[Document]:
         """Lists documents by id, in the order given, as far as the asker may see them."""
         with self._store.reading() as unit:

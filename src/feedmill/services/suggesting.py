@@ -4,11 +4,13 @@ What others typed is never suggested: it may hold what this asker must not know.
 asker see, so that a suggestion shows no more than a search would.
 """
 
+from dataclasses import dataclass
+
 from feedmill.core.analysis import is_spaceless
 from feedmill.core.phrases import complete_from
 from feedmill.core.plainwords import iter_words, without_accents
 from feedmill.model.access import ClassSet
-from feedmill.model.search import And, Everything, InTitle, Node
+from feedmill.model.search import And, InTitle, Node
 from feedmill.services.searcher import Searcher
 
 MAX_TYPED_CHARACTERS = 200
@@ -19,22 +21,32 @@ TITLES_A_WORD = 8
 FOR_A_WORD = 4
 
 
-def suggest(searcher: Searcher, typed: str, access: ClassSet, *, limit: int) -> tuple[str, ...]:
-    """Gives up to ``limit`` completions, likeliest first; none where nothing was typed."""
-    limit = min(limit, MAX_SUGGESTIONS)
-    index = searcher.find_index()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typing:
+    """What was typed, in which collections and for which front end; at most ``limit`` completions are wanted."""
+
+    text: str
+    limit: int
+    site: str = ""
+    client: str = ""
+
+
+def suggest(searcher: Searcher, asked: Typing, access: ClassSet) -> tuple[str, ...]:
+    """Gives completions, likeliest first; none where nothing was typed."""
+    typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
+    index, scope = searcher.find_index(), searcher.find_scope(asked.site, asked.client)
     words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
-    if index is None or not words or limit <= 0:
+    if index is None or scope is None or not words or limit <= 0:
         return ()
-    before: list[Node] = [InTitle(word) for word in words[:-1]]
-    within: Node = And(tuple(before)) if before else Everything()
+    before: list[Node] = [scope, *(InTitle(word) for word in words[:-1])]
+    within = And(tuple(before))
     completed = [word for word, _ in index.vocabulary.complete(words[-1], within, access, COMPLETED_WORDS)]
     if any(is_spaceless(character) for character in words[-1]):
         completed = [words[-1]]
     keys: dict[int, None] = {}
     for word in completed:
-        asked = And((*before, InTitle(word))) if before else InTitle(word)
-        keys.update((hit.key, None) for hit in index.search(asked, access, start=0, num=TITLES_A_WORD).hits)
+        holding = And((*before, InTitle(word)))
+        keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD).hits)
     texts = (document.text for document in searcher.list_visible(list(keys), access))
     found = complete_from([text.title for text in texts if text is not None and text.title], typed[:MAX_TYPED_CHARACTERS])
     return tuple(_in_order(found, completed, len(words))[:limit])

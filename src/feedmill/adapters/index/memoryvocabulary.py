@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from feedmill.adapters.index.analysis import split_words
-from feedmill.adapters.index.schema import VOCABULARY_CHARACTERS
 from feedmill.adapters.index.vocabulary import MAX_START_CHARACTERS, Counted, choose_alike
 from feedmill.model.access import ClassSet
 from feedmill.model.search import IndexDocument, Node
@@ -45,4 +44,4 @@ class MemoryVocabulary:
 
 
 def _words(document: IndexDocument) -> set[str]:
-    return {*split_words(document.title), *split_words(document.body[:VOCABULARY_CHARACTERS])}
+    return {*split_words(document.title), *split_words(document.body)}

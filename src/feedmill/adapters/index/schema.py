@@ -29,14 +29,13 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "accented")
 RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "patterns", "datasource", "mimetype", "language")
 MAX_BODY_CHARACTERS = 10_000_000
 MAX_METADATA_VALUES = 4_000
-VOCABULARY_CHARACTERS = 2_000
 
 
 @cache
@@ -53,8 +52,6 @@ def build_schema() -> Schema:
         builder.add_text_field(name, tokenizer_name=TAGGED, index_option="freq")
     for name in RAW_FIELDS:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    for name in ("title_words", "vocabulary"):
-        builder.add_text_field(name, tokenizer_name=TAGGED, index_option="basic")
     builder.add_text_field("tagged", tokenizer_name=TAGGED)
     for name in ("sort", "facets", "numbers"):
         builder.add_json_field(name, fast=True, tokenizer_name="raw", index_option="basic")
@@ -75,8 +72,6 @@ def make_entry(document: IndexDocument) -> Document:
         "pagerank": document.pagerank,
         "title": title.words,
         "body": body.words,
-        "title_words": title.words,
-        "vocabulary": [title.words, _cut(body.words)],
         "words_of_url": url.words,
         "title_stems": title.stems,
         "stems": [part.stems for part in (title, body, url, *values)],
@@ -104,7 +99,3 @@ def make_entry(document: IndexDocument) -> Document:
         fields["date"] = int(document.last_modified.timestamp())
     # the schema makes a wrongly typed value fail here, where it costs one document, and not at the commit, where it costs the batch
     return Document.from_dict(fields, build_schema())
-
-
-def _cut(words: str) -> str:
-    return words if len(words) <= VOCABULARY_CHARACTERS else words[: words.rfind(" ", 0, VOCABULARY_CHARACTERS)]

@@ -1,9 +1,10 @@
 """The words of an index, for completing what is typed and for finding what was meant.
 
-Words stand here as people write them but for letter case and accents, never as stems. Those of titles have a field of their own. A
-word is only given to an asker with the number of documents in which he may see it.
+Words stand in the fields of titles and texts as people write them but for letter case and accents, never as stems. A word is only given
+to an asker with the number of documents in which he may see it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import tantivy
@@ -13,14 +14,14 @@ from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.failures import translated
-from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.query import build_query, permitted
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import WordAsker
 from feedmill.model.access import ClassSet
-from feedmill.model.search import Everything, Node
+from feedmill.model.search import Node
 
-TITLE_WORDS = "title_words"
-VOCABULARY = "vocabulary"
+TITLE = "title"
+FIELDS = ("title", "body")
 MAX_START_CHARACTERS = 60
 MAX_KNOWN = 20_000
 MAX_NEAR = 100
@@ -41,19 +42,18 @@ class TantivyVocabulary:
         if self._searcher is None or not folded:
             return []
         clauses = [(Occur.Must, build_query(within, access, WordAsker(self._searcher, within)))]
-        clauses += [(Occur.Must, Query.term_query(build_schema(), TITLE_WORDS, word, "basic")) for word in folded[:-1]]
+        clauses += [(Occur.Must, Query.term_query(build_schema(), TITLE, word, "basic")) for word in folded[:-1]]
         with translated("completing a word"):
-            return self._searcher.terms_with_prefix(TITLE_WORDS, folded[-1], Query.boolean_query(clauses), limit)
+            return self._searcher.terms_with_prefix(TITLE, folded[-1], Query.boolean_query(clauses), limit)
 
     def count(self, word: str, access: ClassSet) -> int:
         """Counts the documents that hold a word and that the asker may see."""
         folded = split_words(word)
         if self._searcher is None or len(folded) != 1:
             return 0
-        asked = Query.term_query(build_schema(), VOCABULARY, folded[0], "basic")
-        query = Query.boolean_query(
-            [(Occur.Must, asked), (Occur.Must, build_query(Everything(), access, WordAsker(self._searcher, Everything())))]
-        )
+        schema = build_schema()
+        holding = Query.boolean_query([(Occur.Should, Query.term_query(schema, field, folded[0], "basic")) for field in FIELDS])
+        query = Query.boolean_query([(Occur.Must, Query.const_score_query(holding, 0.0)), (Occur.Must, permitted(access))])
         with translated("counting a word"):
             found = self._searcher.search(query, 1, count=True)
         total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
@@ -68,17 +68,16 @@ class TantivyVocabulary:
             return choose_alike(folded[0], _list_near(self._searcher, folded[0]).items(), limit)
 
 
-def _list_near(searcher: tantivy.Searcher, word: str) -> dict[str, int]:
+def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
     """Lists the words that begin with the first or the second letter of a word, or that have another or one more in front."""
-    known: dict[str, int] = {}
-    for start in dict.fromkeys(word[:2]):
-        known.update(searcher.terms_with_prefix(VOCABULARY, start, None, MAX_KNOWN))
-    for letter in LETTERS:
-        other = letter + word[1:]
-        if other not in known and (frequency := searcher.doc_freq(VOCABULARY, other)):
-            known[other] = frequency
-        known.update(searcher.terms_with_prefix(VOCABULARY, letter + word[:3], None, MAX_NEAR))
-    return known
+    known: Counter[str] = Counter()
+    for field in FIELDS:
+        for start in dict.fromkeys(word[:2]):
+            known.update(dict(searcher.terms_with_prefix(field, start, None, MAX_KNOWN)))
+        for letter in LETTERS:
+            known[letter + word[1:]] += searcher.doc_freq(field, letter + word[1:])
+            known.update(dict(searcher.terms_with_prefix(field, letter + word[:3], None, MAX_NEAR)))
+    return +known
 
 
 def choose_alike(word: str, known: Iterable[Counted], limit: int) -> list[str]:

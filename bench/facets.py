@@ -1,0 +1,95 @@
+"""What facets cost: searches over many documents through HTTP, without facets, with one and with four, one after the other in one run.
+
+Each query is asked in turns, so that whatever else the machine does falls on all alike. Told are medians and 99th percentiles, and the
+same for suggestions and for the page.
+"""
+
+import http.client
+import random
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+from tests.appliance import Appliance, feed_of, record, running
+from tests.corpus import vocabulary
+
+DOCUMENTS = 200_000
+A_FEED = 20_000
+ROUNDS = 40
+WORDS = 60
+FACETS = ("department", "author", "kind", "price")
+RANGES = 'facets = [{name = "price", type = "currency", ranges = ["..100", "100..300", "300..600", "600.."]}]'
+SETTINGS = f'[[frontends]]\nname = "default_frontend"\n{RANGES}\n'
+
+
+def feed_many(appliance: Appliance, documents: int) -> None:
+    """Feeds documents of some words and four metadata names."""
+    random_, words = random.Random(5), vocabulary()
+    for start in range(0, documents, A_FEED):
+        records = []
+        for number in range(start, min(start + A_FEED, documents)):
+            chosen = [words[min(int(random_.paretovariate(0.7)) - 1, len(words) - 1)] for _ in range(WORDS)]
+            metadata = [
+                ("department", f"Department {random_.randrange(20)}"),
+                ("author", f"Author {random_.randrange(2_000)}"),
+                ("kind", f"Kind {random_.randrange(6)}"),
+                ("price", str(random_.randrange(1_000))),
+            ]
+            text = f"<title>{' '.join(chosen[:6])}</title>{' '.join(chosen)}"
+            records.append(record(f"http://facets.example.com/{number}", text, metadata))
+        appliance.wait(appliance.push(feed_of(*records), "facets"), seconds=3_600, pause_seconds=0.5)
+
+
+def measure(appliance: Appliance, paths: dict[str, Sequence[str]], rounds: int) -> dict[str, list[float]]:
+    """Asks all paths in turns over one connection and gives milliseconds by name."""
+    connection = http.client.HTTPConnection("127.0.0.1", appliance.search_port, timeout=60)
+    taken: dict[str, list[float]] = {name: [] for name in paths}
+    for turn in range(rounds + 2):
+        for name, ways in paths.items():
+            begun = time.perf_counter()
+            connection.request("GET", ways[turn % len(ways)])
+            answer = connection.getresponse()
+            body = answer.read()
+            assert answer.status == 200, body
+            if turn >= 2:
+                taken[name].append((time.perf_counter() - begun) * 1_000)
+    connection.close()
+    return taken
+
+
+def ways(words: Sequence[str], **more: object) -> list[str]:
+    """Gives a search for each word."""
+    return ["/api/v1/search?" + urlencode({"q": word, **more}, doseq=True) for word in words]
+
+
+def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
+    """Runs the benchmark and prints its table."""
+    known = vocabulary()
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "data", SETTINGS) as appliance:
+        begun = time.perf_counter()
+        feed_many(appliance, documents)
+        print(f"  {documents:,} documents fed in {time.perf_counter() - begun:.0f} s")
+        for label, words in (("every other document", known[1:2]), ("hundreds to thousands", known[30:60])):
+            total = appliance.search(words[0])["total"]
+            taken = measure(
+                appliance,
+                {
+                    "no facet": ways(words),
+                    "one facet": ways(words, facet=FACETS[:1]),
+                    "four facets": ways(words, facet=FACETS),
+                    "page": ["/?" + urlencode({"q": word}) for word in words],
+                    "suggest": ["/api/v1/suggest?" + urlencode({"q": word[:3]}) for word in words],
+                },
+                rounds,
+            )
+            print(f"  {label} ({words[0]}: {total:,})")
+            plain = sorted(taken["no facet"])[rounds // 2]
+            for name, times in taken.items():
+                median, late = sorted(times)[rounds // 2], sorted(times)[int(rounds * 0.99)]
+                print(f"    {name:12} p50 {median:7.2f} ms  p99 {late:7.2f} ms  {median / plain:5.2f} times, {median - plain:+6.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
