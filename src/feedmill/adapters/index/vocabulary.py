@@ -14,7 +14,8 @@ from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.failures import translated
-from feedmill.adapters.index.query import build_query, permitted
+from feedmill.adapters.index.permitting import permitted
+from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import WordAsker
 from feedmill.model.access import ClassSet
