@@ -118,3 +118,17 @@ def _wait_for_log(log: Path, text: str) -> None:
     while text not in log.read_text():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_import_takes_an_exported_file_without_a_server_and_with_one(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (tmp_path / "k.csv").write_text("holiday,KeywordMatch,http://hr.example.com/,Holidays\n")
+    (tmp_path / "bad.csv").write_text("holiday\n")
+    words = ("import", "keymatches", tmp_path / "k.csv", "--data", data)
+    assert run_json(*words) == (0, {"section": "frontends", "name": "default_frontend", "added": 1, "total": 1})
+    with running(data) as appliance:
+        assert appliance.search("holiday")["keymatches"] == [{"url": "http://hr.example.com/", "title": "Holidays"}]
+        assert run_json(*words) == (0, {"section": "frontends", "name": "default_frontend", "added": 0, "total": 1})
+        code, told = run_json("import", "keymatches", tmp_path / "bad.csv", "--data", data)
+        assert (code, "line 1: 1 fields" in told["error"]) == (1, True)
+    assert run("import", "pages", tmp_path / "k.csv", "--data", data)[0] == 2

@@ -42,7 +42,7 @@ class Desk:
     store: SqlStore
     loaded: Loaded
 
-    def ask(self, method: str, path: str, value: Any = None, **headers: str) -> tuple[int, dict[str, str], Any]:
+    def ask(self, method: str, path: str, value: Any = None, query: str = "", **headers: str) -> tuple[int, dict[str, str], Any]:
         administration = Administration(
             tell_status=dict,
             reindex=dict,
@@ -52,13 +52,14 @@ class Desk:
             settings=SettingsEditor(self.store, lambda: self.loaded, SilentBell()),
         )
         body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
-        return asyncio.run(_ask(admin_app(administration, "t"), method, path, body, headers))
+        kind = {} if isinstance(value, bytes) else {"content-type": "application/json"}
+        return asyncio.run(_ask(admin_app(administration, "t"), method, path, body, headers | kind, query))
 
     def put(self, place: str, value: Any, **headers: str) -> int:
         return self.ask("PUT", f"/api/v1/settings/{place}", value, **headers)[0]
 
 
-async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, dict[str, str], Any]:
+async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str, str], query: str) -> tuple[int, dict[str, str], Any]:
     sent: list[Any] = []
     named = {name.replace("_", "-"): value for name, value in headers.items()} | {"authorization": "Bearer t", "host": "localhost"}
     scope = {
@@ -70,7 +71,7 @@ async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str,
         "path": path,
         "raw_path": path.encode(),
         "root_path": "",
-        "query_string": b"",
+        "query_string": query.encode(),
         "headers": [(name.encode(), text.encode()) for name, text in named.items()],
         "client": ("127.0.0.1", 1),
         "server": ("localhost", 8000),
@@ -202,3 +203,51 @@ def test_status_says_where_each_entry_came_from(desk: Desk) -> None:
     assert [entry["name"] for entry in listed["collections"]["value"]] == ["press", "hr"]
     assert listed["query.stop_words"] == {"value": ["the"], "origin": "api"}
     assert listed["biases"]["origin"].endswith("f.toml:8")
+
+
+# --- exported files -------------------------------------------------------------------------------------------------------------
+
+
+def take(desk: Desk, place: str, text: Any, query: str) -> tuple[int, Any]:
+    status, _, told = desk.ask("POST", f"/api/v1/settings/{place}/import", text, query=query)
+    return status, told
+
+
+def test_exported_files_are_taken_into_their_entries(desk: Desk) -> None:
+    text = b"holiday,KeywordMatch,http://hr/h,Holidays\nholiday,KeywordMatch,http://hr/h,Holidays\n"
+    assert take(desk, "frontends/intranet", text, "kind=keymatches")[1] == {
+        "section": "frontends",
+        "name": "intranet",
+        "added": 1,
+        "total": 1,
+    }
+    more = {"text": "holiday,KeywordMatch,http://hr/h,Holidays\ntrip,ExactMatch,http://hr/t\n"}
+    assert take(desk, "frontends/intranet", more, "kind=keymatches")[1]["added"] == 1
+    assert take(desk, "frontends/intranet", b"car,company car", "kind=related")[0] == 200
+    value = desk.ask("GET", "/api/v1/settings/frontends/intranet")[2]["value"]
+    assert ([one["term"] for one in value["keymatches"]], value["related"]) == (
+        ["holiday", "trip"],
+        [{"term": "car", "query": "company car"}],
+    )
+    assert value["bias"] == "news"
+    assert take(desk, "frontends/intranet", b"x,ExactMatch,http://x/", "kind=keymatches&replace=1")[1]["total"] == 1
+    assert take(desk, "synonyms/imported", b"a = b\nc > d\n", "kind=synonyms")[1]["total"] == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "query", "fault"),
+    [
+        ("frontends/intranet", b"x", "kind=keymatches", "line 1: 1 fields"),
+        ("frontends/intranet", b"a,b\n\xff,c", "kind=related", "line 2: not UTF-8"),
+        ("frontends/intranet", b"?,ExactMatch,http://x/", "kind=keymatches", "keymatches[1]: the keymatch of 'http://x/' has no term"),
+        ("frontends/intranet", b"", "kind=pages", "'pages' cannot be imported"),
+        ("collections/press", b"", "kind=keymatches", "keymatches are taken by frontends, not by collections"),
+        ("frontends/a b", b"", "kind=keymatches", "is no name here"),
+        ("frontends/intranet", {"file": "x"}, "kind=keymatches", "send the file as it is"),
+    ],
+)
+def test_exported_file_with_faults_changes_nothing(desk: Desk, place: str, text: Any, query: str, fault: str) -> None:
+    status, told = take(desk, place, text, query)
+    assert (status, fault in told["error"]["message"]) == (400, True), told
+    with desk.store.reading() as unit:
+        assert unit.kept_settings.list() == []

@@ -15,6 +15,7 @@ from feedmill.cli.access import access_app
 from feedmill.cli.audit import audit_app
 from feedmill.cli.configuration import config_app
 from feedmill.cli.documents import DOCUMENTS_EXAMPLES, documents_app
+from feedmill.cli.importing import IMPORT_EXAMPLES, import_settings
 from feedmill.cli.makefeed import MAKE_FEED_EXAMPLES, make_feed
 from feedmill.cli.options import clean, error_console, print_json
 from feedmill.cli.push import PUSH_EXAMPLES, PUSH_GROUPS_EXAMPLES, push, push_groups
@@ -48,6 +49,7 @@ app.command("status", epilog=STATUS_EXAMPLES)(status)
 app.add_typer(sources_app, name="sources", epilog=SOURCES_EXAMPLES)
 app.add_typer(documents_app, name="documents", epilog=DOCUMENTS_EXAMPLES)
 app.command("reindex", epilog=REINDEX_EXAMPLES)(reindex)
+app.command("import", epilog=IMPORT_EXAMPLES)(import_settings)
 app.add_typer(users_app, name="users", epilog=USERS_EXAMPLES)
 app.add_typer(tokens_app, name="tokens", epilog=TOKENS_EXAMPLES)
 app.add_typer(audit_app, name="audit")

@@ -4,12 +4,14 @@ GET    /api/v1/settings/{section}           the entries of a section
 GET    /api/v1/settings/{section}/{name}    one entry
 PUT    /api/v1/settings/{section}/{name}    sets it; the body is the entry as JSON
 DELETE /api/v1/settings/{section}/{name}    gives up what was set by API
+POST   /api/v1/settings/{section}/{name}/import     adds what an exported file of kind= holds; replace=1 puts it in place
 
 An entry's tag comes as ``ETag``. ``If-Match`` makes a change depend on it, ``If-None-Match: *`` on there being none: 412 else.
 Source: RFC 9110, 8.8.3, 13.1.
 """
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +21,9 @@ from starlette.routing import Route
 
 from feedmill.model.errors import BadRequest, TooLarge
 from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, Entry, SettingsEditor
+from feedmill.settings.importing import KINDS, import_text
+
+MAX_IMPORT_BYTES = 3 * MAX_KEPT_BYTES
 
 
 def settings_routes(editor: SettingsEditor) -> list[Route]:
@@ -40,13 +45,33 @@ def settings_routes(editor: SettingsEditor) -> list[Route]:
         await run_in_threadpool(editor.remove, *_place(request), read_condition(request))
         return Response(status_code=204)
 
+    async def take(request: Request) -> Response:
+        section, name = _place(request)
+        kind, body = request.query_params.get("kind", ""), await read_body(request, MAX_IMPORT_BYTES)
+        if kind in KINDS and KINDS[kind][0] != section:
+            raise BadRequest(f"{kind} are taken by {KINDS[kind][0]}, not by {section}")
+        replaces = request.query_params.get("replace", "") in ("1", "true")
+        done = await run_in_threadpool(import_text, editor, kind, name, _read_file(request, body), replaces=replaces)
+        return JSONResponse(asdict(done))
+
     one = "/api/v1/settings/{section}/{name}"
     return [
         Route("/api/v1/settings/{section}", list_entries, methods=["GET"]),
         Route(one, get, methods=["GET"]),
         Route(one, put, methods=["PUT"]),
         Route(one, remove, methods=["DELETE"]),
+        Route(f"{one}/import", take, methods=["POST"]),
     ]
+
+
+def _read_file(request: Request, body: bytes) -> bytes:
+    """Gives the bytes of a file that was sent as it is, or as the text of a JSON object."""
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        return body
+    value = _read_json(body)
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        raise BadRequest('send the file as it is, or as {"text": ...}')
+    return str(value["text"]).encode("utf-8", "surrogateescape")
 
 
 def _place(request: Request) -> tuple[str, str]:

@@ -1,0 +1,59 @@
+"""``feedmill import``: takes exported files of an old appliance into the settings."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
+from feedmill.cli.users import tell_command
+from feedmill.client.transport import quote_name
+from feedmill.model.errors import BadRequest
+from feedmill.settings.editing import MAX_KEPT_BYTES, SettingsEditor
+from feedmill.settings.importing import KINDS, import_text
+
+IMPORT_EXAMPLES = """Examples:
+
+  feedmill import keymatches keymatches.csv --name default_frontend
+
+  feedmill import related related.csv --name intranet --replace
+
+  feedmill import synonyms synonyms.txt --name imported --json"""
+
+Kind = Annotated[str, typer.Argument(metavar="KIND", help="keymatches, related or synonyms.")]
+Name = Annotated[str, typer.Option("--name", help="The front end, or the table of synonyms, that takes it.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Put it in place of what is there.")]
+
+
+def import_settings(
+    kind: Kind,
+    file: InputFile,
+    name: Name = "",
+    replace: Replace = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Take KeyMatches, related queries or synonyms of an old appliance into the settings."""
+    if kind not in KINDS:
+        raise typer.BadParameter(f"'{kind}' is none of {', '.join(KINDS)}", param_hint="KIND")
+    name = name or ("imported" if kind == "synonyms" else "default_frontend")
+    with file.open("rb") as stream:
+        content = stream.read(MAX_KEPT_BYTES + 1)
+    if len(content) > MAX_KEPT_BYTES:
+        raise BadRequest(f"'{file}' is larger than {MAX_KEPT_BYTES} bytes")
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        path = f"/api/v1/settings/{KINDS[kind][0]}/{quote_name(name)}/import"
+        body = {"text": content.decode("utf-8-sig", "surrogateescape")}
+        told = place.client(server, "admin").send_json("POST", path, body, {"kind": kind, **({"replace": "1"} if replace else {})})
+    else:
+        with place.work(may_begin=True) as house:
+            editor = SettingsEditor(house.store, place.load, house.bell)
+            told = asdict(import_text(editor, kind, name, content, replaces=replace))
+            tell_command(house, "import", {"kind": kind, "name": name, "added": told["added"], "replaced": replace})
+    if as_json:
+        print_json(told)
+    else:
+        console().print(clean(f"{told['added']} new, {told['total']} in all: {told['section']}/{told['name']}"))

@@ -1,0 +1,1 @@
+"""What administrators exported from the old appliance's console, as settings."""
