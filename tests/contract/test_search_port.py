@@ -109,6 +109,8 @@ def test_search_languages_narrow_everywhere(house: SearchHouse) -> None:
     assert "http://a.com/fr" in page
     assert "http://a.com/en" not in page
     assert ask(app, "/search", [("q", "word"), ("lr", "lang_fr")]).text.count("<R N=") == 1
+    # the old protocol falls back to all languages where there is nothing in those asked for
+    assert ask(app, "/search", [("q", "word"), ("lr", "lang_de"), ("filter", "0")]).text.count("<R N=") == 5
 
 
 def test_search_api_refinements_narrow_and_order(house: SearchHouse) -> None:

@@ -106,6 +106,13 @@ def test_every_command_and_option_is_documented(name: str, command: object) -> N
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_command_takes_the_shared_options(name: str, command: object) -> None:
+    if name not in ("config", "audit", "access"):
+        taken = {option for parameter in command.params for option in parameter.opts}  # type: ignore[attr-defined]
+        assert {"--data", "--config", "--json"} <= taken
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_shows_examples(name: str, command: object) -> None:
     if name not in ("config", "audit", "access"):
         epilog = getattr(command, "epilog", "") or ""

@@ -4,7 +4,7 @@ import os
 
 import typer
 
-from feedmill.cli.options import Config, Json, console, print_json
+from feedmill.cli.options import DATA, Config, Data, Json, console, print_json
 from feedmill.cli.status import settings_table
 from feedmill.http.status import list_settings
 from feedmill.settings import load_settings
@@ -19,8 +19,9 @@ CHECK_EXAMPLES = """Examples:
 
 
 @config_app.command("check", epilog=CHECK_EXAMPLES)
-def check(config: Config = None, as_json: Json = False) -> None:
+def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Check file and environment; print every setting with its value and where it came from."""
+    del data  # every command takes it, and settings do not depend on it
     settings = list_settings(load_settings(config, os.environ))
     if as_json:
         print_json({"ok": True, "settings": settings})

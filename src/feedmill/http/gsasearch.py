@@ -145,7 +145,11 @@ class SearchProtocol:
         thinning = wanted.thinning
         if thinning.directories and asks_for_site(wanted.request):
             thinning = replace(thinning, directories=False)
-        found = list_results(self._searcher, self._with_facets(wanted), access, thinning)
+        request = self._with_facets(wanted)
+        found = list_results(self._searcher, request, access, thinning)
+        if not found.total and request.languages:
+            # the protocol gives results of all languages where there is none in those asked for
+            found = list_results(self._searcher, replace(request, languages=""), access, thinning)
         observe_query(found.seconds)
         return found
 
