@@ -138,7 +138,7 @@ def test_ranking_explained_parts_add_up_to_the_score(tmp_path: Path) -> None:
     hits = order(tmp_path, *in_language("en", "annual reports", "report of the year, annual"), asked=("annual", "report"))
     for hit in hits:
         parts = dict(hit.parts)
-        factors = parts.pop("static_rank") * parts.pop("freshness")
+        factors = parts.pop("static_rank") * parts.pop("freshness") * parts.pop("bias")
         bonus = 8_192.0 * parts.pop("holds_all")
         assert hit.score == pytest.approx(sum(parts.values()) * factors + bonus, abs=0.01)
     assert {"words", "title", "exact", "proximity", "url", "metadata"} <= set(dict(hits[0].parts))
