@@ -1,13 +1,15 @@
-"""Runs all benchmarks, or those named: ``python -m bench [access] [facets] [gate] [groups] [ingest] [latency] [upload]``."""
+"""Runs all benchmarks, or those named: ``python -m bench [NAME ...]``; the names stand in ``BENCHMARKS``."""
 
 import sys
 from collections.abc import Callable
 
-from bench import access, facets, gate, groups, ingest, latency, upload
+from bench import access, facets, gate, groups, ingest, latency, queries, relevance, upload
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
     "latency": ("a one-record feed until it is found", latency.main),
+    "queries": ("searches over 200,000 documents against the bare engine", queries.main),
+    "relevance": ("ranking on judged collections against plain BM25", relevance.main),
     "gate": ("a 1 GB feed against a bare receiver", lambda: gate.main(1_000)),
     "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
     "access": ("searches with ACLs against searches without", access.main),

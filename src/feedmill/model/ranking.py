@@ -24,7 +24,7 @@ class Ranking:
     static_rank: float = 0.3
     freshness: float = 0.0
     freshness_days: float = 90.0
-    depth: int = 200
+    depth: int = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

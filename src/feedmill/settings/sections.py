@@ -172,7 +172,7 @@ class RankingSettings(Section):
     static_rank: Annotated[float, Field(ge=0, le=1)] = 0.3
     freshness: Weight = 0.0
     freshness_days: Annotated[float, Field(gt=0, le=36_500)] = 90.0
-    depth: Annotated[int, Field(ge=1, le=1_000)] = 200
+    depth: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
 class Logs(Section):

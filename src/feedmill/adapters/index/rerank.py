@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tantivy import DocAddress, Occur, Query, Searcher, SearchResult
 
-from feedmill.adapters.index.features import among, ask_bias, ask_parts, ask_title
+from feedmill.adapters.index.features import among, ask_bias, ask_parts
 from feedmill.adapters.index.permitting import Permitted, find_permitted, permitted
 from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.words import WordAsker
@@ -56,17 +56,16 @@ class RankedSearch:
         return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
 
     def _find(self, asker: WordAsker, offset: int, num: int) -> Permitted:
-        """Finds the best by words and titles that the asker may see, from ``offset`` on."""
+        """Finds the best by words that the asker may see, from ``offset`` on."""
         unguarded = build_unguarded(self.root, asker)
-        title = [(Occur.Should, part) for part in ask_title(asker, self.ranking)]
 
         def take(depth: int) -> SearchResult:
-            return self.searcher.search(Query.boolean_query([(Occur.Must, unguarded), *title]), depth, count=True)
+            return self.searcher.search(unguarded, depth, count=True)
 
         found = find_permitted(self.searcher, take, self.access, offset + num)
         if found is not None:
             return replace(found, pairs=found.pairs[offset:])
-        guarded = Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, permitted(self.access)), *title])
+        guarded = Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, permitted(self.access))])
         answer = self.searcher.search(guarded, num, count=True, offset=offset)
         total: int = answer.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
         return Permitted(pairs=answer.hits, total=total)
@@ -104,12 +103,11 @@ class RankedSearch:
 
     def _explain(self, asker: WordAsker, page: Sequence[Scored]) -> list[Hit]:
         keys = [one.key for one in page]
-        parts = {"title": ask_title(asker, self.ranking)} | ask_parts(asker, self.ranking)
+        parts = ask_parts(asker, self.ranking)
         scores = {name: self._score(keys, queries) for name, queries in parts.items()}
         return [Hit(key=one.key, score=one.score, parts=tuple(self._parts_of(one, scores))) for one in page]
 
     def _parts_of(self, one: Scored, scores: dict[str, dict[int, float]]) -> list[tuple[str, float]]:
         parts = [(name, found.get(one.key, 0.0)) for name, found in scores.items()]
-        title = scores.get("title", {}).get(one.key, 0.0)
         factors = [("static_rank", one.static_rank), ("freshness", one.freshness), ("bias", one.bias), ("holds_all", float(one.holds_all))]
-        return [("words", one.words - title), *parts, *factors]
+        return [("words", one.words), *parts, *factors]

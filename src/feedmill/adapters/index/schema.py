@@ -29,7 +29,7 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "accented")
@@ -74,7 +74,8 @@ def make_entry(document: IndexDocument) -> Document:
         "body": body.words,
         "words_of_url": url.words,
         "title_stems": title.stems,
-        "stems": [part.stems for part in (title, body, url, *values)],
+        # twice, so that what a short query means by its title is not lost among long texts before it is ranked again
+        "stems": [part.stems for part in (title, title, body, url, *values)],
         "accented": [part.accented for part in (title, body, *values) if part.accented],
         "url": url_term(document.url),
         "site": site_terms(document.url),

@@ -98,6 +98,11 @@ class TantivyIndex:
         """The words of the index as it is now."""
         return TantivyVocabulary(self._searcher)
 
+    @property
+    def searcher(self) -> tantivy.Searcher | None:
+        """The engine's searcher of the newest commit that was loaded, None before there is one."""
+        return self._searcher
+
     def is_visible(self, token: str) -> bool:
         """Whether searches from now on see the commit; loads the index again when it is behind."""
         if not token:

@@ -79,15 +79,19 @@ class WordAsker:
 
     def ask_stems(self, field: str, raw: str) -> Query:
         """Returns the query of a word in lower case in a field of stems."""
+        parts = self.list_stems(field, raw)
+        return parts[0] if len(parts) == 1 else Query.disjunction_max_query(parts, OTHER_FIELDS_SHARE)
+
+    def list_stems(self, field: str, raw: str) -> list[Query]:
+        """Returns a query for each stem that a word in lower case has in the index, at least one."""
         stems = list_query_stems(raw, self._languages)
         if not stems:
-            return Query.empty_query()
+            return [Query.empty_query()]
         found = {stem: count for stem in stems if (count := self._searcher.doc_freq(field, stem))} if len(stems) > 1 else {}
         if len(found) < 2:
-            return in_field(field, [next(iter(found), stems[0])])
-        most = max(found.values())
-        parts = [boosted(in_field(field, [stem]), self._rarity(most) / self._rarity(count)) for stem, count in found.items()]
-        return Query.disjunction_max_query(parts, OTHER_FIELDS_SHARE)
+            return [in_field(field, [next(iter(found), stems[0])])]
+        most = self._rarity(max(found.values()))
+        return [boosted(in_field(field, [stem]), most / self._rarity(count)) for stem, count in found.items()]
 
     def _rarity(self, count: int) -> float:
         return math.log(1.0 + max(self._searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
