@@ -194,6 +194,12 @@ class Acls(Protocol):
     def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
         """Lists versions of ACLs by number."""
 
+    def forget_versions(self, before: datetime, *, after: int, limit: int) -> int | None:
+        """Goes through versions older than a time, by number from ``after`` on: removes those that did not hold any more at that time.
+
+        Gives the last number that it has gone through, None when there was none left.
+        """
+
 
 class Classes(Protocol):
     """The classes of documents with the same access key. A number once given is never given to another."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from storevalues import NOW, a_document, an_acl
+from storevalues import NOW, a_document, an_acl, minutes
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
@@ -250,6 +250,24 @@ def test_class_in_use_is_not_removed(store: SqlStore) -> None:
         newest = unit.classes.newest()
         unit.classes.remove_unused(after=0, limit=10)
         assert len(unit.classes.get_many(range(newest + 1))) == 2
+
+
+def test_versions_that_did_not_hold_any_more_are_forgotten(store: SqlStore) -> None:
+    first, second, third = (Acl(entries=(permit(name),)) for name in ("ann", "bob", "eve"))
+    with store.writing() as unit:
+        unit.acls.save_many([an_acl(URLS[0], acl=first), an_acl(URLS[1], acl=first), an_acl(URLS[2], acl=first)], at=NOW - minutes(9))
+        unit.acls.save_many([an_acl(URLS[0], acl=first, seen_feed_id=7)], at=NOW - minutes(8))
+        unit.acls.save_many([an_acl(URLS[0], acl=second)], at=NOW - minutes(7))
+        unit.acls.remove_many([URLS[1], "http://none/"], at=NOW - minutes(6), feed_id=3)
+        unit.acls.save_many([an_acl(URLS[0], acl=third)], at=NOW)
+        kept = unit.acls.list_versions(after=0, limit=10)
+        assert [(each.url, each.at) for each in kept[3:]] == [(URLS[0], NOW - minutes(7)), (URLS[1], NOW - minutes(6)), (URLS[0], NOW)]
+        assert (kept[4].access_class, kept[4].feed_id) == (None, 3)
+        last = unit.acls.forget_versions(NOW - minutes(1), after=0, limit=10)
+        assert last == kept[4].number
+        assert unit.acls.forget_versions(NOW - minutes(1), after=last, limit=10) is None
+        assert [each.number for each in unit.acls.list_versions(after=0, limit=10)] == [kept[2].number, kept[3].number, kept[5].number]
+        assert unit.acls.newest_version() == kept[5].number
 
 
 def test_access_key_of_a_document_is_everybodys_nobodys_or_its_acl() -> None:

@@ -68,6 +68,7 @@ class Upkeep:
             _Task(name="feed files", every=timedelta(minutes=10), begin=self._tidy_files, due_at=now),
             _Task(name="groups", every=timedelta(minutes=10), begin=lambda: clean_groups(store), due_at=now),
             _Task(name="history", every=timedelta(days=1), begin=self._forget_history, due_at=now),
+            _Task(name="access", every=timedelta(days=1), begin=self._forget_access, due_at=now),
             _Task(name="blobs", every=timedelta(hours=1), begin=cleaning.round, due_at=now),
         ]
         self._current: tuple[_Task, Iterator[None]] | None = None
@@ -132,6 +133,20 @@ class Upkeep:
         while reached is not None:
             with self._store.writing() as unit:
                 reached = unit.documents.forget_old(before, after=reached, limit=DOCUMENTS_AT_ONCE)
+            yield
+
+    def _forget_access(self) -> Iterator[None]:
+        """Forgets old versions of ACLs, then classes of which nothing is left."""
+        before = self._clock() - self._limits.history
+        reached: int | None = 0
+        while reached is not None:
+            with self._store.writing() as unit:
+                reached = unit.acls.forget_versions(before, after=reached, limit=DOCUMENTS_AT_ONCE)
+            yield
+        reached = 0
+        while reached is not None:
+            with self._store.writing() as unit:
+                reached = unit.classes.remove_unused(after=reached, limit=DOCUMENTS_AT_ONCE)
             yield
 
 

@@ -193,6 +193,18 @@ class SqlAcls:
         query = sa.select(acl_versions).where(table.number > after).order_by(table.number).limit(limit)
         return [_version_from_row(row) for row in self._connection.execute(query).mappings()]
 
+    def forget_versions(self, before: datetime, *, after: int, limit: int) -> int | None:
+        """Removes versions that no longer held at a time, among the next by number."""
+        table, at = acl_versions.c, rows.to_micros(before)
+        query = sa.select(table.number).where(table.number > after, table.at < at).order_by(table.number).limit(limit)
+        numbers = list(self._connection.execute(query).scalars())
+        newer = acl_versions.alias()
+        is_overtaken = sa.exists().where(newer.c.url_digest == table.url_digest, newer.c.number > table.number, newer.c.at < at)
+        for batch in batches(numbers):
+            says_nothing = sa.or_(is_overtaken, table.access_class.is_(None))
+            self._connection.execute(sa.delete(acl_versions).where(table.number.in_(batch), says_nothing))
+        return numbers[-1] if numbers else None
+
 
 def _version_from_row(row: sa.RowMapping) -> AclVersion:
     at = rows.from_micros(row["at"])
