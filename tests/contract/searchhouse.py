@@ -82,9 +82,11 @@ class SearchHouse:
         )
 
     def add(self, documents: Sequence[Document], *, into_index: bool = True, acls: Mapping[str, Acl] | None = None) -> list[int]:
-        """Stores documents, those of ``acls`` guarded, and, as the indexer would, brings the index up to them; gives their ids."""
+        """Stores documents and ACLs, by URL, and, as the indexer would, brings the index up to them; gives their ids."""
         with self.store.writing() as unit:
-            documents = [_guarded(unit, document, (acls or {}).get(document.url)) for document in documents]
+            guards = dict(acls or {})
+            documents = [_guarded(unit, document, guards.pop(document.url, None)) for document in documents]
+            unit.acls.save_many([_stored(url, acl) for url, acl in guards.items()], at=NOW)
             ids = unit.documents.save_many(documents)
         if into_index:
             writer = MemoryWriter(self.index)
@@ -116,12 +118,15 @@ class SearchHouse:
         )
 
 
+def _stored(url: str, acl: Acl) -> StoredAcl:
+    return StoredAcl(url=url, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)
+
+
 def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
     if acl is None:
         return document
     key = AccessKey(acl=in_one_order(acl))
-    stored = StoredAcl(url=document.url, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)
-    unit.acls.save_many([stored], at=NOW)
+    unit.acls.save_many([_stored(document.url, acl)], at=NOW)
     return replace(document, secure=True, access_class=unit.classes.number_many([key])[key])
 
 
