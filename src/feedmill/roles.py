@@ -21,6 +21,7 @@ from feedmill.http.search import SearchSite, search_app
 from feedmill.http.serving import Listener, serve
 from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.status import tell_status
+from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.runstate import find_server
 from feedmill.services.cachedcopy import CachedCopies
 from feedmill.services.explaining import Explaining
@@ -127,13 +128,15 @@ def _administration_of(house: House) -> Administration:
     def remove_source(name: str, destroy: bool) -> None:
         house.intake.remove_and_wait(name, destroy=destroy, client="admin port")
 
+    editor = SettingsEditor(house.store, lambda: read_snapshot(house.data), house.bell)
     return Administration(
         tell_status=lambda: tell_status(house.store, house.data, read_snapshot(house.data)),
         reindex=reindex,
         remove_source=remove_source,
         render_metrics=_metrics_of(house),
         find_problems=_problems_of(house),
-        settings=SettingsEditor(house.store, lambda: read_snapshot(house.data), house.bell),
+        settings=editor,
+        stylesheets=StylesheetShelf(editor, house.data / "stylesheets"),
         explaining=Explaining(house.store),
     )
 

@@ -15,6 +15,7 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.status import list_settings
+from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.services.servingdesk import ServingDesk
 from feedmill.settings import Loaded, load_settings
 from feedmill.settings.editing import SettingsEditor
@@ -41,15 +42,26 @@ class Desk:
 
     store: SqlStore
     loaded: Loaded
+    folder: Path
 
     def ask(self, method: str, path: str, value: Any = None, query: str = "", **headers: str) -> tuple[int, dict[str, str], Any]:
+        status, headers, content = self._send(method, path, value, query, headers)
+        return status, headers, json.loads(content) if content else None
+
+    def ask_raw(self, method: str, path: str) -> tuple[int, bytes]:
+        status, _, content = self._send(method, path, None, "", {})
+        return status, content
+
+    def _send(self, method: str, path: str, value: Any, query: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        editor = SettingsEditor(self.store, lambda: self.loaded, SilentBell())
         administration = Administration(
             tell_status=dict,
             reindex=dict,
             remove_source=lambda *_: None,
             render_metrics=bytes,
             find_problems=list,
-            settings=SettingsEditor(self.store, lambda: self.loaded, SilentBell()),
+            settings=editor,
+            stylesheets=StylesheetShelf(editor, self.folder / "stylesheets"),
         )
         body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
         kind = {} if isinstance(value, bytes) else {"content-type": "application/json"}
@@ -59,7 +71,7 @@ class Desk:
         return self.ask("PUT", f"/api/v1/settings/{place}", value, **headers)[0]
 
 
-async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str, str], query: str) -> tuple[int, dict[str, str], Any]:
+async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str, str], query: str) -> tuple[int, dict[str, str], bytes]:
     sent: list[Any] = []
     named = {name.replace("_", "-"): value for name, value in headers.items()} | {"authorization": "Bearer t", "host": "localhost"}
     scope = {
@@ -86,7 +98,7 @@ async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str,
     await app(scope, receive, send)
     content = b"".join(message.get("body", b"") for message in sent[1:])
     told = {name.decode().lower(): text.decode() for name, text in sent[0]["headers"]}
-    return sent[0]["status"], told, json.loads(content) if content else None
+    return sent[0]["status"], told, content
 
 
 @pytest.fixture
@@ -94,7 +106,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     store = open_sqlite(tmp_path / "store.sqlite")
     migrate(store)
     (tmp_path / "f.toml").write_text(FILE)
-    yield Desk(store, load_settings(tmp_path / "f.toml", {}))
+    yield Desk(store, load_settings(tmp_path / "f.toml", {}), tmp_path)
     store.close()
 
 
@@ -251,3 +263,32 @@ def test_exported_file_with_faults_changes_nothing(desk: Desk, place: str, text:
     assert (status, fault in told["error"]["message"]) == (400, True), told
     with desk.store.reading() as unit:
         assert unit.kept_settings.list() == []
+
+
+# --- stylesheets ----------------------------------------------------------------------------------------------------------------
+
+XSLT = (
+    b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">'
+    b'<xsl:template match="/"><p><xsl:value-of select="GSP/Q"/></p></xsl:template></xsl:stylesheet>'
+)
+
+
+def test_stylesheet_that_is_put_is_kept_and_given_back(desk: Desk, tmp_path: Path) -> None:
+    status, headers, told = desk.ask("PUT", "/api/v1/settings/frontends/intranet/stylesheet", XSLT)
+    assert (status, Path(told["stylesheet"]).read_bytes()) == (200, XSLT)
+    entry = desk.ask("GET", "/api/v1/settings/frontends/intranet")
+    assert (entry[1]["etag"], entry[2]["value"]["bias"]) == (headers["etag"], "news")
+    assert desk.ask_raw("GET", "/api/v1/settings/frontends/intranet/stylesheet") == (200, XSLT)
+    other = XSLT.replace(b"<p>", b"<p >")
+    assert desk.ask("PUT", "/api/v1/settings/frontends/intranet/stylesheet", other, if_match=headers["etag"])[0] == 200
+    assert desk.ask("PUT", "/api/v1/settings/frontends/intranet/stylesheet", XSLT, if_match=headers["etag"])[0] == 412
+    assert [path.read_bytes() for path in (tmp_path / "stylesheets").glob("*.xsl") if path.read_bytes() == other] == [other]
+    assert desk.ask("PUT", "/api/v1/settings/frontends/fresh/stylesheet", XSLT)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status"), [("intranet", b"<p/>", 400), ("intranet", b"no xml", 400), ("intranet", b"", 400), ("a%20b", XSLT, 400)]
+)
+def test_stylesheet_that_is_none_is_refused(desk: Desk, name: str, body: bytes, status: int) -> None:
+    assert desk.ask("PUT", f"/api/v1/settings/frontends/{name}/stylesheet", body)[0] == status
+    assert desk.ask("GET", "/api/v1/settings/frontends/intranet/stylesheet")[0] == 404

@@ -21,6 +21,7 @@ from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
+from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.metrics import render_metrics
 from feedmill.model.audit import AuditKind
 from feedmill.services.explaining import Explaining
@@ -125,7 +126,8 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     text = section(page("reference/operation.md"), "Admin port")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
-        for route in admin_app(replace(administration, settings=editor, explaining=Explaining(store)), "x").routes:
+        whole = replace(administration, settings=editor, stylesheets=StylesheetShelf(editor, tmp_path), explaining=Explaining(store))
+        for route in admin_app(whole, "x").routes:
             assert f"{route.path}`" in text  # type: ignore[attr-defined]
 
 

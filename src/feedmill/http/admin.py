@@ -24,6 +24,7 @@ from feedmill.http.settingsroutes import settings_routes
 from feedmill.http.signin.adminlock import AdminLock
 from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.desk import Desk
+from feedmill.http.stylesheetroutes import StylesheetShelf, stylesheet_routes
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
 from feedmill.services.explaining import Explaining
@@ -47,6 +48,7 @@ class Administration:
     render_metrics: Callable[[], bytes]
     find_problems: Problems
     settings: SettingsEditor | None = None
+    stylesheets: StylesheetShelf | None = None
     explaining: Explaining | None = None
 
 
@@ -78,6 +80,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         Route("/api/v1/status", tell_status),
         Route("/api/v1/reindex", reindex, methods=["POST"]),
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
+        *(stylesheet_routes(administration.stylesheets) if administration.stylesheets is not None else ()),
         *(settings_routes(administration.settings) if administration.settings is not None else ()),
         *(access_routes(administration.explaining) if administration.explaining is not None else ()),
         *(signin_routes(signin.signing) if signin is not None else ()),
