@@ -84,6 +84,8 @@ def list_characters(run: str) -> list[str]:
 
 def fold(text: str) -> list[tuple[str, int, int]]:
     """Returns the folded words of a text with their places in it, in characters."""
+    if text.isascii():
+        return [(folded, *match.span()) for match in _TOKEN.finditer(text.lower()) if (folded := FOLDED[match[0]])]
     tokens: list[tuple[str, int, int]] = []
     for match in _TOKEN.finditer(text):
         raw, (start, end) = match[0], match.span()

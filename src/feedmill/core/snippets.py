@@ -48,15 +48,26 @@ def find_marks(passage: str, terms: Sequence[str], fold: Fold) -> list[tuple[int
     if not terms or not passage:
         return []
     tokens = fold(passage)
-    sequences = {tuple(term.split()) for term in terms if "*" not in term}
-    wildcards = [compile_wildcard(term) for term in terms if "*" in term]
-    covered = {index for index, (token, _, _) in enumerate(tokens) if any(wanted.fullmatch(token) for wanted in wildcards)}
-    for index in range(len(tokens)):
-        for sequence in sequences:
-            end = index + len(sequence)
-            if tuple(token for token, _, _ in tokens[index:end]) == sequence:
-                covered.update(range(index, end))
+    sequences = [words for term in terms if "*" not in term and (words := term.split())]
+    singles = {words[0] for words in sequences if len(words) == 1}
+    covered = {index for index, (token, _, _) in enumerate(tokens) if token in singles}
+    for wanted in [compile_wildcard(term) for term in terms if "*" in term]:
+        covered |= {index for index, (token, _, _) in enumerate(tokens) if wanted.fullmatch(token)}
+    for words in sequences:
+        if len(words) > 1:
+            covered |= _cover_sequence([token for token, _, _ in tokens], words)
     return _join([tokens[index][1:] for index in sorted(covered)])
+
+
+def _cover_sequence(tokens: list[str], words: list[str]) -> set[int]:
+    """Returns the places of all words that stand in a sequence."""
+    size = len(words)
+    return {
+        place
+        for start, token in enumerate(tokens)
+        if token == words[0] and tokens[start : start + size] == words
+        for place in range(start, start + size)
+    }
 
 
 def _join(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

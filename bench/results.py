@@ -1,0 +1,65 @@
+"""What an answer of 100 results costs as XML: making the results, and writing them, beside the query that found them.
+
+All in one process, on a folder that a server filled, so that no connection is in the figures; each query is taken in turns.
+"""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from tests.appliance import running
+from tests.corpus import Corpus, vocabulary
+
+from feedmill.bootstrap import open_house
+from feedmill.model.access import ANONYMOUS
+from feedmill.model.results import Thinning
+from feedmill.model.search import Match, SearchRequest, Word
+from feedmill.services.resultlist import list_results
+from feedmill.settings import Settings
+from feedmill.wire.results.gsaxml import Reply, render_results
+
+DOCUMENTS = 20_000
+RESULTS = 100
+ROUNDS = 60
+NO_THINNING = Thinning(snippets=False, directories=False)
+
+
+def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
+    """Prints medians of the three parts and the ratio of writing to the query."""
+    with TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        with running(data) as appliance:
+            appliance.wait(appliance.push(b"".join(Corpus().feed(documents)), "bench", "full"), seconds=600)
+        asked, made, written = measure(data, vocabulary()[20:50], rounds)
+    print(f"  the engine finds {RESULTS} of {documents:,} documents      {asked:7.2f} ms")
+    print(f"  the searcher makes results of them, snippets too {made:7.2f} ms")
+    print(f"  written as XML                                   {written:7.2f} ms; ratio to the query {written / asked:.2f}")
+
+
+def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, float]:
+    """Gives milliseconds of the engine's answer, of the searcher's whole answer without it, and of writing that as XML."""
+    asked, made, written = [], [], []
+    with open_house(data, Settings()) as house:
+        searcher = house.searcher
+        for turn in range(rounds):
+            word = words[turn % len(words)]
+            request = SearchRequest(query=word, num=RESULTS, match=Match.ALL)
+            index = searcher.find_index()
+            assert index is not None
+            begun = time.perf_counter()
+            hits = index.search(Word(word), ANONYMOUS, start=0, num=RESULTS)
+            found_at = time.perf_counter()
+            results = list_results(searcher, request, ANONYMOUS, NO_THINNING)
+            listed_at = time.perf_counter()
+            render_results(Reply(query=word, results=results, now=datetime.now(UTC)))
+            assert len(results.results) == len(hits.hits) == RESULTS, (word, len(hits.hits))
+            asked.append(found_at - begun)
+            made.append(listed_at - found_at - asked[-1])
+            written.append(time.perf_counter() - listed_at)
+    return median(asked) * 1_000, median(made) * 1_000, median(written) * 1_000
+
+
+if __name__ == "__main__":
+    main()
