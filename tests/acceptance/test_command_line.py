@@ -50,6 +50,7 @@ def test_commands_without_a_server_do_the_work_themselves(tmp_path: Path) -> Non
     assert [result["url"] for result in run_json("search", "leek", "--data", data)[1]["results"]] == ["http://intranet.example.com/soup"]
     assert run_json("reindex", "--data", data)[1]["state"] == "done"
     assert run_json("search", "leek", "--data", data)[1]["total"] == 1
+    assert "did you mean: leek" in run("search", "leak", "--data", data)[1]
     assert run_json("sources", "destroy", "menu", "--data", data) == (0, {"name": "menu", "state": "destroyed"})
     assert run_json("sources", "--data", data) == (0, [])
 

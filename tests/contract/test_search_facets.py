@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from lxml import etree
 from searchhouse import SearchHouse, ask, open_house
 
@@ -105,3 +108,28 @@ def test_search_xml_has_the_facets_of_the_front_end(house: SearchHouse) -> None:
     assert etree.fromstring(ask(app, "/search", "q=word").body).find("RES/PARM") is None
     narrowed = etree.fromstring(ask(app, "/search", "q=word&client=shop&dnavs=inmeta:team%3Dsales").body)
     assert narrowed.findtext("RES/M") == "2"
+
+
+@pytest.mark.parametrize("path", ["/suggest", "/cluster", "/click", "/api/v1/suggest", "/api/v1/search", "/"])
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(query=st.text(st.sampled_from("abq=&%+.*:;\"'()<>{}[]|-~\\/ä東\x00\u202e0123456789"), max_size=60))
+def test_any_query_string_is_answered(house: SearchHouse, path: str, query: str) -> None:
+    sent = quote(f"q={query}&facet={query}&dnavs={query}&token={query}&max={query}&url={query}&" + query, safe="=&%+")
+    answer = ask(search_app(house.searcher(), SITE), path, sent)
+    assert answer.status in (200, 204, 400), answer.text
+    if answer.status == 400:
+        assert "cursor=" in answer.text or "callback=" in answer.text
+
+
+def test_page_shows_facets_and_what_was_chosen(house: SearchHouse) -> None:
+    app = search_app(house.searcher(), SITE)
+    text = ask(app, "/", [("q", "word"), ("client", "shop")]).text
+    assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DLegal%2520Affairs"' in text
+    assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Aprice%3A10..20"' in text
+    chosen = ask(app, "/", [("q", "word"), ("client", "shop"), ("dnavs", "inmeta:team=Sales inmeta:price:..9.99")]).text
+    assert "Team" not in chosen.partition('class="chosen"')[2].partition("</ul>")[0]
+    assert "What it costs: <b>at most 9.99</b>" in chosen
+    assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DSales"' in chosen
+    listed = ask(app, "/", [("client", "shop"), ("dnavs", "inmeta:team=Sales")]).text
+    assert "2 results" in listed
+    assert 'class="blank"' in ask(app, "/", [("client", "shop"), ("site", "default_collection"), ("num", "20")]).text

@@ -50,6 +50,8 @@ def _print_page(page: dict[str, Any], start: int) -> None:
         out.print(clean(f"note: {warning}"))
     about = "" if page["exact"] else "about "
     out.print(f"{about}{page['total']} results")
+    if page.get("spelling"):
+        out.print(clean(f"did you mean: {page['spelling']}"))
     for place, result in enumerate(page["results"], start + 1):
         out.print()
         out.print(Text(clean(f"{place}. {result['title'] or result['display_url']}"), style="bold"))

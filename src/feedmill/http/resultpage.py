@@ -118,7 +118,7 @@ def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
     has_more = page.total > request.start + num
     return ShownPage(
         query=page.query,
-        has_asked=bool(page.query.strip() or _kept_parameters(replace(request, sort=None, num=DEFAULT_NUM, client="", match=Match.AUTO))),
+        has_asked=bool(page.query.strip()) or _narrows(request),
         total=page.total,
         first=page.start + 1,
         last=last,
@@ -150,6 +150,11 @@ def _orders(query: str, request: SearchRequest) -> tuple[Order, ...]:
 def _show_match(match: KeyMatch) -> ShownMatch:
     shown = shorten_url(match.url)
     return ShownMatch(title=match.title.strip() or shown, link=find_link(match.url), shown_url=shown)
+
+
+def _narrows(request: SearchRequest) -> bool:
+    """Whether a request asks for something besides its query."""
+    return bool(write_refined(replace(request, sort=None)))
 
 
 def _kept_parameters(request: SearchRequest) -> list[tuple[str, str]]:

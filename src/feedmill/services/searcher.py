@@ -137,10 +137,6 @@ class Searcher:
             found = [document for key in keys if (document := documents.get(key)) is not None]
             return [one for one in self._decider.select(unit, found, access) if not has_robots_rule(one, "noindex")]
 
-    def read_text(self, document: Document) -> str:
-        """Gives the text that was found in a document, "" where there is none or it cannot be read."""
-        return self._read_text(document)
-
     def find_problems(self) -> list[str]:
         """Lists what keeps searches from being answered, in words for operators; empty when nothing does."""
         try:
