@@ -34,7 +34,7 @@ from feedmill.services.sessions import SessionLimits, Sessions
 from feedmill.services.signing import Signing
 from feedmill.services.throttle import Bounds, Throttle
 from feedmill.services.tokencheck import TokenCheck
-from feedmill.signinports import Directory
+from feedmill.signinports import Directory, PasswordHasher
 
 CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "a good long password"
@@ -85,12 +85,28 @@ class SignInHouse:
 
 
 def open_signin_house(
-    folder: Path, *, directories: tuple[Directory, ...] = (), bounds: Bounds | None = None, clock: Hands | None = None, **given: Any
+    folder: Path,
+    *,
+    directories: tuple[Directory, ...] = (),
+    bounds: Bounds | None = None,
+    clock: Hands | None = None,
+    hasher: PasswordHasher | None = None,
+    **given: Any,
 ) -> SignInHouse:
     """Opens a house in a folder; ``given`` are options of signing in."""
     clock = clock or Hands()
     search = open_house(folder)
-    signing = make_signing(search, clock, folder, directories, bounds or Bounds())
+    auditing = Auditing(FolderAuditLog(folder / "audit"), clock)
+    hasher = hasher or Argon2Hasher(CHEAP)
+    tools = CheckTools(
+        store=search.store,
+        hasher=hasher,
+        throttle=Throttle(bounds or Bounds(), clock.seconds),
+        clock=clock,
+        record=auditing.record,
+        directories=directories,
+    )
+    signing = make_signing(tools, clock, auditing)
     options = SignInOptions(proxy=ProxyTrust(trusted=Networks.parse([PROXY])), key=b"k" * 32, admin_token=ADMIN_TOKEN, **given)
     site = build_signin(signing, options)
     seen: list[Asker] = []
@@ -103,27 +119,17 @@ def open_signin_house(
     return SignInHouse(search, clock, signing, site, app, seen)
 
 
-def make_signing(search: SearchHouse, clock: Hands, folder: Path, directories: tuple[Directory, ...], bounds: Bounds) -> Signing:
-    hasher = Argon2Hasher(CHEAP)
-    auditing = Auditing(FolderAuditLog(folder / "audit"), clock)
-    tools = CheckTools(
-        store=search.store,
-        hasher=hasher,
-        throttle=Throttle(bounds, clock.seconds),
-        clock=clock,
-        record=auditing.record,
-        directories=directories,
-    )
-    check = PasswordCheck(tools)
+def make_signing(tools: CheckTools, clock: Hands, auditing: Auditing) -> Signing:
+    store, check = tools.store, PasswordCheck(tools)
     return Signing(
         check=check,
-        proved=ProvedPasswords(check, search.store, clock.seconds),
-        sessions=Sessions(search.store, clock, SessionLimits()),
-        token_check=TokenCheck(search.store, clock),
-        accounts=AccountKeeping(search.store, hasher, clock),
-        tokens=TokenKeeping(search.store, clock),
+        proved=ProvedPasswords(check, store, clock.seconds),
+        sessions=Sessions(store, clock, SessionLimits()),
+        token_check=TokenCheck(store, clock),
+        accounts=AccountKeeping(store, tools.hasher, clock),
+        tokens=TokenKeeping(store, clock),
         auditing=auditing,
-        handovers=Handovers(search.store, clock),
+        handovers=Handovers(store, clock),
         clock=clock,
     )
 

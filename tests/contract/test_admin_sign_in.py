@@ -34,6 +34,7 @@ def ask(house: SignInHouse, method: str, path: str, authorization: str = BEARER,
     [
         ("GET", "/api/v1/status", Role.VIEWER),
         ("GET", "/metrics", Role.VIEWER),
+        ("POST", "/api/v1/access/explain", Role.VIEWER),
         ("POST", "/api/v1/reindex", Role.MANAGER),
         ("DELETE", "/api/v1/datasources/hr", Role.MANAGER),
         ("PUT", "/api/v1/settings/collections/press", Role.MANAGER),

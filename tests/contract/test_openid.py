@@ -72,6 +72,7 @@ def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(house: Sign
 def test_openid_asks_with_pkce_state_and_nonce_that_are_new_each_time(house: SignInHouse) -> None:
     first, second = (dict(parse_qsl(urlsplit(depart(house.browser())).query)) for _ in range(2))
     assert first["tenant"] == "1"
+    assert '"' not in house.browser().get("/signin/oidc/corp").headers["set-cookie"]
     assert first["redirect_uri"] == "http://search.example.com/signin/oidc/corp/back"
     assert first["scope"] == "openid profile email"
     assert all(first[name] != second[name] and len(first[name]) >= 32 for name in ("state", "nonce", "code_challenge"))

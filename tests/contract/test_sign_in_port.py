@@ -1,11 +1,14 @@
 """Signing in at the search port: who is let in, by what, and what an attacker gets."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from signinhouse import ADMIN_TOKEN, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
+from signinhouse import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
 
+from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.http.asker import SIGNED_OUT, Way
 from feedmill.model.role import Role
 from feedmill.model.signin import TokenScope
@@ -89,6 +92,30 @@ def test_basic_of_a_name_in_two_namespaces_is_both_where_the_password_is_the_sam
     house.signing.accounts.add("ann", "another long password", namespace="sharepoint")
     house.browser().get("/?q=x", authorization=basic("ann"))
     assert names(house) == [("Default", "", "ann"), ("ad", "", "ann")]
+
+
+def test_name_that_nobody_has_costs_as_much_as_a_wrong_password(tmp_path: Path) -> None:
+    class Counted(Argon2Hasher):
+        matches: ClassVar[list[str]] = []
+
+        def is_match(self, password_hash: str, password: str) -> bool:
+            self.matches.append(password)
+            return super().is_match(password_hash, password)
+
+    house = open_signin_house(tmp_path, hasher=Counted(CHEAP))
+    house.signing.accounts.add("ann", PASSWORD)
+    for name in ("ann", "nobody"):
+        Counted.matches.clear()
+        assert house.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
+        assert Counted.matches == ["wrong password"]
+
+
+def test_passwords_sent_at_once_are_checked_once(house: SignInHouse) -> None:
+    browsers = [house.browser() for _ in range(20)]
+    with ThreadPoolExecutor(20) as pool:
+        statuses = list(pool.map(lambda browser: browser.get("/?q=x", authorization=basic("ann")).status, browsers))
+    assert statuses == [200] * 20
+    assert house.events() == [("signin.accepted", "ann")]
 
 
 def test_basic_counts_a_new_password_and_a_removed_user_at_once(house: SignInHouse) -> None:

@@ -9,8 +9,10 @@ from typing import Annotated, TextIO
 import typer
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
+from feedmill.cli.users import tell_command
 from feedmill.core.derivation import tell_match
 from feedmill.core.principals import read_identity
+from feedmill.model.audit import AuditKind
 from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -57,8 +59,16 @@ def explain(
     with workplace(data, config).read() as house:
         explaining = Explaining(house.store)
         if batch is not None:
+            tell_command(house, "access explain", {"batch": str(batch)}, AuditKind.DECISION_ASKED)
             _explain_batch(explaining, batch, as_json=as_json)
         elif url is not None:
+            asked: dict[str, str | int | bool | list[str]] = {
+                "url": url,
+                "user": user or "",
+                "namespace": namespace,
+                "groups": groups or [],
+            }
+            tell_command(house, "access explain", asked, AuditKind.DECISION_ASKED)
             _print_decision(explaining.explain(Question(url=url, identity=read_identity(user, namespace, groups or ()))), user, as_json)
 
 

@@ -116,9 +116,11 @@ def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DA
     _tell({"name": name, "namespace": namespace, "state": "removed"}, as_json=as_json, text=f"user {name} is removed")
 
 
-def tell_command(house: House, command: str, details: Mapping[str, str | int | bool | list[str]]) -> None:
-    """Puts a command that worked without a server into the audit log."""
-    house.auditing.tell(AuditKind.COMMANDED, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})
+def tell_command(
+    house: House, command: str, details: Mapping[str, str | int | bool | list[str]], kind: AuditKind = AuditKind.COMMANDED
+) -> None:
+    """Puts a command that no server was asked for into the audit log."""
+    house.auditing.tell(kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})
 
 
 def _list(data: Data, config: Config, *, as_json: bool) -> None:

@@ -1,8 +1,10 @@
 """Checks of the providers that people sign in with: the files and variables they name, names given twice."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
+from feedmill.adapters.identity.samlmetadata import read_metadata
 from feedmill.model.errors import BadRequest
 from feedmill.settings.lines import Path as KeyPath
 from feedmill.settings.secrets import read_secret
@@ -16,6 +18,7 @@ def check_providers(signin: SignIn) -> Iterator[Fault]:
     for place, provider in enumerate(signin.ldap):
         here: KeyPath = ("signin", "ldap", place)
         yield from _check_names(here, provider.name, [other.name for other in signin.ldap[:place]])
+        yield from _check_package(here, "ldap3")
         yield from _check_file((*here, "ca_file"), provider.ca_file)
         yield from _check_secret(here, "password", provider.password, provider.password_file)
     for place, openid in enumerate(signin.oidc):
@@ -26,7 +29,8 @@ def check_providers(signin: SignIn) -> Iterator[Fault]:
     for place, saml in enumerate(signin.saml):
         here = ("signin", "saml", place)
         yield from _check_names(here, saml.name, [other.name for other in signin.saml[:place]])
-        yield from _check_file((*here, "metadata_file"), saml.metadata_file)
+        yield from _check_package(here, "signxml")
+        yield from _check_metadata((*here, "metadata_file"), saml.metadata_file)
 
 
 def _check_names(here: KeyPath, name: str, earlier: list[str]) -> Iterator[Fault]:
@@ -37,6 +41,20 @@ def _check_names(here: KeyPath, name: str, earlier: list[str]) -> Iterator[Fault
 def _check_file(path: KeyPath, file: str) -> Iterator[Fault]:
     if file and not Path(file).is_file():
         yield path, f"there is no file '{file}'"
+
+
+def _check_package(path: KeyPath, package: str) -> Iterator[Fault]:
+    if find_spec(package) is None:
+        yield path, f"this needs the package {package}: install feedmill[signin]"
+
+
+def _check_metadata(path: KeyPath, file: str) -> Iterator[Fault]:
+    try:
+        read_metadata(Path(file).read_bytes())
+    except OSError as exc:
+        yield path, f"'{file}' cannot be read: {exc.strerror}"
+    except BadRequest as exc:
+        yield path, str(exc)
 
 
 def _check_secret(here: KeyPath, key: str, text: str, file: str) -> Iterator[Fault]:

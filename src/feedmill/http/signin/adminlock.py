@@ -34,7 +34,7 @@ def role_for(method: str, path: str) -> Role:
     """Gives the role that a request needs; what is not named here needs the highest to change something."""
     if path.startswith(_SECRET):
         return Role.ADMINISTRATOR
-    if method in SAFE_METHODS:
+    if method in SAFE_METHODS or path.startswith(_DECISIONS):
         return Role.VIEWER
     return Role.MANAGER if path.startswith(_MANAGED) else Role.ADMINISTRATOR
 

@@ -29,7 +29,8 @@ class Flows:
     def begin(self, response: Response, scope: Scope, provider: str, kept: Mapping[str, str]) -> None:
         """Keeps an attempt at a provider, in place of an earlier one."""
         until = int(self._clock().timestamp()) + FLOW_SECONDS
-        body = base64.urlsafe_b64encode(json.dumps({"provider": provider, "until": until, **kept}).encode()).decode()
+        raw = json.dumps({"provider": provider, "until": until, **kept}).encode()
+        body = base64.urlsafe_b64encode(raw).decode().rstrip("=")  # which a cookie would have to quote
         self._cookies.put(response, scope, FLOW, f"{body}.{self._sign(body)}", seconds=FLOW_SECONDS)
 
     def find(self, scope: Scope, provider: str) -> Mapping[str, str] | None:
@@ -37,7 +38,7 @@ class Flows:
         body, _, signature = self._cookies.read(scope, FLOW).partition(".")
         if not hmac.compare_digest(self._sign(body).encode(), signature.encode("utf-8", "replace")):
             return None
-        held = json.loads(base64.urlsafe_b64decode(body))
+        held = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
         if held["provider"] != provider or held["until"] <= self._clock().timestamp():
             return None
         return {name: str(value) for name, value in held.items()}

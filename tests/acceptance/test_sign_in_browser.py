@@ -1,0 +1,87 @@
+"""The page to sign in on, in a browser, with and without script."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.appliance import Appliance, running
+
+CHROMIUM = Path("/usr/bin/chromium")
+PASSWORD = "a good long password"
+SETTINGS = """
+[[signin.oidc]]
+name = "corp"
+label = "Example Ltd"
+issuer = "https://127.0.0.1:9/"
+client_id = "feedmill"
+"""
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
+
+
+@pytest.fixture(scope="module")
+def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    with running(tmp_path_factory.mktemp("page") / "data", SETTINGS) as server:
+        for name, namespace in (("ann", "Default"), ("a.smith", "ad")):
+            line = ["users", "add", name, "--namespace", namespace, "--password-stdin", "--data", str(server.data)]
+            subprocess.run([sys.executable, "-m", "feedmill.cli.main", *line], input=PASSWORD, text=True, check=True, capture_output=True)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def open_page(browser: Browser, appliance: Appliance, *, script: bool, dark: bool = False) -> Page:
+    context = browser.new_context(
+        base_url=f"http://127.0.0.1:{appliance.search_port}",
+        viewport={"width": 390, "height": 844},
+        java_script_enabled=script,
+        color_scheme="dark" if dark else "light",
+    )
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.goto("/?q=travel")
+    page.get_by_role("link", name="Sign in").click()
+    return page
+
+
+def test_people_sign_in_and_out_without_script(browser: Browser, appliance: Appliance) -> None:
+    page = open_page(browser, appliance, script=False)
+    door = page.get_by_role("group", name="Default")
+    door.get_by_label("Name").fill("ann")
+    door.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
+    assert door.get_by_label("Name").input_value() == "ann"
+    door.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"http://127.0.0.1:{appliance.search_port}/?q=travel")
+    expect(page.get_by_text("Signed in as ann")).to_be_visible()
+    cookie = next(each for each in page.context.cookies() if each["name"] == "GSA_SESSION_ID")
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    assert "GSA_SESSION_ID" not in {each["name"] for each in page.context.cookies()}
+    page.context.close()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_sign_in_page_is_clean_for_axe_and_fits_a_phone(browser: Browser, appliance: Appliance, dark: bool) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(browser, appliance, script=True, dark=dark)
+    page.get_by_role("group", name="ad").get_by_label("Name").fill("a.smith")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("link", name="Sign in with Example Ltd")).to_be_visible()
+    found = Axe().run(page)
+    assert found.response["violations"] == [], found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.context.close()
