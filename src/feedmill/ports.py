@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import Enum
 from typing import BinaryIO, Protocol
 
+from feedmill.core.snippets import Sought
 from feedmill.model.access import AccessKey, AclVersion, ClassSet, PackedClass, Principal, StoredAcl
 from feedmill.model.change import PutGroup
 from feedmill.model.document import BlobRef, Document, Event, Text
@@ -586,6 +587,9 @@ class SearchIndex(Protocol):
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does: folded token, start and end character in the text."""
+
+    def seek(self, query: Node) -> Sought:
+        """Gives what a query highlights, its words in all the forms that it finds."""
 
     def is_visible(self, token: str) -> bool:
         """Whether searches from now on see what the commit that gave the token wrote; reloads when behind."""

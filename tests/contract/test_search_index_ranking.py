@@ -8,9 +8,10 @@ import pytest
 from test_search_index import BOTH, DOCUMENT, Opened, keys, opened, put, with_body
 
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.core.snippets import find_snippet
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.ranking import Ranking
-from feedmill.model.search import And, Hit, IndexDocument, Not, Or, Phrase, Some, Word
+from feedmill.model.search import And, Hit, IndexDocument, Node, Not, Or, Phrase, Some, Word
 
 __all__ = ["opened"]
 
@@ -71,6 +72,23 @@ def test_word_exact_spelling_ranks_before_a_stem(opened: Opened) -> None:
 def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
     put(opened, *with_body("flow x y", "wing x y"))
     assert keys(opened, Some((Word("flow"), Word("wing"), Word("flow"))))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "marked"),
+    [
+        ((Word("run"), Word("shoes")), "Running Shoe runway runs", ["Running", "Shoe", "runs"]),
+        ((Phrase("running shoe"),), "run shoe, running shoe, running shoes", ["running", "shoe"]),
+        ((Word("mangee"),), "Elle a mangé, mangées", ["mangé", "mangées"]),
+        ((Word("서울"),), "서울에서 부산까지", ["서울에서"]),
+        ((Word("東京"),), "東京都 京東", ["東京"]),
+    ],
+)
+def test_seek_marks_words_in_all_their_forms(opened: Opened, asked: tuple[Node, ...], text: str, marked: list[str]) -> None:
+    put(opened, *in_language("fr", "x"), replace(DOCUMENT, key=2, body="y"))
+    sought = opened[0].seek(And(asked))
+    found = find_snippet("filler " * 400 + text, sought)
+    assert [found.text[start:end] for start, end in found.marks] == marked
 
 
 # --- Tantivy alone --------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ index does, and the words that matched are marked; so the work stays small howev
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from feedmill.core.analysis import fold_in_place, is_spaceless
 from feedmill.core.wildcards import compile_wildcard
@@ -29,15 +30,35 @@ LEAD_CHARACTERS = 60
 _BLANKS = re.compile(r"\s+")
 
 
-def make_snippet(text: str, terms: Sequence[str], fold: Fold, size: int = SNIPPET_CHARACTERS) -> Snippet:
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a query highlights.
+
+    Shape: ``terms`` are folded words, phrases as folded words joined by blanks, or wildcards; ``roots`` how each may begin in a text,
+    with a star where it may go on; ``fold`` gives every form of a term as that term.
+    """
+
+    terms: tuple[str, ...]
+    roots: tuple[str, ...]
+    fold: Fold
+
+
+def find_snippet(text: str, sought: Sought) -> Snippet:
+    """Returns the best passage of a text for a query."""
+    return make_snippet(text, sought.terms, sought.fold, roots=sought.roots)
+
+
+def make_snippet(
+    text: str, terms: Sequence[str], fold: Fold, size: int = SNIPPET_CHARACTERS, roots: Sequence[str] | None = None
+) -> Snippet:
     """Returns the best passage with its marks, from the beginning of the text where no term occurs.
 
-    Shape: ``terms`` are folded words, phrases as folded words joined by blanks, or wildcards. Units: ``size`` characters, about.
+    Shape: ``terms`` and ``roots`` as in ``Sought``. Units: ``size`` characters, about.
     """
     if text[:1].isspace():
         text = text.lstrip()
     wanted = list(terms[:MAX_TERMS])
-    places = _find_places(text, wanted)
+    places = _find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
     start = _best_start(places, size) if places else 0
     passage = _cut(text, start, size)
     return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold)))

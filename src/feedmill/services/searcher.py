@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from feedmill.core.matching import ENOUGH, loosen
 from feedmill.core.servingbook import ReadyFrontEnd, ServingBook
 from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
-from feedmill.core.snippets import find_marks, make_snippet
+from feedmill.core.snippets import Sought, find_marks, find_snippet
 from feedmill.core.textblob import decode_text
 from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, Origin
@@ -196,29 +196,29 @@ class Searcher:
         self, index: SearchIndex, root: Node, hits: Sequence[Hit], request: SearchRequest, access: ClassSet, frontend: ReadyFrontEnd
     ) -> tuple[Result, ...]:
         documents = {document.id: document for document in self.list_visible([hit.key for hit in hits], access)}
-        terms = index.terms(root)
+        sought = index.seek(root)
         results = []
         for hit in hits:
             document = documents.get(hit.key)
             # what a front end removes is removed at once, also where the index does not know the pattern yet
             if document is not None and not frontend.removes(document.url):
-                results.append(self._make_result(document, hit, terms, index, request.getfields))
+                results.append(self._make_result(document, hit, sought, request.getfields))
         return tuple(results)
 
-    def _make_result(self, document: Document, hit: Hit, terms: Sequence[str], index: SearchIndex, getfields: Sequence[str]) -> Result:
+    def _make_result(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str]) -> Result:
         metadata = shown_metadata(document)
         text = document.text
         return Result(
             url=document.url,
             display_url=document.attributes.display_url or document.url,
             title=text.title if text is not None else None,
-            snippet=self._make_snippet(document, find_description(metadata), terms, index),
+            snippet=self._make_snippet(document, find_description(metadata), sought),
             score=hit.score,
             date=document.attributes.last_modified,
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
             metadata=select_metadata(metadata, getfields),
-            title_marks=tuple(find_marks(text.title or "", terms, index.fold)) if text is not None else (),
+            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold)) if text is not None else (),
             rank=document.rank,
             content_bytes=document.content_bytes,
             has_copy=may_show_copy(document),
@@ -226,12 +226,12 @@ class Searcher:
             parts=hit.parts,
         )
 
-    def _make_snippet(self, document: Document, description: str, terms: Sequence[str], index: SearchIndex) -> Snippet:
+    def _make_snippet(self, document: Document, description: str, sought: Sought) -> Snippet:
         if has_robots_rule(document, "nosnippet"):
             return Snippet(text="")
-        snippet = make_snippet(self._read_text(document), terms, index.fold)
+        snippet = find_snippet(self._read_text(document), sought)
         if description and not snippet.marks:
-            described = make_snippet(description, terms, index.fold)
+            described = find_snippet(description, sought)
             return described if described.marks or not snippet.text else snippet
         return snippet
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from feedmill.adapters.index import analysis
 from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
+from feedmill.adapters.index.highlighting import seek
 from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
 from feedmill.adapters.index.sorting import RELEVANT
 from feedmill.adapters.index.stemming import list_query_stems, stems_of
@@ -35,6 +36,7 @@ from feedmill.core.indexterms import (
 )
 from feedmill.core.patternsets import pattern_term
 from feedmill.core.ranking import HOLDS_ALL_BONUS, freshness_factor
+from feedmill.core.snippets import Sought
 from feedmill.core.typedvalues import (
     DATE,
     NUMBER,
@@ -173,6 +175,10 @@ class MemoryIndex:
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words and phrases that a query would highlight."""
         return analysis.highlight_terms(query)
+
+    def seek(self, query: Node) -> Sought:
+        """Gives what a query highlights, its words in all the forms that it finds."""
+        return seek(query, sorted({entry.document.language or "" for entry in self._entries.values()}))
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does."""

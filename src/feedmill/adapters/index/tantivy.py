@@ -15,6 +15,7 @@ import tantivy
 from feedmill.adapters.index import analysis
 from feedmill.adapters.index.facets import count_facets
 from feedmill.adapters.index.failures import translated
+from feedmill.adapters.index.highlighting import seek
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.rerank import RankedSearch
 from feedmill.adapters.index.schema import build_schema
@@ -23,6 +24,7 @@ from feedmill.adapters.index.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.words import WordAsker
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.core.biasing import biased
+from feedmill.core.snippets import Sought
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
@@ -88,6 +90,10 @@ class TantivyIndex:
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words and phrases that a query would highlight, each as folded words joined by blanks."""
         return analysis.highlight_terms(query)
+
+    def seek(self, query: Node) -> Sought:
+        """Gives what a query highlights, its words in all the forms that it finds."""
+        return seek(query, WordAsker(self._searcher, query).languages if self._searcher is not None else ())
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does."""

@@ -50,7 +50,7 @@ class WordAsker:
     def words(self) -> tuple[PlainWord, ...]:
         """The plain words in the order asked, a repeated one as often as it is asked."""
         raws = [raw for text in iter_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
-        functions = find_function_words((FOLDED[raw] for raw in raws), self._languages)
+        functions = find_function_words((FOLDED[raw] for raw in raws), self.languages)
         return tuple(PlainWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
 
     @cached_property
@@ -60,7 +60,8 @@ class WordAsker:
         return tuple("".join(list_characters(raw)) for raw in raws)
 
     @cached_property
-    def _languages(self) -> tuple[str, ...]:
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the index, that of most documents first."""
         counted = self._searcher.terms_with_prefix("language", "", None, _MANY)
         return tuple(code for code, _ in sorted(counted, key=lambda pair: -pair[1])[:MAX_LANGUAGES])
 
@@ -84,7 +85,7 @@ class WordAsker:
 
     def list_stems(self, field: str, raw: str) -> list[Query]:
         """Returns a query for each stem that a word in lower case has in the index, at least one."""
-        stems = list_query_stems(raw, self._languages)
+        stems = list_query_stems(raw, self.languages)
         if not stems:
             return [Query.empty_query()]
         found = {stem: count for stem in stems if (count := self._searcher.doc_freq(field, stem))} if len(stems) > 1 else {}

@@ -1,0 +1,67 @@
+"""What a query highlights: its words in all the forms that it finds, its phrases as they are.
+
+A form is recognised where it stands: the words of a passage are stemmed as the query's were, and one that shares a stem is given as the
+query's own word. A passage is short, and only words that begin as a stem does are looked at.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import takewhile
+
+from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
+from feedmill.adapters.index.stemming import list_query_stems
+from feedmill.adapters.index.words import iter_words, read_single
+from feedmill.core.analysis import fold, gram_size
+from feedmill.core.snippets import Sought
+from feedmill.core.wordforms import FOLDED
+from feedmill.model.search import Node
+
+LEAST_ROOT = 3
+_START = 2
+
+
+def seek(query: Node, languages: Sequence[str]) -> Sought:
+    """Returns what to look for in texts, by the stems of some languages."""
+    terms = highlight_terms(query)
+    singles = [raw for raw in map(read_single, iter_words(query)) if raw][:MAX_TERMS]
+    stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
+    hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
+    roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in terms)
+    return Sought(terms=terms, roots=roots, fold=_Forms(stems, hangul, tuple(languages)).fold)
+
+
+def _find_root(term: str, stems: Sequence[str]) -> str:
+    """Returns the beginning that a word shares with its stems, with a star; the word where that is too short to tell anything."""
+    forms = sorted([term, *stems]) if stems else [""]
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(forms[0], forms[-1], strict=False))
+    root = "".join(letter for letter, _ in shared)
+    return f"{root}*" if len(root) >= LEAST_ROOT else term
+
+
+class _Forms:
+    """Splits texts and gives each form of a word that was asked as that word."""
+
+    def __init__(self, stems: dict[str, list[str]], hangul: Sequence[str], languages: tuple[str, ...]) -> None:
+        self._word_of = {stem: word for word, found in stems.items() for stem in found}
+        self._starts = {stem[:_START] for stem in self._word_of}
+        self._words = frozenset(stems)
+        self._hangul = hangul
+        self._languages = languages
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does, with the words that were asked for their forms."""
+        return [(self._recognise(token), start, end) for token, start, end in fold(text)]
+
+    def _recognise(self, token: str) -> str:
+        if token in self._words:
+            return token
+        if self._hangul and (asked := next((word for word in self._hangul if token.startswith(word)), None)) is not None:
+            return asked
+        if token[:_START] not in self._starts:
+            return token
+        return next((self._word_of[stem] for stem in _stem(token, self._languages) if stem in self._word_of), token)
+
+
+@lru_cache(maxsize=20_000)
+def _stem(token: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(list_query_stems(token, languages))
