@@ -184,6 +184,16 @@ def test_explain_batch_answers_in_order(secured: Appliance, tmp_path: Path) -> N
     ]
 
 
+def test_explain_batch_takes_a_mark_before_the_first_line_and_answers_what_stands_before_a_bad_one(
+    secured: Appliance, tmp_path: Path
+) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"url": "http://batch.example.com/none"}\r\n\r\n{"url": 7}\r\n')
+    code, out, err = run_command("access", "explain", "--batch", str(file), "--data", str(secured.data))
+    assert (code, out) == (1, "INDETERMINATE\n")
+    assert "line 3" in err
+
+
 def test_explain_on_the_admin_port_answers_as_the_command(secured: Appliance) -> None:
     url = "http://adminwhy.example.com/doc"
     put(secured, "adminwhy", record(url, "adminwhyword", acl=acl_of("ann")))

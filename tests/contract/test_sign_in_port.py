@@ -376,6 +376,8 @@ def test_secure_search_of_nobody_is_sent_to_sign_in_where_that_is_possible(house
         page = browser.get(f"/search?q=x&access={access}&proxystylesheet=default_frontend")
         assert page.status == 302
         assert page.headers["location"].startswith("/security-manager/samlauthn?to=/search%3Fq%3Dx%26access")
+        built_in = browser.get(f"/?q=x&access={access}")
+        assert (built_in.status, built_in.headers["location"]) == (302, f"/security-manager/samlauthn?to=/%3Fq%3Dx%26access%3D{access}")
     assert browser.get("/search?q=x&access=p").status == browser.get("/search?q=x").status == 200
     assert browser.get("/search?q=x&access=a", authorization=basic("ann")).status == 200
     assert browser.get("/").status == browser.get("/api/v1/search?q=x").status == 200

@@ -1,7 +1,7 @@
 """``feedmill access``: says who may see what, and why."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -22,6 +22,7 @@ from feedmill.wire.decisions import parse_question, render_decision
 access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
 
 BATCH_LINES = 2_000
+BYTE_ORDER_MARK = "\ufeff"
 
 EXPLAIN_EXAMPLES = """Examples:
 
@@ -95,21 +96,38 @@ def _explain_batch(explaining: Explaining, file: Path, *, as_json: bool) -> None
 
 def _answer_lines(explaining: Explaining, lines: TextIO, *, as_json: bool) -> None:
     asked = _parse_lines(lines)
-    while chunk := list(islice(asked, BATCH_LINES)):
-        decisions = explaining.explain_many([question for question, _ in chunk])
-        if as_json:
-            for decision, (_, user) in zip(decisions, chunk, strict=True):
-                print_json(render_decision(decision, user))
-        else:
-            sys.stdout.write("".join(f"{decision.verdict.value}\n" for decision in decisions))
+    is_over = False
+    while not is_over:
+        chunk: list[tuple[Question, str | None]] = []
+        fault: BadRequest | None = None
+        try:
+            for question in islice(asked, BATCH_LINES):
+                chunk.append(question)  # noqa: PERF402  what was read before a fault is kept
+        except BadRequest as exc:
+            fault = exc
+        _answer_chunk(explaining, chunk, as_json=as_json)
+        if fault is not None:
+            # what was asked before the bad line is answered
+            raise fault
+        is_over = len(chunk) < BATCH_LINES
+
+
+def _answer_chunk(explaining: Explaining, chunk: Sequence[tuple[Question, str | None]], *, as_json: bool) -> None:
+    decisions = explaining.explain_many([question for question, _ in chunk])
+    if as_json:
+        for decision, (_, user) in zip(decisions, chunk, strict=True):
+            print_json(render_decision(decision, user))
+    else:
+        sys.stdout.write("".join(f"{decision.verdict.value}\n" for decision in decisions))
 
 
 def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[Question, str | None]]:
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
+        text = line.removeprefix(BYTE_ORDER_MARK).strip()
+        if not text:
             continue
         try:
-            url, user, identity = parse_question(line)
+            url, user, identity = parse_question(text)
         except BadRequest as exc:
             raise BadRequest(f"line {number}: {exc}") from exc
         yield Question(url=url, identity=identity), user

@@ -151,7 +151,11 @@ class _Endpoints:
         self._templates = make_templates()
 
     def show(self, request: Request) -> Response:
-        """Shows the search page."""
+        """Shows the search page, or the way to sign in to whoever asks for secure results and could see some."""
+        if self.site.signin is not None and request.query_params.get("access") in ("a", "s"):
+            demanded = self.site.signin.demand(request, f"/?{request.url.query}", is_page=True)
+            if demanded is not None:
+                return demanded
         asked = read_search(request.query_params, max_num=MAX_PAGE_NUM)
         facets = self.site.find_facets(asked.request.client)[:MAX_FACETS]
         asked = replace(asked, request=replace(asked.request, facets=facets))
