@@ -12,13 +12,15 @@ from feedhouse import BEGIN, FeedHouse, SilentBell, delete, open_house, put
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.store.engine import SqlStore
+from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Metadata
 from feedmill.model.errors import DiskFull
 from feedmill.model.feed import FeedState
-from feedmill.model.search import IndexDocument
+from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.ports import Stage, UnitOfWork
 from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.indexing import IndexFolders, Indexing, IndexTools, request_rebuild
+from feedmill.services.searcher import REBUILDING, Searcher
 
 
 class Killed(BaseException):
@@ -207,3 +209,23 @@ def until_settled(house: IndexHouse) -> Callable[[], bool]:
     """Gives what stops an indexer that has no more to do, or that gets nowhere."""
     turns = iter(range(100))
     return lambda: next(turns, None) is None or not house.is_unsettled()
+
+
+def test_searches_after_another_schema_say_that_the_index_is_partial(tmp_path: Path) -> None:
+    house = prepare(tmp_path / "house")
+    searcher = Searcher(house.store, lambda folder: house.indexes[folder], MemoryBlobs())
+
+    def warnings() -> tuple[str, ...]:
+        return searcher.search(SearchRequest(query="x"), ANONYMOUS).warnings
+
+    with house.store.writing() as unit:
+        unit.facts.put(INDEX_FOLDER, "0-1")
+    indexer = house.start(Fuse())
+    assert warnings() == (REBUILDING,)
+    while indexer.turn():
+        pass
+    assert_brought_up(house)
+    assert warnings() == ()
+    request_rebuild(house.store)
+    indexer.turn()
+    assert warnings() == ()

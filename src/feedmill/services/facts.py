@@ -12,6 +12,9 @@ INDEX_GENERATION = "index.generation"
 INDEX_REBUILD = "index.rebuild"
 """The folder that a rebuild was asked for, empty when none is."""
 
+INDEX_PARTIAL = "index.partial"
+"""Set while the served folder is a new one that does not hold everything yet, because the one before is of another schema; else empty."""
+
 POLICY_DIGEST = "policy.digest"
 """The settings that every document was last held against."""
 

@@ -87,12 +87,17 @@ class Indexing:
         self._rebuild: _Rebuild | None = None
 
     def _choose_folder(self, schema: str) -> str:
-        """Gives the serving folder; one of another schema is left for a new one, filled from the store. Shape: ``SCHEMA-NUMBER``."""
+        """Gives the serving folder; one of another schema is left for a new one, filled from the store. Shape: ``SCHEMA-NUMBER``.
+
+        What an older program wrote cannot be asked as this one asks, so until the new one is filled searches find what is there
+        and say that it is not all.
+        """
         with self._store.writing() as unit:
             folder = unit.facts.get(facts.INDEX_FOLDER)
             if folder is None or not folder.startswith(f"{schema}-"):
                 if folder is not None:
                     unit.facts.put(facts.INDEX_REBUILD, f"{schema}-2")
+                    unit.facts.put(facts.INDEX_PARTIAL, "1")
                 folder = f"{schema}-1"
                 unit.facts.put(facts.INDEX_FOLDER, folder)
                 unit.facts.put(facts.INDEX_TOKEN, "")
@@ -260,6 +265,7 @@ class Indexing:
             unit.facts.put(facts.INDEX_FOLDER, rebuild.folder)
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_REBUILD, "")
+            unit.facts.put(facts.INDEX_PARTIAL, "")
             self._settle(unit)
         self._clear_pending()
         self._writer.close()

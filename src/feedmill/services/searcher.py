@@ -25,12 +25,13 @@ from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.deciding import Decider
 from feedmill.services.directory import Directory
-from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
+from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN
 from feedmill.services.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 from feedmill.services.spelling import Meant, find_spelling
 
 MAX_NUM = 1_000
+REBUILDING = "the index is being built anew; until it is done some documents are not found"
 MAX_RELATED = 3
 
 IndexProvider = Callable[[str], SearchIndex]
@@ -67,6 +68,7 @@ class Searcher:
         self._clock = clock
         self._desk = desk or ServingDesk(nothing_set)
         self._opened: tuple[str, SearchIndex] | None = None
+        self._notices: tuple[str, ...] = ()
 
     def classes_of(self, identity: Identity) -> ClassSet:
         """Gives the classes that somebody may see now. Errors: Denied for who is in too many groups; Busy."""
@@ -99,7 +101,7 @@ class Searcher:
             total=max(hits.total - (len(hits.hits) - len(results)), 0),
             is_exact=hits.is_exact,
             results=results,
-            warnings=served.warnings,
+            warnings=(*self._notices, *served.warnings),
             seconds=self._clock() - begun,
             facets=facets,
             keymatches=served.keymatches,
@@ -150,6 +152,7 @@ class Searcher:
         with self._store.reading() as unit:
             folder = unit.facts.get(INDEX_FOLDER)
             token = unit.facts.get(INDEX_TOKEN)
+            self._notices = (REBUILDING,) if unit.facts.get(INDEX_PARTIAL) else ()
             book = self._desk.current(unit)
         return (None if folder is None else self._open(folder, token or "")), book
 
