@@ -292,3 +292,11 @@ def test_stylesheet_that_is_put_is_kept_and_given_back(desk: Desk, tmp_path: Pat
 def test_stylesheet_that_is_none_is_refused(desk: Desk, name: str, body: bytes, status: int) -> None:
     assert desk.ask("PUT", f"/api/v1/settings/frontends/{name}/stylesheet", body)[0] == status
     assert desk.ask("GET", "/api/v1/settings/frontends/intranet/stylesheet")[0] == 404
+
+
+def test_fault_that_was_there_before_hinders_no_other_change(desk: Desk, tmp_path: Path) -> None:
+    path = Path(desk.ask("PUT", "/api/v1/settings/frontends/intranet/stylesheet", XSLT)[2]["stylesheet"])
+    path.unlink()
+    assert desk.put("collections/hr", {"include": ["hr/"]}) == 201
+    assert desk.ask("DELETE", "/api/v1/settings/collections/hr")[0] == 204
+    assert desk.put("frontends/other", {"stylesheet": str(tmp_path / "none.xsl")}) == 400

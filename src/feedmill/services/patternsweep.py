@@ -66,18 +66,25 @@ class PatternSweep:
         """Marks the next documents that a missing pattern means. Whether there is more to do."""
         if not self._missing.texts:
             return False
-        with self._store.writing() as unit:
+        with self._store.reading() as unit:
             digest, _, reached = (unit.facts.get(facts.PATTERNS_CURSOR) or "").partition(":")
             documents = unit.documents.list_live_urls(after=int(reached or 0), limit=DOCUMENTS_AT_ONCE)
-            if documents:
-                _mark(unit, [document for document in documents if self._missing.covers(document.url)])
-                unit.facts.put(facts.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
-                return True
+        if not documents:
+            self._end()
+            return False
+        # compared before the transaction, for which others would wait; what changes meanwhile has a mark of its own by then
+        meant = [document for document in documents if self._missing.covers(document.url)]
+        with self._store.writing() as unit:
+            _mark(unit, meant)
+            unit.facts.put(facts.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
+        return True
+
+    def _end(self) -> None:
+        with self._store.writing() as unit:
             unit.facts.put(facts.PATTERNS_KNOWN, json.dumps(self._wanted))
             unit.facts.put(facts.PATTERNS_CURSOR, "")
         log.info("patterns_swept", patterns=len(self._missing.texts))
         self._missing = PatternBook()
-        return False
 
 
 def _digest_of(patterns: Sequence[str]) -> str:

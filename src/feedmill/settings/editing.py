@@ -82,7 +82,9 @@ class SettingsEditor:
             held = unit.kept_settings.find(section, name)
             fresh = KeptSetting(section=section, name=name, value=text, version=1 + (held.version if held is not None else 0))
             rest = [one for one in kept if (one.section, one.name) != (section, name)]
-            _check_whole(merge_kept(loaded.settings, [*rest, fresh]), section, name)
+            faults = _list_new_faults(merge_kept(loaded.settings, kept), merge_kept(loaded.settings, [*rest, fresh]))
+            if faults:
+                raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
             unit.kept_settings.put(fresh)
             _tell_everybody(unit)
         self._bell.ring("indexer")
@@ -100,9 +102,9 @@ class SettingsEditor:
                     f"{section}/{name} is not set by api but by {entry.origin}; change it there, or set it by api to overrule that"
                 )
             rest = [one for one in kept if (one.section, one.name) != (section, name)]
-            faults = list(check_serving(merge_kept(loaded.settings, rest)))
+            faults = _list_new_faults(merge_kept(loaded.settings, kept), merge_kept(loaded.settings, rest))
             if faults:
-                raise Conflict(f"{section}/{name} is needed: {_say(faults[0])}")
+                raise Conflict(f"{section}/{name} is needed: {faults[0]}")
             unit.kept_settings.remove(section, name)
             _tell_everybody(unit)
         self._bell.ring("indexer")
@@ -152,10 +154,10 @@ def _demand(entry: Entry | None, condition: Condition, section: str, name: str) 
         raise Overtaken(f"{section}/{name} was changed meanwhile; read it again and change what is there now")
 
 
-def _check_whole(settings: Settings, section: str, name: str) -> None:
-    faults = [_say(fault) for fault in check_serving(settings)]
-    if faults:
-        raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
+def _list_new_faults(before: Settings, after: Settings) -> list[str]:
+    """Lists what a change would make wrong; what was wrong before, as a stylesheet that has gone meanwhile, hinders nobody."""
+    known = {reason for _, reason in check_serving(before)}
+    return [_say(fault) for fault in check_serving(after) if fault[1] not in known]
 
 
 def _say(fault: tuple[KeyPath, str]) -> str:
