@@ -1,12 +1,11 @@
 """Makes the providers that the settings name; with ``bootstrap`` the only place that names adapters.
 
-A provider's package is an extra, so its adapter is imported only where the settings want it.
+A provider's package may be an extra, and takes long to load, so its adapter is imported only where the settings want it.
 """
 
 from importlib.util import find_spec
 from pathlib import Path
 
-from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, BadSettings
 from feedmill.ports import Clock
@@ -28,6 +27,8 @@ def make_openid(settings: SignIn, clock: Clock) -> tuple[OpenIdProvider, ...]:
 
 
 def _make_openid(provider: OidcSettings, clock: Clock) -> OpenIdProvider:
+    from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
+
     return OidcProvider(
         OidcOptions(
             name=provider.name,

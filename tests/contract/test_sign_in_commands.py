@@ -38,7 +38,13 @@ def test_users_are_added_listed_changed_and_removed(tmp_path: Path) -> None:
     assert len(json.loads(run(tmp_path, "users", "list").stdout)) == 1
 
 
-@pytest.mark.parametrize("given", ["", "\n", "short\n"], ids=["nothing", "empty", "short"])
+def test_users_add_warns_of_a_short_password(tmp_path: Path) -> None:
+    made = add(tmp_path, "ann", given="short")
+    assert made.exit_code == 0
+    assert "less than 8 characters" in made.stderr
+
+
+@pytest.mark.parametrize("given", ["", "\n", "x" * 2_000 + "\n"], ids=["nothing", "empty", "long"])
 def test_users_add_without_a_good_password_makes_nobody(tmp_path: Path, given: str) -> None:
     assert isinstance(add(tmp_path, "ann", given=given).exception, BadRequest)
 

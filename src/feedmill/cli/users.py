@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 from feedmill.bootstrap import House
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
-from feedmill.core.accounts import MAX_PASSWORD_BYTES
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
+from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_PASSWORD, is_weak
 from feedmill.http.signin.adminroutes import render_account
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest
@@ -164,6 +164,8 @@ def _read_password(*, from_stdin: bool) -> str:
         raise BadRequest("the password on standard input is not UTF-8") from exc
     if not password:
         raise BadRequest("there is no password on standard input")
+    if is_weak(password):
+        error_console().print(f"warning: the password has less than {WEAK_PASSWORD} characters")
     return password
 
 

@@ -11,7 +11,7 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
 
 MAX_NAME = 200
-MIN_PASSWORD = 8
+WEAK_PASSWORD = 8
 MAX_PASSWORD_BYTES = 1_024
 
 
@@ -40,10 +40,15 @@ def write_user(user: Subject) -> str:
     return name if user.namespace == DEFAULT_NAMESPACE else f"{name} ({user.namespace})"
 
 
+def is_weak(password: str) -> bool:
+    """Whether a password is so short that people should be told. Source: NIST SP 800-63B, 3.1.1.2."""
+    return len(password) < WEAK_PASSWORD
+
+
 def check_password(password: str) -> str:
     """Gives a password that may be set. Errors: BadRequest."""
-    if len(password) < MIN_PASSWORD:
-        raise BadRequest(f"a password has at least {MIN_PASSWORD} characters")
+    if not password:
+        raise BadRequest("a password is not empty")
     if len(password.encode("utf-8", "surrogatepass")) > MAX_PASSWORD_BYTES:
         raise BadRequest(f"a password has at most {MAX_PASSWORD_BYTES} bytes")
     return password

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from feedmill.adapters.identity.samlmetadata import read_metadata
 from feedmill.model.errors import BadRequest
 from feedmill.settings.lines import Path as KeyPath
 from feedmill.settings.secrets import read_secret
@@ -49,6 +48,9 @@ def _check_package(path: KeyPath, package: str) -> Iterator[Fault]:
 
 
 def _check_metadata(path: KeyPath, file: str) -> Iterator[Fault]:
+    # what reads certificates takes long to load, and every command reads settings
+    from feedmill.adapters.identity.samlmetadata import read_metadata
+
     try:
         read_metadata(Path(file).read_bytes())
     except OSError as exc:

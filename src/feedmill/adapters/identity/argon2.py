@@ -13,7 +13,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from feedmill.model.errors import Busy
 
 AT_ONCE = 2
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 15.0
 
 
 class Argon2Hasher:
