@@ -189,6 +189,9 @@ class Acls(Protocol):
     def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
         """Finds the class that each URL's ACL makes, by URL; URLs without an ACL are left out."""
 
+    def find_classes_at(self, urls: Sequence[str], at: datetime) -> dict[str, int]:
+        """Finds the class that each URL's ACL made at a time, as above."""
+
     def newest_version(self) -> int:
         """Gives the number of the newest version, 0 when there is none."""
 

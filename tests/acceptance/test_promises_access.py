@@ -3,6 +3,7 @@
 import json
 import urllib.parse
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,25 @@ def test_explain_on_the_admin_port_answers_as_the_command(secured: Appliance) ->
     assert [json.loads(line)["decision"] for line in body.splitlines()] == ["PERMIT", "DENY"]
     status, _, body = secured.request("POST", secured.admin, "/api/v1/access/explain", b'{"url": 1}', token)
     assert (status, "line 1" in body.decode()) == (400, True)
+
+
+def test_access_commands_list_who_and_what_stands_out(secured: Appliance) -> None:
+    host = "http://lists.example.com"
+    put(
+        secured,
+        "lists",
+        record(f"{host}/a", "x", acl=acl_of("ann")),
+        record(f"{host}/none", "x", acl="<acl/>"),
+        record(f"{host}/open", "x"),
+    )
+    named = json.loads(run(secured, "access", "who", f"{host}/a", "--json"))["principals"]
+    assert [(each["name"], each["decision"]) for each in named] == [("ann", "PERMIT")]
+    assert "PERMIT" in run(secured, "access", "who", f"{host}/a")
+    assert {"url": f"{host}/none", "datasource": "lists"} in json.loads(run(secured, "access", "list", "nobody", "--json"))
+    assert f"{host}/open  lists" in run(secured, "access", "list", "public")
+    put(secured, "lists", record(f"{host}/b", "x", acl=f"<acl>{entry('ghosts', 'group')}</acl>"))
+    assert "ghosts" in [each["name"] for each in json.loads(run(secured, "access", "list", "unresolved", "--json"))]
+    now = datetime.now(UTC).isoformat()
+    assert explain(secured, f"{host}/a", "--user", "ann", "--at", now)["decision"] == "PERMIT"
+    code, _, err = run_command("access", "explain", f"{host}/a", "--at", "2001-01-01", "--data", str(secured.data))
+    assert (code, "90 days" in err) == (1, True)

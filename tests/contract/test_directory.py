@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,10 @@ from feedmill.model.change import Place, PutGroup
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
 from feedmill.model.identity import NOBODY, Identity
+from feedmill.services.accessreview import AccessReview
 from feedmill.services.deciding import read_chains
 from feedmill.services.directory import Directory
+from feedmill.services.explaining import Explaining, Question
 from feedmill.services.grouptable import GroupTable
 
 NAMES = ("ann", "Ann", "CORP\\ann", "ann@corp.example.com", "eng", "ENG", "staff", "stra\u00dfe", "STRASSE", " ")
@@ -277,3 +280,50 @@ def test_access_key_of_a_document_is_everybodys_nobodys_or_its_acl() -> None:
     assert access_key(a_document(URLS[0], secure=True), None) == 1
     assert access_key(a_document(URLS[0], secure=True), acl) == AccessKey(acl=acl)
     assert access_key(a_document(URLS[0], secure=True), None, 3) == AccessKey(acl=None, rule=3)
+
+
+# --- what administrators ask ----------------------------------------------------------------------------------------------------
+
+
+def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> None:
+    folder, document, *_ = URLS
+    opened = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
+    with store.writing() as unit:
+        unit.acls.save_many([an_acl(document, acl=Acl(inherit_from=folder))], at=NOW - minutes(9))
+        unit.acls.save_many([an_acl(folder, acl=opened)], at=NOW - minutes(6))
+        unit.acls.save_many([an_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
+        unit.acls.remove_many([document], at=NOW - minutes(2))
+    explaining, question = Explaining(store), Question(url=document, identity=ANN)
+    told = [explaining.explain(question, at=NOW - minutes(ago)) for ago in (10, 8, 6, 5, 3, 1)]
+    assert [each.verdict.value for each in told] == ["INDETERMINATE", "INDETERMINATE", "PERMIT", "PERMIT", "DENY", "INDETERMINATE"]
+    assert [len(each.path) for each in told] == [0, 1, 2, 2, 2, 0]
+    assert explaining.explain(question).path == ()
+
+
+def test_everybody_named_is_listed_with_what_the_chain_says_to_him(store: SqlStore) -> None:
+    folder, document, *_ = URLS
+    parent = Acl(entries=(permit("staff", Scope.GROUP), deny("bob")), inheritance_type=InheritanceType.PARENT_OVERRIDES)
+    put_acls(store, {document: Acl(entries=(permit("ann"), permit("bob")), inherit_from=folder), folder: parent})
+    named = {(each.scope.value, each.name): verdict.value for each, verdict in Explaining(store).list_named(document)}
+    assert named == {("user", "ann"): "PERMIT", ("user", "bob"): "DENY", ("group", "staff"): "PERMIT"}
+    assert Explaining(store).list_named("http://none/") == []
+
+
+def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exist(store: SqlStore) -> None:
+    acls = {
+        URLS[0]: Acl(entries=(permit("ann"), permit("Staff", Scope.GROUP), permit("ghosts", Scope.GROUP))),
+        URLS[1]: Acl(inherit_from="http://missing/"),
+        URLS[2]: Acl(entries=(permit("ann"), deny("ann"))),
+        URLS[3]: Acl(entries=(deny("ann"), permit("ann")), inherit_from=URLS[0]),
+    }
+    put_acls(store, dict(acls))
+    publish(store, 1, {"Staff": [user("ann")]})
+    with store.writing() as unit:
+        classes = unit.acls.find_classes(list(acls))
+        guarded = [a_document(url, secure=True, access_class=classes[url]) for url in acls]
+        others = [a_document(URLS[4], secure=True), a_document(URLS[5]), a_document(URLS[6], datasource="other")]
+        unit.documents.save_many([*guarded, *others])
+    review = AccessReview(store)
+    assert {document.url for document in review.iter_for_nobody()} == {*URLS[1:5]}
+    assert [document.url for document in review.iter_public_beside_guarded()] == [URLS[5]]
+    assert [principal.name for principal in review.iter_unresolved()] == ["ghosts"]

@@ -2,22 +2,27 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from enum import Enum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
 
+from feedmill.bootstrap import utc_now
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.cli.users import tell_command
-from feedmill.core.derivation import tell_match
+from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.principals import read_identity
 from feedmill.model.audit import AuditKind
 from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.services.accessreview import AccessReview
 from feedmill.services.explaining import Explaining, Question
-from feedmill.wire.decisions import parse_question, render_decision
+from feedmill.services.upkeep import UpkeepLimits
+from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal
 
 access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -31,6 +36,23 @@ EXPLAIN_EXAMPLES = """Examples:
   feedmill access explain http://intranet.example.com/a.html --user ann --namespace hr --group staff --json
 
   feedmill access explain --batch questions.jsonl"""
+
+LIST_EXAMPLES = """Examples:
+
+  feedmill access list nobody
+
+  feedmill access list unresolved --json
+
+  feedmill access list public --limit 100"""
+
+
+class Finding(Enum):
+    """What there is to list."""
+
+    NOBODY = "nobody"
+    UNRESOLVED = "unresolved"
+    PUBLIC = "public"
+
 
 Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace of user and groups.")]
 Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group beside those of the groups database; repeat.")]
@@ -48,6 +70,9 @@ def explain(
     namespace: Namespace = DEFAULT_NAMESPACE,
     groups: Groups = None,
     batch: Annotated[Path | None, typer.Option("--batch", metavar="FILE", help="Questions as JSON lines; - reads standard input.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="By the ACLs that held then: a date or time, UTC unless it says.")
+    ] = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -55,8 +80,9 @@ def explain(
     """Decide what the ACLs of a URL say to somebody, and tell the whole derivation. With --batch, decide many."""
     if (url is None) is (batch is None):
         raise typer.BadParameter("give either a URL or --batch FILE")
-    if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):
-        raise typer.BadParameter("with --batch users and groups stand in the file")
+    if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE or at is not None):
+        raise typer.BadParameter("with --batch users and groups stand in the file, and the ACLs are those of now")
+    moment = None if at is None else _read_time(at)
     with workplace(data, config).read() as house:
         explaining = Explaining(house.store)
         if batch is not None:
@@ -68,9 +94,65 @@ def explain(
                 "user": user or "",
                 "namespace": namespace,
                 "groups": groups or [],
+                "at": at or "",
             }
             tell_command(house, "access explain", asked, AuditKind.DECISION_ASKED)
-            _print_decision(explaining.explain(Question(url=url, identity=read_identity(user, namespace, groups or ()))), user, as_json)
+            question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
+            _print_decision(explaining.explain(question, at=moment), user, as_json)
+
+
+@access_app.command("who", epilog="Example:\n\n  feedmill access who http://intranet.example.com/a.html --json")
+def who(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A document's URL, or one that has only an ACL.")],
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """List whom the ACLs of a URL name, with what they say to who is this user, or in this group, and nothing else."""
+    with workplace(data, config).read() as house:
+        tell_command(house, "access who", {"url": url}, AuditKind.DECISION_ASKED)
+        named = Explaining(house.store).list_named(url)
+    if as_json:
+        print_json({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
+        return
+    for principal, verdict in named:
+        console().print(clean(f"{verdict.value:<14}{tell_principal(principal)}"))
+    if not named:
+        console().print(clean(f"no ACL of {url} names anybody"))
+
+
+@access_app.command("list", epilog=LIST_EXAMPLES)
+def list_findings(
+    finding: Annotated[Finding, typer.Argument(metavar="nobody|unresolved|public", help="What to list.")],
+    limit: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many at most.")] = 1_000,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """List documents that nobody can see, groups of ACLs that no groups feed defines, or public documents beside guarded ones."""
+    with workplace(data, config).read() as house:
+        review = AccessReview(house.store)
+        if finding is Finding.UNRESOLVED:
+            found = [render_principal(principal) for principal in islice(review.iter_unresolved(), limit)]
+        else:
+            documents = review.iter_for_nobody() if finding is Finding.NOBODY else review.iter_public_beside_guarded()
+            found = [{"url": document.url, "datasource": document.datasource} for document in islice(documents, limit)]
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        console().print(clean("  ".join(str(value) for value in each.values())))
+
+
+def _read_time(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00") from exc
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    if moment < utc_now() - UpkeepLimits().history:
+        raise BadRequest(f"ACLs are kept for {UpkeepLimits().history.days} days; '{text}' is longer ago")
+    return moment
 
 
 def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None:

@@ -30,6 +30,7 @@ class ClassTable:
         self._nodes: dict[str, int] = {}
         self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
         self._entries = DigestTable()
+        self._permitting: list[int] = []
         self._levels: list[Level] | None = None
 
     def add(self, classes: Iterable[PackedClass]) -> list[str]:
@@ -43,6 +44,8 @@ class ClassTable:
             self._types[each.number] = rule_number(each.inheritance_type)
             if each.inherit_from is not None:
                 self._parents[each.number] = self._node_of(each.inherit_from, fresh)
+            if _permits_anybody(each.keys):
+                self._permitting.append(each.number)
             keys.append(each.keys)
             numbers.append(each.number)
         self._add_entries(numbers, keys)
@@ -64,10 +67,17 @@ class ClassTable:
 
     def permitted(self, keys: Iterable[bytes]) -> ClassMap:
         """Gives the classes that somebody with these keys may see, everybody's included."""
-        count = self.newest + 1
-        local = self._decide_locally(keys)
+        return self._decide(self._decide_locally(keys))
+
+    def permitted_to_anybody(self) -> ClassMap:
+        """Gives the classes that somebody could see whom every ACL permits that permits anybody, and none denies."""
+        local: Bytes = np.zeros(self.newest + 1, np.uint8)
+        local[self._permitting] = PERMITTED
+        return self._decide(local)
+
+    def _decide(self, local: Bytes) -> ClassMap:
         functions = functions_of(self._sorted_levels(), local, len(self._nodes) + 1)
-        found = permitted(functions, local, self._parents[:count])
+        found = permitted(functions, local, self._parents[: self.newest + 1])
         found[AccessClass.PUBLIC] = 1
         return ClassMap(found.tobytes())
 
@@ -104,6 +114,15 @@ class ClassTable:
         while number >= self._types.size:
             self._types = _doubled(self._types, rule_number(None))
             self._parents = _doubled(self._parents, 0)
+
+
+def _permits_anybody(keys: bytes) -> bool:
+    """Whether an entry permits whom no other entry of the same ACL denies."""
+    if not keys or 0 not in keys[_KEY_BYTES - 1 :: _KEY_BYTES]:
+        return False
+    entries = [keys[start : start + _KEY_BYTES] for start in range(0, len(keys), _KEY_BYTES)]
+    denied = {entry[:DIGEST_BYTES] for entry in entries if entry[DIGEST_BYTES]}
+    return any(not entry[DIGEST_BYTES] and entry[:DIGEST_BYTES] not in denied for entry in entries)
 
 
 def _doubled(values: npt.NDArray[Kind], filler: int) -> npt.NDArray[Kind]:

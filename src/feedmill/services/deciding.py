@@ -4,7 +4,8 @@ Which class a URL's ACL makes is read from the store, and remembered until any A
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 
 from feedmill.core.access import class_of
 from feedmill.core.evaluator import MAX_CHAIN, decide_for
@@ -83,6 +84,21 @@ class Chains:
 
 def read_chains(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
     """Reads the ACLs of URLs, as they were written, and of all from which they inherit, a level at a time."""
+    return _climb(urls, lambda wanted: {url: stored.acl for url, stored in unit.acls.find_many(wanted).items()})
+
+
+def read_chains_at(unit: UnitOfWork, urls: Sequence[str], at: datetime) -> dict[str, Acl]:
+    """Reads the ACLs of URLs and of all from which they inherited at a time, as far as versions are kept."""
+
+    def find(wanted: Sequence[str]) -> dict[str, Acl]:
+        classes = unit.acls.find_classes_at(wanted, at)
+        keys = unit.classes.get_many(list(set(classes.values())))
+        return {url: key.acl for url, number in classes.items() if (key := keys.get(number)) is not None and key.acl is not None}
+
+    return _climb(urls, find)
+
+
+def _climb(urls: Sequence[str], find: Callable[[Sequence[str]], dict[str, Acl]]) -> dict[str, Acl]:
     acls: dict[str, Acl] = {}
     asked: set[str] = set()
     wanted = list(dict.fromkeys(urls))
@@ -90,8 +106,8 @@ def read_chains(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
         if not wanted:
             break
         asked.update(wanted)
-        found = unit.acls.find_many(wanted)
-        acls.update((url, stored.acl) for url, stored in found.items())
-        parents = (stored.acl.inherit_from for stored in found.values())
+        found = find(wanted)
+        acls.update(found)
+        parents = (acl.inherit_from for acl in found.values())
         wanted = [parent for parent in dict.fromkeys(parents) if parent is not None and parent not in asked]
     return acls

@@ -6,15 +6,17 @@ chains and of groups at a time, so that a question costs no statement of its own
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from feedmill.core.access import in_one_order
 from feedmill.core.evaluator import decide_for
 from feedmill.core.groupresolution import FindGroups, resolve_groups
-from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys
-from feedmill.model.access import Acl
-from feedmill.model.decision import Decision
+from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys, subject_of
+from feedmill.model.access import Acl, Principal, Scope
+from feedmill.model.decision import Decision, Verdict
 from feedmill.model.identity import Identity, PrincipalKey, Subject
 from feedmill.ports import Store, UnitOfWork
-from feedmill.services.deciding import read_chains
+from feedmill.services.deciding import read_chains, read_chains_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +33,24 @@ class Explaining:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def explain(self, question: Question) -> Decision:
-        """Decides one question. Errors: Denied for who is in too many groups; Busy."""
-        return self.explain_many([question])[0]
+    def explain(self, question: Question, *, at: datetime | None = None) -> Decision:
+        """Decides one question, by the ACLs that held at a time where one is given, and the groups of now.
+
+        Errors: Denied for who is in too many groups; Busy.
+        """
+        if at is None:
+            return self.explain_many([question])[0]
+        with self._store.reading() as unit:
+            acls = read_chains_at(unit, [question.url], at)
+            forms = _resolve_many(unit, [question.identity])
+        return decide_for(question.url, forms[question.identity], acls.get)
+
+    def list_named(self, url: str) -> list[tuple[Principal, Verdict]]:
+        """Lists everybody whom the ACLs of a URL and of its ancestors name, with what they say to who is nobody else."""
+        with self._store.reading() as unit:
+            acls = read_chains(unit, [url])
+        named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
+        return [(each, decide_for(url, forms_of(_alone(each)), acls.get).verdict) for each in named]
 
     def explain_many(self, questions: Sequence[Question]) -> list[Decision]:
         """Decides questions, in order, all as of one moment. Errors: as above."""
@@ -41,6 +58,11 @@ class Explaining:
             acls: dict[str, Acl] = read_chains(unit, [question.url for question in questions])
             forms = _resolve_many(unit, {question.identity for question in questions})
         return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+
+
+def _alone(principal: Principal) -> Identity:
+    subject = subject_of(principal)
+    return Identity(users=(subject,)) if subject.scope is Scope.USER else Identity(groups=(subject,))
 
 
 def _resolve_many(unit: UnitOfWork, identities: Iterable[Identity]) -> dict[Identity, Forms]:

@@ -8,7 +8,8 @@ import json
 from typing import Any
 
 from feedmill.core.derivation import tell_subject
-from feedmill.model.decision import Decision, Match, Step
+from feedmill.model.access import Principal
+from feedmill.model.decision import Decision, Match, Step, Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, Subject
 from feedmill.model.scope import Scope
@@ -35,15 +36,23 @@ def _render_step(step: Step) -> dict[str, Any]:
 
 
 def _render_match(match: Match) -> dict[str, Any]:
-    who = match.entry.principal
+    way = [tell_subject(subject) for subject in match.way]
+    return {**render_principal(match.entry.principal), "access": match.entry.access.value, "through": way}
+
+
+def render_principal(principal: Principal) -> dict[str, Any]:
+    """Gives whom an ACL names as JSON."""
     return {
-        "scope": who.scope.value,
-        "access": match.entry.access.value,
-        "namespace": who.namespace,
-        "name": who.name,
-        "case_sensitive": who.case_sensitive,
-        "through": [tell_subject(subject) for subject in match.way],
+        "scope": principal.scope.value,
+        "namespace": principal.namespace,
+        "name": principal.name,
+        "case_sensitive": principal.case_sensitive,
     }
+
+
+def render_named(principal: Principal, verdict: Verdict) -> dict[str, Any]:
+    """Gives whom an ACL names, and what the chain says to him, as JSON."""
+    return {**render_principal(principal), "decision": verdict.value}
 
 
 def parse_question(line: str) -> tuple[str, str | None, Identity]:

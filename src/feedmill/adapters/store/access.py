@@ -183,6 +183,15 @@ class SqlAcls:
             query = query.where(acls.c.seen_feed_id != unseen_by)
         return [rows.acl_from_row(row) for row in self._connection.execute(query).mappings()]
 
+    def find_classes_at(self, urls: Sequence[str], at: datetime) -> dict[str, int]:
+        """Finds the classes that the ACLs of URLs made at a time, by URL."""
+        table, found = acl_versions.c, dict[str, int]()
+        for batch in batches([digest(url) for url in urls]):
+            newest = sa.select(sa.func.max(table.number)).where(table.url_digest.in_(batch), table.at <= rows.to_micros(at))
+            held = sa.select(table.url, table.access_class).where(table.number.in_(newest.group_by(table.url_digest)))
+            found.update((url, number) for url, number in self._connection.execute(held) if number is not None)
+        return found
+
     def newest_version(self) -> int:
         """Gives the number of the newest version, 0 when there is none."""
         return int(self._connection.execute(sa.select(sa.func.max(acl_versions.c.number))).scalar() or 0)

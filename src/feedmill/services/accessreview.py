@@ -1,0 +1,75 @@
+"""Goes through all ACLs and documents for what an administrator should look at.
+
+Nobody: documents that nobody can see, whoever he is and whatever groups he is in: guarded without an ACL, broken chains, ACLs that permit
+nobody. Unresolved: groups that ACLs name and no groups feed defines, so that they count only for who brings them when he signs in.
+Public: documents of everybody in data sources whose other documents have ACLs, which may have been forgotten.
+"""
+
+from collections.abc import Iterator
+
+from feedmill.core.access import class_of
+from feedmill.core.principals import digest_of, folded_key, key_of
+from feedmill.model.access import AccessClass, ClassMap, Principal, Scope
+from feedmill.model.document import Document
+from feedmill.ports import Store, UnitOfWork
+from feedmill.services.classtable import ClassTable
+
+AT_ONCE = 1_000
+
+
+class AccessReview:
+    """Lists what stands out. All of it is of one moment."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def iter_for_nobody(self) -> Iterator[Document]:
+        """Gives the documents that nobody can see."""
+        with self._store.reading() as unit:
+            visible = _visible_to_anybody(unit)
+            for document in _iter_live(unit):
+                if class_of(document) not in visible:
+                    yield document
+
+    def iter_public_beside_guarded(self) -> Iterator[Document]:
+        """Gives the public documents of sources that have guarded ones too."""
+        with self._store.reading() as unit:
+            sources = {document.datasource for document in _iter_live(unit) if document.access_class > AccessClass.CLOSED}
+            for document in _iter_live(unit):
+                if document.datasource in sources and class_of(document) == AccessClass.PUBLIC:
+                    yield document
+
+    def iter_unresolved(self) -> Iterator[Principal]:
+        """Gives the groups that ACLs in use name and no groups feed defines, each once."""
+        with self._store.reading() as unit:
+            defined: set[bytes] = set()
+            for feed_id in unit.groups.list_visible():
+                for definition in unit.groups.iter_definitions(feed_id):
+                    if definition.memberships:
+                        defined.update((definition.key, digest_of(folded_key(definition.group))))
+            seen: set[Principal] = set()
+            for principal in _iter_named(unit):
+                if principal.scope is Scope.GROUP and principal not in seen and digest_of(key_of(principal)) not in defined:
+                    yield principal
+                seen.add(principal)
+
+
+def _visible_to_anybody(unit: UnitOfWork) -> ClassMap:
+    table = ClassTable()
+    fresh = table.add(unit.classes.iter_packed(0))
+    table.set_acls(unit.acls.find_classes(fresh))
+    return table.permitted_to_anybody()
+
+
+def _iter_live(unit: UnitOfWork) -> Iterator[Document]:
+    after = 0
+    while documents := unit.documents.list_live(after=after, limit=AT_ONCE):
+        yield from documents
+        after = documents[-1].id or after
+
+
+def _iter_named(unit: UnitOfWork) -> Iterator[Principal]:
+    newest = unit.classes.newest()
+    for start in range(AccessClass.CLOSED + 1, newest + 1, AT_ONCE):
+        for key in unit.classes.get_many(range(start, min(start + AT_ONCE, newest + 1))).values():
+            yield from (entry.principal for entry in (key.acl.entries if key.acl is not None else ()))
