@@ -97,12 +97,12 @@ def test_facets_several_at_once_and_replaced_documents(opened: Opened) -> None:
 
 
 def test_facet_of_many_values_gives_exact_counts_of_the_best(opened: Opened) -> None:
-    lists: list[Metadata] = [(("a", f"often {number % 150}"), ("a", f"once {number}")) for number in range(2_000)]
-    for start in range(0, 2_000, 500):
-        put(opened, *[replace(entry, key=start + entry.key) for entry in with_metadata(*lists[start : start + 500])])
+    lists: list[Metadata] = [(("a", f"often {number % 150}"), ("a", f"once {number}")) for number in range(3_000)]
+    for start in range(0, 3_000, 1_000):
+        put(opened, *[replace(entry, key=start + entry.key) for entry in with_metadata(*lists[start : start + 1_000])])
     counts = count(opened, Facet(name="a"))
     assert len(counts) == MAX_VALUES_SHOWN
-    assert dict(counts) == {f"often {number}": len(range(number, 2_000, 150)) for number in range(150) if f"often {number}" in dict(counts)}
+    assert dict(counts) == {f"often {number}": len(range(number, 3_000, 150)) for number in range(150) if f"often {number}" in dict(counts)}
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "n\x00l", "ü" * 300, "\ud800"], ids=["empty", "dot", "nul", "long", "surrogate"])

@@ -22,7 +22,9 @@ from feedmill.model.search import And, MetaEquals, Node, Or
 
 TEXTS = "facets"
 NUMBERS = "numbers"
-COUNTED = 1_000
+COUNTED = 2_500
+"""More different values than this are counted twice, since the first count may have left some out; listing more would cost as much."""
+
 MAX_BUCKETS = 50_000
 
 _Ranges = list[tuple[int, float, float]]
