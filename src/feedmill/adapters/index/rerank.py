@@ -18,6 +18,9 @@ from feedmill.model.access import ClassSet
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits, Node
 
+BIASED_WHOLE = 200
+"""Of how many results that a policy has moved all parts of their scores are asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class RankedSearch:
@@ -74,24 +77,33 @@ class RankedSearch:
         return self.searcher.fast_field_values(field, addresses)
 
     def _rank_again(self, asker: WordAsker, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> list[Scored]:
+        """Returns the best in their final order. Where a policy reaches deep, it chooses first whose parts are asked."""
+        chosen, rest = self._list_candidates(pairs, keys), list[Scored]()
+        if self.bias is not None and len(chosen) > BIASED_WHOLE:
+            by_key = {candidate.key: candidate for candidate in chosen}
+            moved = rank(chosen, self.ranking, self.now)
+            chosen, rest = [by_key[one.key] for one in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
+        asked = [one for part in ask_parts(asker, self.ranking).values() for one in part]
+        parts = self._score([candidate.key for candidate in chosen], asked)
+        best = rank([one._replace(parts=parts.get(one.key, 0.0)) for one in chosen], self.ranking, self.now)
+        return best + [one._replace(score=min(one.score, best[-1].score)) for one in rest]
+
+    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> list[Candidate]:
         addresses = [address for _, address in pairs]
         numbers = [int(key or 0) for key in keys]
-        parts = self._score(numbers, [one for part in ask_parts(asker, self.ranking).values() for one in part])
         raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
         ranks = self._values("pagerank", addresses)
         dates: Sequence[int | float | None] = self._values("date", addresses) if self.ranking.freshness else [None] * len(pairs)
-        candidates = [
+        return [
             Candidate(
-                key=int(key or 0),
+                key=key,
                 words=score,
-                parts=parts.get(int(key or 0), 0.0),
                 rank=int(value or 0),
                 date=None if date is None else int(date),
-                bias=None if self.bias is None else raised.get(int(key or 0), 0.0) - lowered.get(int(key or 0), 0.0),
+                bias=None if self.bias is None else raised.get(key, 0.0) - lowered.get(key, 0.0),
             )
-            for (score, _), key, value, date in zip(pairs, keys, ranks, dates, strict=True)
+            for (score, _), key, value, date in zip(pairs, numbers, ranks, dates, strict=True)
         ]
-        return rank(candidates, self.ranking, self.now)
 
     def _score(self, keys: list[int], parts: list[Query]) -> dict[int, float]:
         """Returns what parts add to the scores of some documents."""
