@@ -28,6 +28,7 @@ from feedmill.services.explaining import Explaining
 from feedmill.services.feeder import FeederLane
 from feedmill.services.indexing import request_rebuild
 from feedmill.services.overview import tell_gauges
+from feedmill.services.searcher import Searcher
 from feedmill.services.signing import ensure_key
 from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
@@ -91,12 +92,26 @@ def _run_web(house: House) -> None:
     )
     search = search_app(searcher, site)
     admin = admin_app(_administration_of(house), token, AdminSignIn(desk=signin.desk, signing=signing))
-    serve(
-        [
-            Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
-            Listener(app=admin, socket=sockets["admin"], certificate=settings.admin.certificate, key=settings.admin.key),
-        ]
-    )
+    with _kept_up(searcher):
+        serve(
+            [
+                Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
+                Listener(app=admin, socket=sockets["admin"], certificate=settings.admin.certificate, key=settings.admin.key),
+            ]
+        )
+
+
+@contextmanager
+def _kept_up(searcher: Searcher) -> Iterator[None]:
+    """Lets the searcher's directory follow the store in a thread of its own."""
+    is_over = threading.Event()
+    following = threading.Thread(target=searcher.directory.keep_up, args=(is_over,), name="directory", daemon=True)
+    following.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        following.join(5)
 
 
 def _signin_options_of(house: House, token: str) -> SignInOptions:

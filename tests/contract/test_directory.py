@@ -1,6 +1,7 @@
 """What somebody may see, worked out at once for all documents, held equal to the reference evaluator."""
 
 import random
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -124,6 +125,18 @@ def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) 
     for _ in range(2):
         for number, url in enumerate(URLS):
             assert seen(store, directory, Identity(users=(read_subject(Scope.USER, f"user{number}"),))) == {url}
+
+
+def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(store: SqlStore) -> None:
+    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
+    directory, is_over = Directory(store), threading.Event()
+    following = threading.Thread(target=directory.keep_up, args=(is_over, 0.01))
+    following.start()
+    publish(store, 1, {"staff": [user("ann")]})
+    assert seen(store, directory, ANN) == {URLS[0]}
+    is_over.set()
+    following.join(20)
+    assert not following.is_alive()
 
 
 def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:

@@ -14,6 +14,7 @@ import structlog
 
 from feedmill.core.principals import Forms, forms_of
 from feedmill.model.access import ANONYMOUS, ClassMap, ClassSet
+from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Identity
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.classtable import ClassTable
@@ -22,6 +23,7 @@ from feedmill.services.grouptable import GroupTable, Membership
 KEPT_BYTES = 128_000_000
 BYTES_OF_A_GROUP = 1_000
 VERSIONS_AT_ONCE = 10_000
+KEPT_UP_SECONDS = 1.0
 
 _Found = TypeVar("_Found")
 
@@ -74,6 +76,16 @@ class Directory:
             if self._generation < 0:
                 self._refresh()
             return self._use(identity, self._find_forms)
+
+    def keep_up(self, is_over: threading.Event, every_seconds: float = KEPT_UP_SECONDS) -> None:
+        """Follows the store until it is over, so that no question waits for what came long before it."""
+        while not is_over.wait(every_seconds):
+            try:
+                with self._lock:
+                    self._refresh()
+            except FeedmillError as exc:
+                # the next question finds the same fault, if it is still there
+                log.warning("directory_waits", reason=str(exc))
 
     def _use(self, identity: Identity, find: Callable[[_Known, Identity], _Found]) -> _Found:
         known = self._known.pop(identity, None)

@@ -74,6 +74,11 @@ class Searcher:
         """Gives the classes that somebody may see now. Errors: Denied for who is in too many groups; Busy."""
         return self._directory.classes_of(identity)
 
+    @property
+    def directory(self) -> Directory:
+        """Says what somebody may see."""
+        return self._directory
+
     def search(self, request: SearchRequest, access: ClassSet) -> ResultPage:
         """Gives one page of what matches and the asker may see."""
         begun = self._clock()
