@@ -1,12 +1,15 @@
 """Signing in at the search port: who is let in, by what, and what an attacker gets."""
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from signinhouse import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
+from starlette.types import Message
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.http.asker import SIGNED_OUT, Way
@@ -419,3 +422,38 @@ def test_explain_tells_scores_to_administrators_alone(house: SignInHouse) -> Non
     for authorization in (basic("ann"), basic("mary")):
         assert "explanation" not in result("&explain=1", authorization=authorization)
     assert "explanation" not in result("&explain=1")
+
+
+def test_slow_directory_keeps_nobody_from_searching(tmp_path: Path) -> None:
+    class Slow:
+        name, namespace = "corp", "ad"
+        gate = threading.Event()
+
+        def verify(self, name: str, password: str) -> None:
+            self.gate.wait(30)
+
+    house = open_signin_house(tmp_path, directories=(Slow(),), bounds=Bounds(by_both=1_000, by_address=1_000, by_name=1_000))
+
+    async def crowd() -> tuple[int, int]:
+        waiting = [asyncio.create_task(send(house, authorization=basic(f"user{number}"))) for number in range(60)]
+        await asyncio.sleep(0.2)
+        searched = await asyncio.wait_for(send(house), 20)
+        Slow.gate.set()
+        return searched, max(await asyncio.gather(*waiting))
+
+    assert asyncio.run(crowd()) == (200, 401)
+
+
+async def send(house: SignInHouse, **headers: str) -> int:
+    sent: list[Any] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def keep(message: Message) -> None:
+        sent.append(message)
+
+    raw = [(b"host", b"search.example.com"), *((name.encode(), value.encode()) for name, value in headers.items())]
+    scope = {"type": "http", "method": "GET", "path": "/api/v1/search", "query_string": b"q=x", "headers": raw, "client": ("10.9.9.9", 1)}
+    await house.app({**scope, "http_version": "1.1", "scheme": "http", "root_path": "", "server": ("x", 80)}, receive, keep)
+    return int(sent[0]["status"])

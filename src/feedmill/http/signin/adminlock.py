@@ -18,6 +18,7 @@ from feedmill.http.origin import SAFE_METHODS
 from feedmill.http.problems import FORBIDDEN, Problem, describe_problem, find_problem
 from feedmill.http.signin.check import answer_refusal
 from feedmill.http.signin.desk import Desk, Refusal
+from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import FeedmillError
 from feedmill.model.role import Role
@@ -83,7 +84,7 @@ class AdminLock:
             return Asker(role=Role.ADMINISTRATOR, way=Way.TOKEN, label="admin.token")
         if self._desk is not None:
             try:
-                found = await run_in_threadpool(self._desk.find_by_header, request.scope)
+                found = await run_slowly(self._desk.find_by_header, request.scope)
             except FeedmillError as exc:
                 return Refusal(status=find_problem(exc).status, text=str(exc))
             if found is not None:

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedmill.http.asker import SIGNED_OUT, Asker, put_asker
 from feedmill.http.problems import Problem, describe_problem, find_problem
 from feedmill.http.signin.desk import Desk, Refusal
+from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import FeedmillError
 
 _OPEN: Final = ("/healthz", "/readyz", "/sw_version.txt", "/static/")
@@ -40,11 +41,12 @@ class SignInCheck:
     async def _find(self, scope: Scope) -> Asker | Refusal:
         if scope["path"].startswith(_OPEN):
             return SIGNED_OUT
-        if not any(name.lower() in (b"authorization", b"cookie") for name, _ in scope["headers"]):
-            found = self._desk.find(scope)  # looks at the headers of a proxy alone
-        else:
-            found = await run_in_threadpool(self._desk.find, scope)
-        return found
+        names = {name.lower() for name, _ in scope["headers"]}
+        if b"authorization" in names:
+            return await run_slowly(self._desk.find, scope)
+        if b"cookie" in names:
+            return await run_in_threadpool(self._desk.find, scope)
+        return self._desk.find(scope)  # looks at the headers of a proxy alone
 
 
 def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from feedmill.http.signin.forms import read_target
 from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import Busy, Denied, NotFound
 from feedmill.signinports import OpenIdProvider
 
@@ -33,8 +34,15 @@ class OpenIdWays:
             Route("/signin/oidc/{name}/back", self.finish, methods=["GET"]),
         ]
 
-    def begin(self, request: Request) -> Response:
+    async def begin(self, request: Request) -> Response:
         """Sends a browser to the provider."""
+        return await run_slowly(self._begin, request)
+
+    async def finish(self, request: Request) -> Response:
+        """Lets in whom the provider proves."""
+        return await run_slowly(self._finish, request)
+
+    def _begin(self, request: Request) -> Response:
         provider = self._find(request)
         kept = {
             "state": secrets.token_urlsafe(24),
@@ -48,8 +56,7 @@ class OpenIdWays:
             return self._gates.turn_away(request, f"oidc:{provider.name}", exc)
         return self._gates.depart(request, f"oidc:{provider.name}", address, kept)
 
-    def finish(self, request: Request) -> Response:
-        """Lets in whom the provider proves."""
+    def _finish(self, request: Request) -> Response:
         provider = self._find(request)
         way = f"oidc:{provider.name}"
         kept = self._gates.flows.find(request.scope, way)

@@ -22,6 +22,7 @@ from feedmill.http.asker import Way, find_asker
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
+from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import Busy
 from feedmill.model.signin import Credential
@@ -100,7 +101,7 @@ class SignInPage:
     async def take(self, request: Request) -> Response:
         """Takes the form: checks each name that was filled in."""
         fields = await read_form(request)
-        return await run_in_threadpool(self._take, request, fields)
+        return await run_slowly(self._take, request, fields)
 
     def ask_sign_out(self, request: Request) -> Response:
         """Asks whether to sign out."""

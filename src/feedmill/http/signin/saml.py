@@ -13,13 +13,13 @@ provider is ever kept, and each assertion once.
 import secrets
 from datetime import timedelta
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from feedmill.http.signin.forms import find_field, read_form, read_target
 from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
 from feedmill.services.handovers import Handovers
 from feedmill.signinports import SamlProvider
@@ -61,7 +61,7 @@ class SamlWays:
             fields = await read_form(request, max_bytes=MAX_FORM_BYTES)
         except (BadRequest, TooLarge) as exc:
             return self._gates.turn_away(request, _way(provider), exc)
-        return await run_in_threadpool(self._take, request, provider, find_field(fields, "SAMLResponse"))
+        return await run_slowly(self._take, request, provider, find_field(fields, "SAMLResponse"))
 
     def _take(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
         try:
