@@ -51,30 +51,29 @@ class Scored(NamedTuple):
 
 def rank(candidates: Sequence[Candidate], ranking: Ranking, now: float) -> list[Scored]:
     """Returns the candidates best first, the lower key first among equals. Units: ``now`` seconds since 1970."""
-    scored = [_score(candidate, ranking, now) for candidate in candidates]
-    scored.sort(key=lambda one: (-one.score, one.key))
+    factors = {value: rank_factor(value, ranking) for value in {candidate.rank for candidate in candidates}}
+    scored = [_score(candidate, factors[candidate.rank], ranking, now) for candidate in candidates]
+    scored.sort(key=_order)
     return scored
 
 
-def _score(candidate: Candidate, ranking: Ranking, now: float) -> Scored:
-    holds_all = candidate.words >= HOLDS_ALL_BONUS
-    words = candidate.words - HOLDS_ALL_BONUS if holds_all else candidate.words
-    static_rank = rank_factor(candidate.rank, ranking)
-    freshness = freshness_factor(candidate.date, ranking, now)
-    plain = words + candidate.parts
-    bias = 1.0
-    if candidate.bias is not None:
-        plain, bias = plain or WORDLESS_SCORE, bias_factor(candidate.bias)
-    score = min(plain * static_rank * freshness * bias, HOLDS_ALL_BONUS)
-    return Scored(
-        key=candidate.key,
-        score=score + HOLDS_ALL_BONUS if holds_all else score,
-        words=words,
-        static_rank=static_rank,
-        freshness=freshness,
-        bias=bias,
-        holds_all=holds_all,
-    )
+def _order(one: Scored) -> tuple[float, int]:
+    return -one.score, one.key
+
+
+def _score(candidate: Candidate, static_rank: float, ranking: Ranking, now: float) -> Scored:
+    key, words, parts, _, date, weight = candidate
+    bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else 0.0
+    words -= bonus
+    freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0
+    plain, bias = words + parts, 1.0
+    if weight is not None:
+        plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
+    score = plain * static_rank * freshness * bias
+    if score > HOLDS_ALL_BONUS:
+        score = HOLDS_ALL_BONUS
+    # by place and not by name, which would take twice as long
+    return Scored(key, score + bonus, words, static_rank, freshness, bias, bonus > 0)
 
 
 def rank_factor(value: int, ranking: Ranking) -> float:

@@ -94,15 +94,10 @@ class RankedSearch:
         raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
         ranks = self._values("pagerank", addresses)
         dates: Sequence[int | float | None] = self._values("date", addresses) if self.ranking.freshness else [None] * len(pairs)
+        biases = [None if self.bias is None else raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            Candidate(
-                key=key,
-                words=score,
-                rank=int(value or 0),
-                date=None if date is None else int(date),
-                bias=None if self.bias is None else raised.get(key, 0.0) - lowered.get(key, 0.0),
-            )
-            for (score, _), key, value, date in zip(pairs, numbers, ranks, dates, strict=True)
+            Candidate(key, score, 0.0, int(value or 0), None if date is None else int(date), bias)
+            for (score, _), key, value, date, bias in zip(pairs, numbers, ranks, dates, biases, strict=True)
         ]
 
     def _score(self, keys: list[int], parts: list[Query]) -> dict[int, float]:
