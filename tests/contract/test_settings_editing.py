@@ -16,6 +16,9 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.status import list_settings
 from feedmill.http.stylesheetroutes import StylesheetShelf
+from feedmill.model.errors import Corrupt
+from feedmill.model.serving import KeptSetting
+from feedmill.services.facts import SETTINGS_GENERATION
 from feedmill.services.servingdesk import ServingDesk
 from feedmill.settings import Loaded, load_settings
 from feedmill.settings.editing import SettingsEditor
@@ -145,6 +148,18 @@ def test_every_process_sees_a_change_at_its_next_look(desk: Desk) -> None:
     with desk.store.reading() as unit:
         after = serving.current(unit).serving
     assert (after.stop_words, len(after.synonyms)) == (("the",), 2)
+
+
+def test_kept_setting_that_cannot_be_read_leaves_what_held_before(desk: Desk) -> None:
+    serving = ServingDesk(lambda kept: serving_of(merge_kept(desk.loaded.settings, kept)))
+    with desk.store.writing() as unit:
+        before = serving.current(unit)
+        unit.kept_settings.put(KeptSetting(section="collections", name="press", value="{", version=1))
+        unit.facts.put(SETTINGS_GENERATION, "7")
+    with desk.store.reading() as unit:
+        assert serving.current(unit) is before
+        with pytest.raises(Corrupt):
+            ServingDesk(lambda kept: serving_of(merge_kept(desk.loaded.settings, kept))).current(unit)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,15 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import structlog
+
 from feedmill.core.servingbook import ServingBook
+from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.model.serving import KeptSetting, Serving
 from feedmill.ports import UnitOfWork
 from feedmill.services.facts import SETTINGS_GENERATION
+
+log = structlog.get_logger("settings")
 
 Combine = Callable[[Sequence[KeptSetting]], Serving]
 """Puts what was kept in place of what the file says. Errors: Corrupt."""
@@ -31,13 +36,25 @@ class ServingDesk:
         self._lock = threading.Lock()
 
     def current(self, unit: UnitOfWork) -> ServingBook:
-        """Gives what holds now; the same object as long as nothing changes. Errors: Corrupt."""
+        """Gives what holds now; the same object as long as nothing changes.
+
+        Errors: Corrupt, where what was kept cannot be read and nothing was read before; else what held before goes on.
+        """
         generation = unit.facts.get(SETTINGS_GENERATION)
         held = self._held
         if held is None or held.generation != generation:
             with self._lock:
-                held = self._held = _Held(generation, ServingBook(self._combine(unit.kept_settings.list())))
+                held = self._held = _Held(generation, self._read(unit, held))
         return held.book
+
+    def _read(self, unit: UnitOfWork, held: _Held | None) -> ServingBook:
+        try:
+            return ServingBook(self._combine(unit.kept_settings.list()))
+        except (Corrupt, BadRequest) as error:
+            if held is None:
+                raise
+            log.error("settings_lost", reason=str(error))
+            return held.book
 
 
 def nothing_set(_kept: Sequence[KeptSetting]) -> Serving:
