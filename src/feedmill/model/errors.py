@@ -11,6 +11,7 @@ FeedmillError
 +-- Denied           the asker may not
 +-- Busy             try again later
 |   +-- DiskFull     no room on the disk; nothing was lost, nothing was taken
+|   +-- Unanswered   another server gave no answer, or none that can be used
 +-- Corrupt          what was kept cannot be read back
 +-- Broken           this process can do it no more, a new one can; whoever works in a loop lets it end the process
 """
@@ -76,6 +77,10 @@ class Busy(FeedmillError):
 
 class DiskFull(Busy):
     """No room on the disk. Nothing was kept of the call that failed."""
+
+
+class Unanswered(Busy):
+    """Another server did not answer in time, or not as it should; the text says why, and holds nothing that is secret."""
 
 
 class Corrupt(FeedmillError):

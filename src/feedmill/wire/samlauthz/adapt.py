@@ -1,0 +1,51 @@
+"""Turns what was stated into a decision for each document that was asked about; fails closed.
+
+A statement counts for the query that it answers, by id, and only for that query's document, for the user who was asked about, and in the
+time for which it says that it holds. Of several for one query the strictest counts: a denial, then indecision, then a permit. What
+nobody asked for changes nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from feedmill.model.decision import Verdict
+from feedmill.wire.samlauthz.schema import Query, Statement
+
+SKEW = timedelta(minutes=5)
+"""How far the clocks of two servers may differ."""
+
+_STRICTNESS = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
+
+
+def match_statements(
+    queries: Sequence[Query], statements: Iterable[Statement], *, subject: str, now: datetime
+) -> tuple[dict[str, Verdict], tuple[str, ...]]:
+    """Gives the verdict for each query's id, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
+    asked = {query.id: query for query in queries}
+    found: dict[str, Verdict] = {}
+    reasons: dict[str, None] = {}
+    for statement in statements:
+        reason = _find_fault(asked.get(statement.in_response_to), statement, subject, now)
+        if reason:
+            reasons[reason] = None
+            continue
+        earlier = found.get(statement.in_response_to, Verdict.PERMIT)
+        found[statement.in_response_to] = max(earlier, statement.verdict, key=_STRICTNESS.index)
+    missing = len(asked) - len(found)
+    if missing:
+        reasons[f"{missing} of {len(asked)} questions are not answered"] = None
+    return {name: found.get(name, Verdict.INDETERMINATE) for name in asked}, tuple(reasons)
+
+
+def _find_fault(query: Query | None, statement: Statement, subject: str, now: datetime) -> str:
+    if query is None:
+        return "an answer is to no question that was asked"
+    if statement.resource != query.resource:
+        return "an answer is about another document than its question"
+    if statement.subject is not None and statement.subject != subject:
+        return "an answer is about another user"
+    if statement.not_before is not None and statement.not_before - SKEW > now:
+        return "an answer does not hold yet"
+    if statement.not_after is not None and statement.not_after + SKEW <= now:
+        return "an answer holds no more"
+    return ""

@@ -1,0 +1,195 @@
+"""Reads the answers to authorization decision queries: one ``Response`` a query in one SOAP body, in any order.
+
+Rules:
+
+1. Only what stands where it belongs counts: ``Envelope/Body/Response/Assertion/AuthzDecisionStatement``. A decision anywhere else, such as
+   in advice or evidence or in a detail of somebody else's, is passed over.
+2. A document type declaration is refused as soon as it begins, before anything in it is read.
+3. A ``Response`` that does not report success states nothing. Nor does one whose ``InResponseTo`` is missing, a decision that is none of
+   the three words, a statement about another action than ``GET``, or an assertion whose times cannot be read.
+4. Everything is bounded: bytes, depth, statements.
+
+Source: SAML 2.0 core, 2.3.3, 2.5.1, 2.7.4, 3.2.2; SOAP 1.1, 4.4 (faults); gsa-compat 7.1.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from xml.parsers import expat
+
+from feedmill.model.errors import Unanswered
+from feedmill.wire.samlauthz.schema import ASSERTION, DECISIONS, GET, PROTOCOL, SOAP, SOAP_12, SUCCESS, Statement
+
+MAX_DEPTH = 40
+MAX_STATEMENTS = 20_000
+MAX_TEXT = 10_000
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+
+_RESPONSE = (f"{PROTOCOL} Response",)
+_STATUS = (*_RESPONSE, f"{PROTOCOL} Status", f"{PROTOCOL} StatusCode")
+_ASSERTION = (*_RESPONSE, f"{ASSERTION} Assertion")
+_NAME = (*_ASSERTION, f"{ASSERTION} Subject", f"{ASSERTION} NameID")
+_CONDITIONS = (*_ASSERTION, f"{ASSERTION} Conditions")
+_STATEMENT = (*_ASSERTION, f"{ASSERTION} AuthzDecisionStatement")
+_ACTION = (*_STATEMENT, f"{ASSERTION} Action")
+
+
+@dataclass(slots=True)
+class _Answer:
+    """A response on its way; ``statements`` are those of all its assertions, ``assertion`` those of the one at hand."""
+
+    in_response_to: str
+    is_success: bool = False
+    statements: list[Statement] = field(default_factory=list)
+    assertion: list[Statement] = field(default_factory=list)
+    subject: str | None = None
+    times: tuple[datetime | None, datetime | None] = (None, None)
+    is_readable: bool = True
+    decision: tuple[str, str] = ("", "")
+    actions: list[str] = field(default_factory=list)
+
+
+def parse_statements(data: bytes) -> list[Statement]:
+    """Gives what the answers in a SOAP envelope state, in order. Errors: Unanswered, for a fault too; nothing else, whatever the bytes."""
+    reading = _Reading()
+    try:
+        reading.parser.Parse(data, True)
+    except expat.ExpatError as exc:
+        raise Unanswered(f"it is not XML: {expat.ErrorString(exc.code)}, line {exc.lineno}") from exc
+    except (ValueError, LookupError) as exc:
+        raise Unanswered("its encoding is not known") from exc
+    if reading.fault is not None:
+        raise Unanswered(f"it is a fault: {_shorten(reading.fault)}")
+    if not reading.has_body:
+        raise Unanswered("it is no SOAP envelope with a body")
+    return reading.statements
+
+
+class _Reading:
+    """Takes the parser's events. Shape: names are ``namespace name``, the way to the element at hand is kept from the root on."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
+        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._take_text
+        self.statements: list[Statement] = []
+        self.fault: str | None = None
+        self.has_body = False
+        self._way: list[str] = []
+        self._text: list[str] | None = None
+        self._answer: _Answer | None = None
+
+    def _refuse_doctype(self, _name: str, _system: str | None, _public: str | None, _subset: int) -> None:
+        raise Unanswered("it has a document type declaration, which SOAP forbids")
+
+    def _place(self) -> tuple[str, ...] | None:
+        """Gives the way below the body, None outside of one."""
+        way = self._way
+        is_below = len(way) > 2 and way[0] in (f"{SOAP} Envelope", f"{SOAP_12} Envelope") and way[1] == way[0].replace("Envelope", "Body")
+        return tuple(way[2:]) if is_below else None
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._way.append(name)
+        if len(self._way) > MAX_DEPTH:
+            raise Unanswered(f"its elements are nested more than {MAX_DEPTH} deep")
+        self._text = None
+        self.has_body = self.has_body or self._way in ([f"{uri} Envelope", f"{uri} Body"] for uri in (SOAP, SOAP_12))
+        place = self._place()
+        if place is None:
+            return
+        if self._is_fault_text(place):
+            self._text = []
+        elif place == _RESPONSE:
+            self._answer = _Answer(in_response_to=attributes.get("InResponseTo", ""))
+        elif self._answer is not None:
+            self._start_inside(self._answer, place, attributes)
+
+    def _start_inside(self, answer: _Answer, place: tuple[str, ...], attributes: dict[str, str]) -> None:
+        if place == _STATUS:
+            answer.is_success = attributes.get("Value") == SUCCESS
+        elif place == _ASSERTION:
+            answer.assertion, answer.subject, answer.times, answer.is_readable = [], None, (None, None), True
+        elif place == _CONDITIONS:
+            answer.is_readable = self._read_times(answer, attributes)
+        elif place == _STATEMENT:
+            answer.decision, answer.actions = (attributes.get("Resource", ""), attributes.get("Decision", "")), []
+        elif place in (_NAME, _ACTION):
+            self._text = []
+
+    def _end(self, _name: str) -> None:
+        place = self._place()
+        text, self._text = self._text, None
+        if place is not None:
+            said = "".join(text).strip() if text is not None else None
+            if said is not None and self._is_fault_text(place):
+                self.fault = said
+            elif place[0].endswith(" Fault") and len(place) == 1:
+                self.fault = self.fault or "without a text"
+            elif self._answer is not None:
+                self._end_inside(self._answer, place, said)
+        self._way.pop()
+
+    def _end_inside(self, answer: _Answer, place: tuple[str, ...], said: str | None) -> None:
+        if place == _NAME:
+            answer.subject = said
+        elif place == _ACTION and said is not None:
+            answer.actions.append(said)
+        elif place == _STATEMENT:
+            self._add_statement(answer)
+        elif place == _ASSERTION and answer.is_readable:
+            low, high = answer.times
+            answer.statements += [replace(each, subject=answer.subject, not_before=low, not_after=high) for each in answer.assertion]
+        elif place == _RESPONSE:
+            if answer.is_success and answer.in_response_to:
+                self.statements += answer.statements
+            self._answer = None
+
+    def _add_statement(self, answer: _Answer) -> None:
+        resource, word = answer.decision
+        verdict = DECISIONS.get(word)
+        if len(self.statements) + len(answer.statements) + len(answer.assertion) >= MAX_STATEMENTS:
+            raise Unanswered(f"it has more than {MAX_STATEMENTS} statements")
+        if verdict is not None and (not answer.actions or GET in answer.actions):
+            answer.assertion.append(Statement(in_response_to=answer.in_response_to, resource=resource, verdict=verdict))
+
+    def _take_text(self, text: str) -> None:
+        if self._text is None:
+            return
+        self._text.append(text)
+        if sum(map(len, self._text)) > MAX_TEXT:
+            raise Unanswered(f"a name in it is longer than {MAX_TEXT} characters")
+
+    @staticmethod
+    def _is_fault_text(place: tuple[str, ...]) -> bool:
+        if not place[0].endswith(" Fault"):
+            return False
+        return place[1:] == ("faultstring",) or place[1:] == (f"{SOAP_12} Reason", f"{SOAP_12} Text")
+
+    @staticmethod
+    def _read_times(answer: _Answer, attributes: dict[str, str]) -> bool:
+        given = [attributes.get(name) for name in ("NotBefore", "NotOnOrAfter")]
+        read = [None if text is None else _read_time(text) for text in given]
+        answer.times = (read[0], read[1])
+        return all(text is None or time is not None for text, time in zip(given, read, strict=True))
+
+
+def _read_time(text: str) -> datetime | None:
+    """Reads a time of XML Schema; one without a zone is UTC, as SAML says."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        return None
+    whole, fraction, zone = found.groups()
+    try:
+        read = datetime.fromisoformat(f"{whole}.{(fraction or '0')[:6]:0<6}{zone or 'Z'}")
+        return read.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _shorten(text: str) -> str:
+    shown = " ".join(text.split())
+    return ascii(shown if len(shown) <= 200 else shown[:200] + "...")

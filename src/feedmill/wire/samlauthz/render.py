@@ -1,0 +1,97 @@
+"""Writes authorization decision queries, all about one user, in one SOAP envelope.
+
+The name that stands as the subject is the user's plain name where his credential goes along in Google's extension, which has the domain
+beside it; else it is ``name@domain``, since there is no other place for the domain.
+Source: gsa-compat 7.1.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from urllib.parse import quote
+from xml.sax.saxutils import escape
+
+from feedmill.model.identity import Subject
+from feedmill.wire.samlauthz.schema import ASSERTION, GET, GHPP, GOOGLE, PROTOCOL, SOAP, Envelope, Query
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# what java.net.URI, by which adaptors read a resource, refuses anywhere behind the host
+_NOT_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\[\]\x7f-\xa0\u2028\u2029\ud800-\udfff\ufffe\uffff]|%(?![0-9A-Fa-f]{2})")
+_SPACES = re.compile(r"\s")
+_IN_ATTRIBUTES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+
+
+def resource_of(url: str) -> str:
+    """Gives a document's URL as a legal URI: what none may hold is percent-encoded, all else stays as it is.
+
+    Shape: brackets stay where the host is an IPv6 address.
+    """
+    head, sign, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    if not sign:
+        return _encode(url)
+    is_bracketed = re.fullmatch(r"\[[0-9A-Fa-f:.]+\](?::\d*)?", host) is not None
+    return f"{_encode(head)}://{host if is_bracketed else _encode(host)}{slash}{_encode(path)}"
+
+
+def _encode(text: str) -> str:
+    safe = _SPACES.sub(lambda found: quote(found[0], safe=""), text)
+    return _NOT_URI.sub(lambda found: quote(found[0].encode("utf-8", "surrogatepass"), safe=""), safe)
+
+
+def name_of(envelope: Envelope) -> str:
+    """Gives the name that stands as the subject of all queries."""
+    user = envelope.user
+    return f"{user.name}@{user.domain}" if user.domain and not envelope.tells_credential else user.name
+
+
+def is_writable(user: Subject) -> bool:
+    """Whether a user's name can stand in XML as it is; another name must not be asked about in its place."""
+    return bool(user.name) and not any(_NOT_XML.search(text) for text in (user.name, user.domain, user.namespace))
+
+
+def render_queries(envelope: Envelope, queries: Sequence[Query]) -> bytes:
+    """Writes an envelope with queries, in the order given. Shape: UTF-8; the user is one that ``is_writable``."""
+    parts = [f'<?xml version="1.0" encoding="UTF-8"?>\n<soap11:Envelope xmlns:soap11="{SOAP}"><soap11:Body>']
+    for place, query in enumerate(queries):
+        parts.append(_render_query(envelope, query, _render_credential(envelope) if place == 0 and envelope.tells_credential else ""))
+    parts.append("</soap11:Body></soap11:Envelope>")
+    return "".join(parts).encode()
+
+
+def _render_query(envelope: Envelope, query: Query, extensions: str) -> str:
+    return (
+        f'<samlp:AuthzDecisionQuery xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}" ID={_attribute(query.id)}'
+        f' IssueInstant="{write_time(envelope.issued_at)}" Version="2.0" Resource={_attribute(query.resource)}>'
+        f"<saml:Issuer>{_text(envelope.issuer)}</saml:Issuer>{extensions}"
+        f"<saml:Subject><saml:NameID>{_text(name_of(envelope))}</saml:NameID></saml:Subject>"
+        f'<saml:Action Namespace="{GHPP}">{GET}</saml:Action></samlp:AuthzDecisionQuery>'
+    )
+
+
+def _render_credential(envelope: Envelope) -> str:
+    password = "" if envelope.password is None else f" password={_attribute(envelope.password)}"
+    groups = "".join(f"<goog:Group{_who(group)}/>" for group in envelope.groups)
+    return (
+        f'<samlp:Extensions><goog:SecmgrCredential xmlns:goog="{GOOGLE}"{_who(envelope.user)}{password}>'
+        f"{groups}</goog:SecmgrCredential></samlp:Extensions>"
+    )
+
+
+def _who(subject: Subject) -> str:
+    domain = f" domain={_attribute(subject.domain)}" if subject.domain else ""
+    return f" name={_attribute(subject.name)} namespace={_attribute(subject.namespace)}{domain}"
+
+
+def _attribute(text: str) -> str:
+    # white space in attributes would be read as blanks
+    return f'"{escape(_NOT_XML.sub(chr(0xFFFD), text), _IN_ATTRIBUTES)}"'
+
+
+def _text(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", text), {"\r": "&#13;"})
+
+
+def write_time(at: datetime) -> str:
+    """Writes a time as SAML wants it: UTC, with milliseconds."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"

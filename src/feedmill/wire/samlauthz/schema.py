@@ -1,0 +1,55 @@
+"""Names and values of authorization decision queries and their answers.
+
+Source: SAML 2.0 core, 2.7.4 and 3.3.2.4; SOAP 1.1, 4; gsa-compat 7.1.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from feedmill.model.decision import Verdict
+from feedmill.model.identity import Subject
+
+SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
+SOAP_12 = "http://www.w3.org/2003/05/soap-envelope"
+PROTOCOL = "urn:oasis:names:tc:SAML:2.0:protocol"
+ASSERTION = "urn:oasis:names:tc:SAML:2.0:assertion"
+SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
+GHPP = "urn:oasis:names:tc:SAML:1.0:action:ghpp"
+GET = "GET"
+GOOGLE = "http://www.google.com/"
+CONTENT_TYPE = "text/xml; charset=utf-8"
+SOAP_ACTION = "http://www.oasis-open.org/committees/security"
+
+DECISIONS = {"Permit": Verdict.PERMIT, "Deny": Verdict.DENY, "Indeterminate": Verdict.INDETERMINATE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """The question about one document: an id of its own, and the document's URL as a legal URI."""
+
+    id: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """What all queries of one request share. ``tells_credential``: the user goes with them in Google's extension, with his groups."""
+
+    issuer: str
+    issued_at: datetime
+    user: Subject
+    groups: tuple[Subject, ...] = ()
+    tells_credential: bool = True
+    password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One decision as it was stated, in which answer, about whom, and between which times it holds; None: nothing was said."""
+
+    in_response_to: str
+    resource: str
+    verdict: Verdict
+    subject: str | None = None
+    not_before: datetime | None = None
+    not_after: datetime | None = None
