@@ -14,6 +14,7 @@ from pathlib import Path
 
 from feedmill import metrics
 from feedmill.adapters.auditlog import FolderAuditLog
+from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.adapters.bell import SocketBell
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.clicklog import FolderClickLog
@@ -31,6 +32,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.policy import build_rules, digest_of
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.model.feed import Feed
+from feedmill.model.latebinding import Mechanism
 from feedmill.model.ranking import Ranking
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
@@ -40,12 +42,15 @@ from feedmill.services.feeder import Feeder, FeederLane
 from feedmill.services.feeding import Policy, SliceLimits
 from feedmill.services.feedrun import Tools
 from feedmill.services.handovers import Handovers
+from feedmill.services.headasking import HeadAsking
 from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
 from feedmill.services.intake import Intake
+from feedmill.services.latebinding import LateBinding
 from feedmill.services.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.policysweep import PolicySweep
 from feedmill.services.provedpasswords import ProvedPasswords
 from feedmill.services.reading import FeedReader, GroupsReader
+from feedmill.services.samlasking import SamlAsking
 from feedmill.services.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
 from feedmill.services.sessions import SessionLimits, Sessions
@@ -54,6 +59,7 @@ from feedmill.services.throttle import Bounds, Throttle
 from feedmill.services.tokencheck import TokenCheck
 from feedmill.services.upkeep import Upkeep
 from feedmill.settings import Settings
+from feedmill.settings.authorization import limits_of, rules_of
 from feedmill.settings.serving import merge_kept, serving_of
 from feedmill.signinproviders import make_directories
 
@@ -93,7 +99,21 @@ class House:
     def searcher(self) -> Searcher:
         """Answers searches."""
         ranking = Ranking(**self.settings.ranking.model_dump())
-        return Searcher(self.store, lambda folder: TantivyIndex(self.data / "index" / folder, ranking), self.blobs, desk=self.desk)
+        return Searcher(
+            self.store,
+            lambda folder: TantivyIndex(self.data / "index" / folder, ranking),
+            self.blobs,
+            desk=self.desk,
+            late=self._late_binding() if self.settings.authorization else None,
+        )
+
+    def _late_binding(self) -> LateBinding:
+        caller = HttpCaller()
+        askings = [
+            SamlAsking(rule, caller, utc_now) if rule.mechanism is Mechanism.SAML else HeadAsking(rule, caller, time.monotonic)
+            for rule in rules_of(self.settings.authorization)
+        ]
+        return LateBinding(askings, time.monotonic, limits_of(self.settings.late_binding))
 
     @property
     def desk(self) -> ServingDesk:

@@ -16,7 +16,7 @@ from feedmill.core.access import access_key, in_one_order
 from feedmill.core.evaluator import decide
 from feedmill.core.groupresolution import resolve_groups
 from feedmill.core.principals import read_subject
-from feedmill.model.access import ANONYMOUS, Access, AccessKey, Acl, Entry, InheritanceType, Principal, Scope
+from feedmill.model.access import ANONYMOUS, Access, AccessClass, AccessKey, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.change import Place, PutGroup
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
@@ -119,6 +119,21 @@ def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
     assert -1 not in before
 
 
+def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) -> None:
+    directory = Directory(store)
+    put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),)), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
+    with store.writing() as unit:
+        ruled = unit.classes.number_many([AccessKey(acl=None, rule=7)])
+        classes = unit.acls.find_classes(list(URLS))
+    undecided = directory.undecided()
+    assert AccessClass.PUBLIC not in undecided
+    assert AccessClass.CLOSED in undecided
+    assert [classes[url] in undecided for url in URLS[:3]] == [False, True, True]
+    assert not set(ruled.values()) & set(undecided)
+    put_acls(store, {URLS[3]: Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)})
+    assert classes[URLS[2]] not in directory.undecided()
+
+
 def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) -> None:
     put_acls(store, {url: Acl(entries=(permit(f"user{number}"),)) for number, url in enumerate(URLS)})
     directory = Directory(store, kept_bytes=1)
@@ -202,6 +217,7 @@ def compare_now(store: SqlStore, directory: Directory, identities: Sequence[Iden
     with store.reading() as unit:
         classes = unit.acls.find_classes(list(URLS))
         acls = read_chains(unit, URLS)
+        undecided = directory.undecided()
         for who in identities:
             permitted = directory.classes_of(who).permitted
             resolved = resolve_groups(who, unit.groups.find_parents)
@@ -211,6 +227,7 @@ def compare_now(store: SqlStore, directory: Directory, identities: Sequence[Iden
             for url in classes:
                 expected = decide(url, resolved, acls.get)
                 assert (classes[url] in permitted) is (expected.verdict is Verdict.PERMIT), (who, acls, expected)
+                assert (classes[url] in undecided) is (expected.verdict is Verdict.INDETERMINATE), (who, acls, expected)
     return len(identities) * len(classes)
 
 

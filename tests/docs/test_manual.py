@@ -28,6 +28,7 @@ from feedmill.services.explaining import Explaining
 from feedmill.services.handovers import Handovers
 from feedmill.services.signing import Signing
 from feedmill.settings import load_settings
+from feedmill.settings.authorization import AuthorizationSettings
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
@@ -37,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SECTIONS = (
     *("gate", "search", "admin", "dtd", "urls", "query", "limits", "store", "extraction", "ranking", "logs"),
-    *("signin", "signin.proxy", "audit"),
+    *("signin", "signin.proxy", "audit", "late_binding"),
 )
 ACCEPTED_ONLY = {("urls", "start")}
 ACCEPTED_KEYS = {"[[crawl.access]]": {"user", "password", "domain"}}
@@ -70,6 +71,7 @@ def test_every_setting_of_lists_is_documented() -> None:
         ("[[frontends]]", FrontEndSettings),
         ("[[synonyms]]", SynonymSettings),
         ("[[biases]]", BiasSettings),
+        ("[[authorization]]", AuthorizationSettings),
     ):
         documented = set(re.findall(r"^\| `(\w+)` \|", section(text, heading), re.MULTILINE))
         assert documented == set(model.model_fields) - ACCEPTED_KEYS.get(heading, set())

@@ -4,7 +4,7 @@
 it shows public documents only.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.latebinding import Login
 from feedmill.model.role import Role
 
 _KEY: Final = "feedmill.asker"
@@ -32,13 +33,14 @@ class Way(Enum):
 class Asker:
     """Whoever sends a request. ``role`` is None for who is not signed in; a role alone permits no document.
 
-    ``label`` names a program that is no user.
+    ``label`` names a program that is no user. ``login`` is what the request proved him by where it was HTTP Basic.
     """
 
     identity: Identity = NOBODY
     role: Role | None = None
     way: Way = Way.NONE
     label: str = ""
+    login: Login | None = field(default=None, repr=False)
 
     @property
     def is_signed_in(self) -> bool:

@@ -100,6 +100,7 @@ class ShownPage:
     hidden: tuple[tuple[str, str], ...]
     keymatches: tuple[ShownMatch, ...] = ()
     related: tuple[Offer, ...] = ()
+    is_counted: bool = True
     meant: Offer | None = None
     facets: tuple[ShownFacet, ...] = ()
     chosen: tuple[Chosen, ...] = ()
@@ -115,11 +116,12 @@ def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
     def choose(navigation: str) -> str:
         return _href(page.query, 0, tuple(_kept_parameters(replace(request, navigation=navigation))))
 
-    has_more = page.total > request.start + num
+    has_more = page.length > request.start + num
     return ShownPage(
         query=page.query,
         has_asked=bool(page.query.strip()) or _narrows(request),
         total=page.total,
+        is_counted=page.length == page.total and not any(result.is_late for result in page.results),
         first=page.start + 1,
         last=last,
         seconds=page.seconds,
@@ -168,7 +170,7 @@ def _kept_parameters(request: SearchRequest) -> list[tuple[str, str]]:
 
 
 def _page_links(page: ResultPage, current: int, num: int, kept: tuple[tuple[str, str], ...]) -> tuple[PageLink, ...]:
-    count = -(-page.total // num)
+    count = -(-page.length // num)
     if count < 2:
         return ()
     first = max(0, min(current - PAGES_SHOWN // 2, count - PAGES_SHOWN))

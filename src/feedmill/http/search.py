@@ -103,7 +103,12 @@ class SearchSite:
 def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
     """Builds the application of the search port; ``routes`` are added to its own."""
     site = site or SearchSite()
-    identify = site.identify or (lambda request: searcher.classes_of(find_asker(request).identity))
+
+    def identify_by_asker(request: Request) -> ClassSet:
+        asker = find_asker(request)
+        return searcher.classes_of(asker.identity, asker.login)
+
+    identify = site.identify or identify_by_asker
     endpoints = _Endpoints(searcher, site, identify)
     tools = ProtocolTools(
         identify=identify,

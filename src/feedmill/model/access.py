@@ -10,6 +10,7 @@ from enum import Enum, IntEnum
 from itertools import compress, count
 
 from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.latebinding import LateAccess
 from feedmill.model.scope import Scope as Scope
 
 ACL_NAME_PREFIX = "google:acl"
@@ -145,27 +146,52 @@ class ClassMap(Set[int]):
     def __len__(self) -> int:
         return self.table.count(1)
 
+    def united(self, other: "ClassMap") -> "ClassMap":
+        """Gives what is in one of both."""
+        both = int.from_bytes(self.table, "little") | int.from_bytes(other.table, "little")
+        return ClassMap(both.to_bytes(max(len(self.table), len(other.table)), "little"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSet:
     """The classes an asker may see; no index query can be made without one.
 
     A class that is not named is not permitted, so a class newer than the set is hidden. ``asker`` is who signed in, for whom what leaves
-    is decided once more.
+    is decided once more. ``late`` says of which other classes another server may be asked, document by document; None: of none.
     """
 
     permitted: Set[int]
     asker: Identity = NOBODY
+    late: LateAccess | None = None
+
+    def early(self) -> "ClassSet":
+        """Gives it without what another server would have to be asked about."""
+        return replace(self, late=None)
+
+    def candidates(self) -> "ClassSet":
+        """Gives the classes permitted and those to be asked about together.
+
+        Whatever is found by it must be decided before it is counted or shown.
+        """
+        if self.late is None:
+            return self
+        return replace(self, permitted=_unite(self.permitted, self.late.classes), late=None)
 
     def only_public(self) -> "ClassSet":
         """Gives what of it is everybody's."""
-        return replace(self, permitted=self.permitted & ANONYMOUS.permitted)
+        return replace(self, permitted=self.permitted & ANONYMOUS.permitted, late=None)
 
     def only_secure(self) -> "ClassSet":
         """Gives what of it is not everybody's."""
         if isinstance(self.permitted, ClassMap):
             return replace(self, permitted=ClassMap(b"\0" + self.permitted.table[1:]))
         return replace(self, permitted=frozenset(self.permitted) - {int(AccessClass.PUBLIC)})
+
+
+def _unite(first: Set[int], second: Set[int]) -> Set[int]:
+    if isinstance(first, ClassMap) and isinstance(second, ClassMap):
+        return first.united(second)
+    return frozenset(first) | frozenset(second)
 
 
 ANONYMOUS = ClassSet(permitted=frozenset({int(AccessClass.PUBLIC)}))

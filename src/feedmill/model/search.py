@@ -384,7 +384,7 @@ class Result:
     """One result as it leaves: decided once more after the index.
 
     Units: ``title_marks`` as a snippet's; ``rank`` 68 to 100; ``has_copy``: a cached copy of it may be shown. ``parts``: of the score,
-    by name, where they were asked for.
+    by name, where they were asked for. ``is_late``: another server permitted it, and no total counts it.
     """
 
     url: str
@@ -402,11 +402,15 @@ class Result:
     has_copy: bool = False
     updated_at: datetime | None = None
     parts: tuple[tuple[str, float], ...] = ()
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
-    """The answer to a search request. Units: ``seconds`` the time the search took. Shape: ``related`` other queries to offer."""
+    """The answer to a search request. Units: ``seconds`` the time the search took. Shape: ``related`` other queries to offer.
+
+    ``late_length`` says, where another server decided about some of what matches, how long the list is known to be with what it permitted.
+    """
 
     query: str
     start: int
@@ -420,3 +424,9 @@ class ResultPage:
     related: tuple[str, ...] = ()
     spelling: str | None = None
     next_cursor: Cursor | None = None
+    late_length: int | None = None
+
+    @property
+    def length(self) -> int:
+        """How long the list is that somebody pages through, as far as is known."""
+        return self.total if self.late_length is None else self.late_length

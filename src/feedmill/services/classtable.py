@@ -10,7 +10,19 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from feedmill.core.setevaluator import DENIED, PERMITTED, Bytes, Level, Numbers, functions_of, permitted, rule_number, sort_levels
+from feedmill.core.setevaluator import (
+    DENIED,
+    LEAF,
+    NO_ACL,
+    PERMITTED,
+    Bytes,
+    Level,
+    Numbers,
+    functions_of,
+    permitted,
+    rule_number,
+    sort_levels,
+)
 from feedmill.model.access import AccessClass, ClassMap, PackedClass
 from feedmill.services.digesttable import DIGEST_BYTES, DigestTable, split_digests
 
@@ -18,6 +30,7 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 _KEY_BYTES = DIGEST_BYTES + 1
 _FIRST_CAPACITY = 1_024
+_HAS_ENTRIES, _HAS_RULE = 1, 2
 
 
 class ClassTable:
@@ -27,6 +40,7 @@ class ClassTable:
         self.newest = int(AccessClass.CLOSED)
         self._types: Bytes = np.full(_FIRST_CAPACITY, rule_number(None), np.uint8)
         self._parents: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
+        self._traits: Bytes = np.zeros(_FIRST_CAPACITY, np.uint8)
         self._nodes: dict[str, int] = {}
         self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
         self._entries = DigestTable()
@@ -42,6 +56,7 @@ class ClassTable:
             self._make_room(each.number)
             self.newest = max(self.newest, each.number)
             self._types[each.number] = rule_number(each.inheritance_type)
+            self._traits[each.number] = (_HAS_ENTRIES if each.keys else 0) | (_HAS_RULE if each.rule else 0)
             if each.inherit_from is not None:
                 self._parents[each.number] = self._node_of(each.inherit_from, fresh)
             if _permits_anybody(each.keys):
@@ -81,6 +96,19 @@ class ClassTable:
         found[AccessClass.PUBLIC] = 1
         return ClassMap(found.tobytes())
 
+    def undecided(self) -> ClassMap:
+        """Gives the classes of which neither ACLs nor a policy rule say anything, whoever asks: no ACL, an empty one, a broken chain."""
+        is_sound = np.zeros(len(self._nodes) + 1, np.bool_)
+        is_sound[0] = True
+        for level in self._sorted_levels():
+            is_sound[level.nodes] = True
+        count = self.newest + 1
+        types, parents, traits = self._types[:count], self._parents[:count], self._traits[:count]
+        is_empty = (types == LEAF) & (parents == 0) & (traits & _HAS_ENTRIES == 0)
+        found = ((types == NO_ACL) | is_empty | ~is_sound[parents]) & (traits & _HAS_RULE == 0)
+        found[AccessClass.PUBLIC] = False
+        return ClassMap(found.astype(np.uint8).tobytes())
+
     def _decide_locally(self, keys: Iterable[bytes]) -> Bytes:
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
         _, found = self._entries.find(*split_digests(b"".join(keys)))
@@ -114,6 +142,7 @@ class ClassTable:
         while number >= self._types.size:
             self._types = _doubled(self._types, rule_number(None))
             self._parents = _doubled(self._parents, 0)
+            self._traits = _doubled(self._traits, 0)
 
 
 def _permits_anybody(keys: bytes) -> bool:

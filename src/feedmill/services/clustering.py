@@ -34,7 +34,7 @@ class Clusters:
 
 def cluster_results(searcher: Searcher, request: SearchRequest, access: ClassSet, find_groups: FindGroups) -> Clusters:
     """Groups the best results of a search that the asker may see."""
-    page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access)
+    page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access.early())
     titles = [result.title or "" for result in page.results]
     texts = [result.snippet.text for result in page.results]
     vectors = weigh_words([f"{title} {title} {text}" for title, text in zip(titles, texts, strict=True)], request.query)

@@ -4,7 +4,8 @@ Which class a URL's ACL makes is read from the store, and remembered until any A
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from feedmill.core.access import class_of
@@ -27,14 +28,34 @@ class Decider:
 
     def select(self, unit: UnitOfWork, documents: Iterable[Document], access: ClassSet) -> list[Document]:
         """Gives of documents those that the asker may see: live, of a class that his set names, and permitted him now."""
-        live = [each for each in documents if each.state is DocumentState.LIVE and class_of(each) in access.permitted]
-        guarded = [each.url for each in live if class_of(each) != AccessClass.PUBLIC]
+        return self.judge(unit, documents, access.early()).shown
+
+    def judge(self, unit: UnitOfWork, documents: Iterable[Document], access: ClassSet) -> "Judgement":
+        """Gives of documents those that the asker may see, and those about which another server may be asked for him."""
+        late: Set[int] = access.late.classes if access.late is not None else frozenset()
+        live = [each for each in documents if each.state is DocumentState.LIVE]
+        early = [each for each in live if class_of(each) in access.permitted]
+        guarded = [each for each in live if _is_guarded(class_of(each), access.permitted, late)]
         if not guarded:
-            return live
+            return Judgement(shown=early)
         forms = self._directory.forms_of(access.asker)
-        acls = self._chains.read(unit, guarded)
-        refused = {url for url in guarded if decide_for(url, forms, acls.get).verdict is not Verdict.PERMIT}
-        return [each for each in live if each.url not in refused]
+        acls = self._chains.read(unit, [each.url for each in guarded])
+        verdicts = {each.url: decide_for(each.url, forms, acls.get).verdict for each in guarded}
+        shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
+        open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] is Verdict.INDETERMINATE]
+        return Judgement(shown=shown, undecided=open_ones)
+
+
+def _is_guarded(number: int, permitted: Set[int], late: Set[int]) -> bool:
+    return number != AccessClass.PUBLIC and (number in permitted or number in late)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What holds for documents. Shape: each list in the order in which they were given; a document in neither is refused."""
+
+    shown: list[Document]
+    undecided: list[Document] = field(default_factory=list)
 
 
 class Chains:

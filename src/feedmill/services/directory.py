@@ -57,6 +57,7 @@ class Directory:
         self._version = 0
         self._generation = -1
         self._known: OrderedDict[Identity, _Known] = OrderedDict()
+        self._undecided: ClassMap | None = None
         self._size_bytes = 0
 
     def classes_of(self, identity: Identity) -> ClassSet:
@@ -66,6 +67,14 @@ class Directory:
         with self._lock:
             self._refresh()
             return self._use(identity, self._find_classes)
+
+    def undecided(self) -> ClassMap:
+        """Gives the classes of which neither ACLs nor policies say anything to anybody, as they are now. Errors: Busy."""
+        with self._lock:
+            self._refresh()
+            if self._undecided is None:
+                self._undecided = self._classes.undecided()
+            return self._undecided
 
     def forms_of(self, identity: Identity) -> Forms:
         """Gives the forms under which entries of ACLs mean somebody, with his groups as they were when classes were last asked for.
@@ -138,6 +147,7 @@ class Directory:
                 after = versions[-1].number
 
     def _forget_classes(self) -> None:
+        self._undecided = None
         for known in self._known.values():
             known.classes = None
         self._size_bytes = sum(known.size_bytes for known in self._known.values())

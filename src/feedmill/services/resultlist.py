@@ -34,6 +34,7 @@ class _Walk:
     is_exact: bool = True
     seconds: float = 0.0
     is_over: bool = False
+    is_late: bool = False
     facets: tuple[FacetCounts, ...] = ()
     keymatches: tuple[KeyMatch, ...] = ()
     related: tuple[str, ...] = ()
@@ -49,7 +50,8 @@ class _Walk:
             self.total, self.is_exact, self.facets, self.spelling = page.total, page.is_exact, page.facets, page.spelling
             self.keymatches, self.related = page.keymatches, page.related
         self.seconds += page.seconds
-        self.is_over = self.offset + len(page.results) >= page.total or self.offset + size >= MAX_REACH
+        self.is_late = self.is_late or page.late_length is not None
+        self.is_over = self.offset + len(page.results) >= page.length or self.offset + size >= MAX_REACH
         self.offset += size
 
 
@@ -63,8 +65,8 @@ def list_results(searcher: Searcher, request: SearchRequest, access: ClassSet, t
 def _list_whole(searcher: Searcher, request: SearchRequest, access: ClassSet) -> ResultList:
     start = min(request.start, MAX_REACH)
     page = searcher.search(replace(request, start=start, num=max(min(request.num, MAX_REACH - start), 0)), access)
-    if not page.results and page.total and start:
-        start = last_start(min(page.total, MAX_REACH), request.num)
+    if not page.results and page.length and start:
+        start = last_start(min(page.length, MAX_REACH), request.num)
         page = searcher.search(replace(request, start=start, num=min(request.num, MAX_REACH - start)), access)
     return _show_whole(page)
 
@@ -76,7 +78,7 @@ def _show_whole(page: ResultPage) -> ResultList:
         is_exact=page.is_exact,
         results=tuple(Placed(result=result) for result in page.results),
         is_thinned=False,
-        has_more=page.start + len(page.results) < min(page.total, MAX_REACH),
+        has_more=page.start + len(page.results) < min(page.length, MAX_REACH),
         seconds=page.seconds,
         facets=page.facets,
         keymatches=page.keymatches,
@@ -91,14 +93,15 @@ def _list_thinned(walk: _Walk) -> ResultList:
     walk.step(min(start + num, MAX_REACH) + FIRST_MARGIN)
     while not walk.is_over and len(kept) <= start + num:
         walk.step(STEP)
-    while not walk.is_over and walk.offset < LOOK_AHEAD and walk.thinner.may_hide_more(start, num):
+    # where other servers are asked about documents, none is asked about but for the page
+    while not walk.is_over and not walk.is_late and walk.offset < LOOK_AHEAD and walk.thinner.may_hide_more(start, num):
         walk.step(STEP)
     if start and start >= len(kept):
         start = last_start(len(kept), num)
     is_last = walk.is_over and start + num >= len(kept)
     return ResultList(
         start=start,
-        total=len(kept) if is_last else walk.total,
+        total=sum(not result.is_late for result in kept) if is_last else walk.total,
         is_exact=walk.is_exact,
         results=walk.thinner.page(start, num),
         is_thinned=walk.thinner.left_out > 0,

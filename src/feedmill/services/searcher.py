@@ -6,11 +6,11 @@ even if the index still shows it.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, replace
 
 from feedmill.core.matching import ENOUGH, loosen
-from feedmill.core.servingbook import ReadyFrontEnd, ServingBook
+from feedmill.core.servingbook import ReadyFrontEnd, Served, ServingBook
 from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
 from feedmill.core.snippets import Sought, find_marks, find_snippet
 from feedmill.core.textblob import decode_text
@@ -19,6 +19,7 @@ from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
+from feedmill.model.latebinding import Login
 from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import Cursor, Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
 from feedmill.model.serving import Serving
@@ -26,7 +27,9 @@ from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.deciding import Decider
 from feedmill.services.directory import Directory
 from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN
+from feedmill.services.latebinding import LateBinding
 from feedmill.services.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
+from feedmill.services.pagefilling import Filled, PageFiller, Window
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 from feedmill.services.spelling import Meant, find_spelling
 
@@ -59,9 +62,12 @@ class Searcher:
         clock: Callable[[], float] = time.perf_counter,
         desk: ServingDesk | None = None,
         directory: Directory | None = None,
+        late: LateBinding | None = None,
     ) -> None:
         self._directory = directory or Directory(store)
         self._decider = Decider(self._directory)
+        self._late = late
+        self._filler = PageFiller(store, self._decider, late) if late is not None else None
         self._store = store
         self._index_provider = index_provider
         self._blobs = blobs
@@ -70,9 +76,13 @@ class Searcher:
         self._opened: tuple[str, SearchIndex] | None = None
         self._notices: tuple[str, ...] = ()
 
-    def classes_of(self, identity: Identity) -> ClassSet:
-        """Gives the classes that somebody may see now. Errors: Denied for who is in too many groups; Busy."""
-        return self._directory.classes_of(identity)
+    def classes_of(self, identity: Identity, login: Login | None = None) -> ClassSet:
+        """Gives the classes that somebody may see now, and of which other servers may be asked during the one request that it is for.
+
+        Errors: Denied for who is in too many groups; Busy.
+        """
+        access = self._directory.classes_of(identity)
+        return access if self._late is None else self._late.allow(access, self._directory.undecided, login)
 
     @property
     def directory(self) -> Directory:
@@ -98,12 +108,16 @@ class Searcher:
         if index is not None and root is not None and hits.total and request.facets:
             facets = index.count_facets(root, access, request.facets)
         results: tuple[Result, ...] = ()
-        if index is not None and root is not None and hits.hits:
-            results = self._make_results(index, root, hits.hits, request, access, served.frontend)
+        filled = self._fill(index, root, hits.total, request, access, served)
+        chosen = hits.hits if filled is None else filled.hits
+        if index is not None and root is not None and chosen:
+            granted = filled.granted if filled is not None else frozenset()
+            results = self._make_results(index, root, chosen, request, access, served.frontend, granted)
+        dropped = len(chosen) - len(results) if filled is None else filled.dropped
         return ResultPage(
             query=request.query,
             start=request.start,
-            total=max(hits.total - (len(hits.hits) - len(results)), 0),
+            total=max(hits.total - dropped, 0),
             is_exact=hits.is_exact,
             results=results,
             warnings=(*self._notices, *served.warnings),
@@ -113,16 +127,49 @@ class Searcher:
             related=served.related,
             spelling=spelling,
             next_cursor=onwards,
+            late_length=filled.length if filled is not None else None,
         )
+
+    def _fill(
+        self, index: SearchIndex | None, root: Node | None, total: int, request: SearchRequest, access: ClassSet, served: Served
+    ) -> Filled | None:
+        """Fills the page where other servers may have to be asked; a list in the order of its keys is one of what ACLs permit alone."""
+        late = access.late
+        if index is None or root is None or self._filler is None or late is None or request.cursor is not None:
+            return None
+        if not _asks_for_something(served.parsed):
+            return None
+
+        def ask(classes: ClassSet, start: int, num: int) -> Hits:
+            return index.search(root, classes, start=start, num=num, sort=request.sort, bias=served.bias, explains=request.explains)
+
+        def keeps(document: Document) -> bool:
+            return not has_robots_rule(document, "noindex") and not served.frontend.removes(document.url)
+
+        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps)
+        return self._filler.fill(ask, window, access, late)
 
     def get_document(self, url: str, access: ClassSet) -> FoundDocument:
         """Gives a document by URL. Errors: NotFound, also when the asker may not see it."""
+        found, is_open = self._find_document(url, access, frozenset())
+        if found is None and is_open and self._late is not None:
+            # asked outside of any transaction; what the store holds by then is decided once more
+            found, _ = self._find_document(url, access, self._late.select([url], access))
+        if found is None:
+            raise NotFound(f"no document {url}")
+        return found
+
+    def _find_document(self, url: str, access: ClassSet, granted: Set[str]) -> tuple[FoundDocument | None, bool]:
+        """Finds a document that ACLs permit, or else another server; and tells whether one may be asked."""
         with self._store.reading() as unit:
             document = unit.documents.find_many([url]).get(url)
-            if document is None or not self._decider.select(unit, [document], access):
-                raise NotFound(f"no document {url}")
+            if document is None:
+                return None, False
+            judgement = self._decider.judge(unit, [document], access)
+            if not judgement.shown and not (judgement.undecided and url in granted):
+                return None, bool(judgement.undecided)
             waits = document.id is not None and bool(unit.marks.find_many([document.id]))
-        return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document))
+        return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document)), False
 
     def serving(self) -> Serving:
         """Gives the settings of serving that hold now."""
@@ -137,12 +184,14 @@ class Searcher:
         """Gives what collections and a front end leave of all documents, None where that is nothing."""
         return self._look()[1].read(SearchRequest(query="", site=site, client=client)).root
 
-    def list_visible(self, keys: Sequence[int], access: ClassSet) -> list[Document]:
-        """Lists documents by id, in the order given, as far as the asker may see them."""
+    def list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str] = frozenset()) -> list[Document]:
+        """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker."""
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id(keys)
             found = [document for key in keys if (document := documents.get(key)) is not None]
-            return [one for one in self._decider.select(unit, found, access) if not has_robots_rule(one, "noindex")]
+            judgement = self._decider.judge(unit, found, access)
+        allowed = {one.url for one in judgement.shown} | {one.url for one in judgement.undecided if one.url in granted}
+        return [one for one in found if one.url in allowed and not has_robots_rule(one, "noindex")]
 
     def find_problems(self) -> list[str]:
         """Lists what keeps searches from being answered, in words for operators; empty when nothing does."""
@@ -201,16 +250,24 @@ class Searcher:
         return read
 
     def _make_results(
-        self, index: SearchIndex, root: Node, hits: Sequence[Hit], request: SearchRequest, access: ClassSet, frontend: ReadyFrontEnd
+        self,
+        index: SearchIndex,
+        root: Node,
+        hits: Sequence[Hit],
+        request: SearchRequest,
+        access: ClassSet,
+        frontend: ReadyFrontEnd,
+        granted: Set[str],
     ) -> tuple[Result, ...]:
-        documents = {document.id: document for document in self.list_visible([hit.key for hit in hits], access)}
+        documents = {document.id: document for document in self.list_visible([hit.key for hit in hits], access, granted)}
         sought = index.seek(root)
         results = []
         for hit in hits:
             document = documents.get(hit.key)
             # what a front end removes is removed at once, also where the index does not know the pattern yet
             if document is not None and not frontend.removes(document.url):
-                results.append(self._make_result(document, hit, sought, request.getfields))
+                result = self._make_result(document, hit, sought, request.getfields)
+                results.append(replace(result, is_late=document.url in granted))
         return tuple(results)
 
     def _make_result(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str]) -> Result:

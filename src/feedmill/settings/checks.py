@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from feedmill.settings.authorizationchecks import check_authorization
 from feedmill.settings.faults import suggest
 from feedmill.settings.lines import Path as KeyPath
 from feedmill.settings.sections import Settings
@@ -27,6 +28,7 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from check_serving(settings)
     yield from check_providers(settings.signin)
     yield from _check_names("sources", [source.name for source in settings.sources])
+    yield from check_authorization(settings.authorization)
 
 
 def check_serving(settings: Settings) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ or texts divided by commas. A variable of a known section with an unknown key is
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +29,7 @@ _LAST = 1 << 30
 _FILE_KEYS = tuple((section, key) for section in ("gate", "search", "admin") for key in ("certificate", "key"))
 _PROVIDERS = ("ldap", "oidc", "saml")
 _PROVIDER_FILES = ("ca_file", "password_file", "client_secret_file", "metadata_file", "key", "certificate")
+_AUTHORIZATION_FILES = ("ca_file", "certificate", "key")
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -185,21 +186,21 @@ def _resolve_files(reading: _Reading, path: Path | None) -> None:
             base = Path.cwd() if (section, key) in reading.variables else folder
             table[key] = str(base / value)
     _resolve_provider_files(reading.values.get("signin"), folder)
-    frontends = reading.values.get("frontends")
-    for entry in frontends if isinstance(frontends, list) else []:
-        stylesheet = entry.get("stylesheet") if isinstance(entry, dict) else None
-        if isinstance(stylesheet, str) and stylesheet:
-            entry["stylesheet"] = str(folder / stylesheet)
+    _resolve_listed(reading.values.get("frontends"), ("stylesheet",), folder)
+    _resolve_listed(reading.values.get("authorization"), _AUTHORIZATION_FILES, folder)
 
 
 def _resolve_provider_files(signin: object, folder: Path) -> None:
     for kind in _PROVIDERS if isinstance(signin, dict) else ():
-        listed = signin.get(kind) if isinstance(signin, dict) else None
-        for entry in listed if isinstance(listed, list) else []:
-            for key in _PROVIDER_FILES:
-                value = entry.get(key) if isinstance(entry, dict) else None
-                if isinstance(value, str) and value:
-                    entry[key] = str(folder / value)
+        _resolve_listed(signin.get(kind) if isinstance(signin, dict) else None, _PROVIDER_FILES, folder)
+
+
+def _resolve_listed(listed: object, keys: Sequence[str], folder: Path) -> None:
+    for entry in listed if isinstance(listed, list) else []:
+        for key in keys:
+            value = entry.get(key) if isinstance(entry, dict) else None
+            if isinstance(value, str) and value:
+                entry[key] = str(folder / value)
 
 
 def _validate(reading: _Reading) -> Settings | None:

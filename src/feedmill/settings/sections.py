@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
+from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings
 from feedmill.settings.section import NetworkList, OpenSection, Pattern, RulePattern, Section
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, SignIn
@@ -205,6 +206,8 @@ class Settings(Section):
     logs: Logs = Logs()
     signin: SignIn = SignIn()
     audit: Audit = Audit()
+    authorization: tuple[AuthorizationSettings, ...] = ()
+    late_binding: LateBindingSettings = LateBindingSettings()
     query: QuerySettings = QuerySettings()
     collections: tuple[CollectionSettings, ...] = ()
     frontends: tuple[FrontEndSettings, ...] = ()

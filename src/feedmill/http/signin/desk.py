@@ -11,7 +11,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -20,6 +20,7 @@ from feedmill.http.asker import SIGNED_OUT, Asker, Way
 from feedmill.http.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.model.identity import Identity
+from feedmill.model.latebinding import Login
 from feedmill.model.role import Role
 from feedmill.model.signin import Credential
 from feedmill.services.passwordcheck import Attempt
@@ -95,7 +96,10 @@ class Desk:
         outcome = self.passwords.check(Attempt(name=pair[0], password=pair[1], address=address, is_shared=is_shared, way="basic"))
         if outcome.wait_seconds:
             return refuse_for_now(outcome.wait_seconds)
-        return asker_of(outcome.credentials, Way.BASIC) if outcome.credentials else self.refuse("name or password is wrong")
+        if not outcome.credentials:
+            return self.refuse("name or password is wrong")
+        namespaces = tuple(credential.user.namespace for credential in outcome.credentials)
+        return replace(asker_of(outcome.credentials, Way.BASIC), login=Login(name=pair[0], password=pair[1], namespaces=namespaces))
 
     def _find_by_token(self, given: str) -> Asker | Refusal:
         if self.admin_token and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.admin_token.encode()):

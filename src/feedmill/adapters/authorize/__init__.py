@@ -1,0 +1,1 @@
+"""Speaks to the servers that decide about documents."""

@@ -1,0 +1,179 @@
+"""HTTP/1.1 to one server, with a time for the whole of an exchange.
+
+Time-outs of usual clients start anew with every piece that arrives, so a server that drips its answer holds them for ever; here every step
+waits only for what is left of the one time. Only looking a name up in the resolver cannot be cut short; it costs the thread that does it.
+Redirections are answers, proxies of the environment are not asked, every address is looked at before it is dialled.
+"""
+
+import socket
+import ssl
+import time
+from functools import lru_cache
+from typing import Final
+
+import h11
+
+from feedmill.authorizationports import Call, Line, Origin, Reply
+from feedmill.core.networks import is_private
+from feedmill.model.errors import Unanswered
+from feedmill.model.latebinding import Trust
+
+_PIECE_BYTES: Final = 65_536
+_MAX_HEAD_BYTES: Final = 65_536
+_MAX_INTERIM: Final = 10
+
+
+class HttpCaller:
+    """Gives lines to servers."""
+
+    def open(self, origin: Origin) -> Line:
+        """Gives a line to a server, without having spoken to it yet."""
+        return HttpLine(origin)
+
+
+class HttpLine:
+    """A connection that is kept from one exchange to the next as long as both sides like."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._socket: socket.socket | None = None
+        self._connection = h11.Connection(h11.CLIENT)
+
+    def send(self, call: Call, seconds: float) -> Reply:
+        """Sends a request and waits for its answer. Errors: Unanswered."""
+        deadline = time.monotonic() + seconds
+        is_kept = self._socket is not None
+        try:
+            try:
+                return self._exchange(call, deadline)
+            except (ConnectionError, ssl.SSLEOFError, h11.RemoteProtocolError):
+                # a server may close a kept connection at any time
+                self.close()
+                if not is_kept:
+                    raise
+                return self._exchange(call, deadline)
+        except (OSError, h11.ProtocolError, UnicodeError) as exc:
+            self.close()
+            raise Unanswered(_explain(exc)) from exc
+        except Unanswered:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _exchange(self, call: Call, deadline: float) -> Reply:
+        connection = self._ready(deadline)
+        sock = self._socket
+        assert sock is not None
+        length = (("Content-Length", str(len(call.body)).encode()),) if call.body else ()
+        headers = [(name.encode(), value) for name, value in (*call.headers, *length)]
+        pieces = [connection.send(h11.Request(method=call.method, target=call.path, headers=headers))]
+        if call.body:
+            pieces.append(connection.send(h11.Data(data=call.body)))
+        pieces.append(connection.send(h11.EndOfMessage()))
+        sock.settimeout(_left(deadline))
+        sock.sendall(b"".join(piece for piece in pieces if piece))
+        return self._receive(connection, sock, call, deadline)
+
+    def _receive(self, connection: h11.Connection, sock: socket.socket, call: Call, deadline: float) -> Reply:
+        status, body, interim = 0, bytearray(), 0
+        while True:
+            event = connection.next_event()
+            if event is h11.NEED_DATA:
+                sock.settimeout(_left(deadline))
+                connection.receive_data(sock.recv(_PIECE_BYTES))
+            elif isinstance(event, h11.InformationalResponse):
+                interim += 1
+                if interim > _MAX_INTERIM:
+                    raise Unanswered("it answers that it will answer, over and over")
+            elif isinstance(event, h11.Response):
+                status = event.status_code
+                if not call.max_bytes and call.method != "HEAD":
+                    self.close()
+                    return Reply(status=status)
+            elif isinstance(event, h11.Data):
+                body += event.data
+                if len(body) > call.max_bytes:
+                    raise Unanswered(f"its answer has more than {call.max_bytes} bytes")
+            elif isinstance(event, h11.EndOfMessage):
+                return Reply(status=status, body=bytes(body))
+            else:
+                raise ConnectionResetError("it closed the connection")
+
+    def _ready(self, deadline: float) -> h11.Connection:
+        """Gives a connection on which a request may be sent now."""
+        if self._socket is not None:
+            if self._connection.our_state is h11.DONE and self._connection.their_state is h11.DONE:
+                self._connection.start_next_cycle()
+                return self._connection
+            self.close()
+        self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
+        self._socket = _dial(self._origin, deadline)
+        return self._connection
+
+
+def _dial(origin: Origin, deadline: float) -> socket.socket:
+    context = _make_context(origin.trust) if origin.is_tls else None
+    sock = _connect(origin, deadline)
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context is None:
+            return sock
+        sock.settimeout(_left(deadline))
+        return context.wrap_socket(sock, server_hostname=origin.host)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _connect(origin: Origin, deadline: float) -> socket.socket:
+    found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    failure: OSError | None = None
+    for family, kind, protocol, _, address in found:
+        if not origin.allows_private and is_private(str(address[0])):
+            raise Unanswered(f"its address {address[0]} is private, which allow_private does not open")
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(_left(deadline))
+            sock.connect(address)
+        except OSError as exc:
+            sock.close()
+            failure = exc
+            continue
+        return sock
+    raise failure or OSError("it has no address")
+
+
+@lru_cache(maxsize=64)
+def _make_context(trust: Trust) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=trust.ca or None)
+    if trust.certificate:
+        context.load_cert_chain(trust.certificate, trust.key, password=lambda: "")
+    return context
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _explain(exc: Exception) -> str:
+    if isinstance(exc, TimeoutError):
+        return "it does not answer in time"
+    if isinstance(exc, ssl.SSLCertVerificationError):
+        return f"its certificate is not believed: {exc.verify_message}"
+    if isinstance(exc, ssl.SSLError):
+        return f"TLS fails: {exc.reason or 'it is not spoken there'}"
+    if isinstance(exc, socket.gaierror):
+        return "its name is not known"
+    if isinstance(exc, h11.ProtocolError):
+        return "it does not speak HTTP as it should"
+    if isinstance(exc, OSError):
+        return f"it cannot be reached: {exc.strerror or exc}"
+    return "it has no name that can be looked up"

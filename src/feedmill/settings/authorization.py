@@ -1,0 +1,104 @@
+"""Servers that are asked who may see documents of which no ACL says anything, and what that may cost."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from feedmill.core.targets import parse_target
+from feedmill.model.errors import BadRequest
+from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism, Trust
+from feedmill.settings.section import RulePattern, Section
+from feedmill.settings.signin import HeaderName, Namespace
+
+ISSUER = "http://google.com/enterprise/gsa/security-manager"
+"""As whom adaptors know an appliance unless they are told otherwise."""
+
+_ORIGIN_PATTERN = re.compile(r"\^?https?://[^/@\s]+/.*", re.IGNORECASE)
+
+
+def _check_endpoint(text: str) -> str:
+    if not text:
+        return text
+    try:
+        parse_target(text)
+    except BadRequest as exc:
+        raise ValueError(f"'{text}' cannot be asked: {exc}") from exc
+    return text
+
+
+def _check_user_header(text: str) -> str:
+    if text.lower() in ("host", "authorization", "connection", "content-length", "transfer-encoding", "range", "user-agent", "accept"):
+        raise ValueError(f"'{text}' has another meaning in a request; take a name such as X-Forwarded-User")
+    return text
+
+
+class AuthorizationSettings(Section):
+    """Where is asked about the documents of URL patterns. Units: seconds a request, documents a request, requests at once."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    mechanism: Literal["saml", "head"]
+    patterns: Annotated[tuple[RulePattern, ...], Field(min_length=1)]
+    endpoint: Annotated[str, AfterValidator(_check_endpoint)] = ""
+    issuer: Annotated[str, Field(min_length=1, max_length=1_000)] = ISSUER
+    credential: bool = True
+    namespace: Namespace = "Default"
+    forward_password: bool = False
+    user_header: Literal[""] | Annotated[HeaderName, AfterValidator(_check_user_header)] = ""
+    method: Literal["HEAD", "GET"] = "HEAD"
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 2.0
+    batch: Annotated[int, Field(ge=1, le=1_000)] = 100
+    parallel: Annotated[int, Field(ge=1, le=16)] = 4
+    ca_file: str = ""
+    certificate: str = ""
+    key: str = ""
+    allow_private: tuple[RulePattern, ...] = ()
+
+
+class LateBindingSettings(Section):
+    """What asking may cost. Units: seconds and documents for one search; seconds and decisions that are kept."""
+
+    seconds: Annotated[float, Field(gt=0, le=120)] = 5.0
+    max_candidates: Annotated[int, Field(ge=1, le=1_000)] = 1_000
+    cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 300.0
+    cache_entries: Annotated[int, Field(ge=0, le=10_000_000)] = 100_000
+
+
+def names_servers(pattern: str) -> bool:
+    """Whether a pattern begins with a scheme and a whole host, so that it can mean no other host."""
+    return _ORIGIN_PATTERN.fullmatch(pattern.strip()) is not None
+
+
+def rules_of(entries: tuple[AuthorizationSettings, ...]) -> list[AuthorizationRule]:
+    """Gives the rules that the settings make, in order."""
+    return [_rule_of(place, entry) for place, entry in enumerate(entries, start=1)]
+
+
+def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
+    return AuthorizationRule(
+        label=entry.name or f"authorization {place}",
+        mechanism=Mechanism(entry.mechanism),
+        patterns=entry.patterns,
+        endpoint=entry.endpoint,
+        issuer=entry.issuer,
+        namespace=entry.namespace,
+        tells_credential=entry.credential,
+        forwards_password=entry.forward_password,
+        user_header=entry.user_header,
+        uses_get=entry.method == "GET",
+        seconds=entry.timeout_seconds,
+        batch=entry.batch,
+        parallel=entry.parallel,
+        trust=Trust(ca=entry.ca_file, certificate=entry.certificate, key=entry.key),
+        allow_private=entry.allow_private,
+    )
+
+
+def limits_of(settings: LateBindingSettings) -> LateLimits:
+    """Gives the limits that the settings make."""
+    return LateLimits(
+        seconds=settings.seconds,
+        candidates=settings.max_candidates,
+        kept_seconds=settings.cache_seconds,
+        kept=settings.cache_entries,
+    )

@@ -1,0 +1,67 @@
+"""Checks of the servers that are asked about documents: what each mechanism needs, where secrets could go, the files that are named."""
+
+import ssl
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from feedmill.settings.authorization import AuthorizationSettings, names_servers
+from feedmill.settings.lines import Path as KeyPath
+
+Fault = tuple[KeyPath, str]
+
+
+def check_authorization(entries: Sequence[AuthorizationSettings]) -> Iterator[Fault]:
+    """Yields what is wrong with the entries."""
+    for place, entry in enumerate(entries):
+        here: KeyPath = ("authorization", place)
+        if entry.name and entry.name in [other.name for other in entries[:place]]:
+            yield (*here, "name"), f"'{entry.name}' is there already"
+        yield from _check_saml(here, entry) if entry.mechanism == "saml" else _check_head(here, entry)
+        yield from _check_files(here, entry)
+
+
+def _check_saml(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    if not entry.endpoint:
+        yield (*here, "endpoint"), "saml needs the URL of the policy decision point, such as https://wiki.example.com:5678/saml-authz"
+    if entry.user_header:
+        yield (*here, "user_header"), "saml names the user in its query; the header is for mechanism 'head'"
+    if entry.forward_password and not entry.credential:
+        yield (*here, "forward_password"), "without 'credential' a query has no place for a password"
+    if entry.allow_private:
+        yield (*here, "allow_private"), "an endpoint may be anywhere; this is for mechanism 'head'"
+
+
+def _check_head(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    if entry.endpoint:
+        yield (*here, "endpoint"), "head asks the servers of the documents; an endpoint is for mechanism 'saml'"
+    if not entry.forward_password and not entry.user_header:
+        yield here, "head needs something by which servers know the user: forward_password = true, or user_header"
+    for pattern in entry.patterns:
+        if not names_servers(pattern):
+            text = f"'{pattern}' may mean any host, which would be told who asks; write scheme and host, such as https://wiki.example.com/"
+            yield (*here, "patterns"), text
+
+
+def _check_files(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    named = [(key, file) for key, file in (("ca_file", entry.ca_file), ("certificate", entry.certificate), ("key", entry.key)) if file]
+    missing = [(key, file) for key, file in named if not Path(file).is_file()]
+    for key, file in missing:
+        yield (*here, key), f"there is no file '{file}'"
+    if bool(entry.certificate) != bool(entry.key):
+        yield (*here, "certificate"), "certificate and key belong together; give both"
+    elif not missing:
+        yield from _load(here, entry)
+
+
+def _load(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if entry.ca_file:
+            context.load_verify_locations(entry.ca_file)
+    except (ssl.SSLError, OSError):
+        yield (*here, "ca_file"), f"'{entry.ca_file}' holds no certificate in PEM"
+    try:
+        if entry.certificate:
+            context.load_cert_chain(entry.certificate, entry.key, password=lambda: "")
+    except (ssl.SSLError, OSError):
+        yield (*here, "certificate"), "certificate and key do not serve together, or the key has a password"

@@ -1,0 +1,85 @@
+"""Documents that a policy decision point, or their own server, decides about, at a whole server."""
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+from tests.appliance import Appliance, feed_of, record, running
+from tests.decisionpoint import DecisionPoint, running_point
+
+PASSWORD = "a good long password"
+PDP = "http://late.example/"
+
+
+def settings_of(point: DecisionPoint) -> str:
+    here = f"http://127.0.0.1:{point.port}/"
+    return f"""
+[[authorization]]
+mechanism = "saml"
+patterns = ["{PDP}"]
+endpoint = "{here}saml-authz"
+batch = 3
+timeout_seconds = 10.0
+[[authorization]]
+mechanism = "head"
+patterns = ["{here}"]
+forward_password = true
+timeout_seconds = 10.0
+allow_private = ["{here}"]
+[late_binding]
+seconds = 20.0
+cache_seconds = 0
+"""
+
+
+def headers_of(name: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{PASSWORD}".encode()).decode()} if name else {}
+
+
+def get(server: Appliance, path: str, name: str, **parameters: str) -> tuple[int, str]:
+    status, _, body = server.request("GET", server.search_port, f"{path}?{urlencode(parameters)}", headers=headers_of(name))
+    return status, body.decode()
+
+
+def found(server: Appliance, name: str) -> tuple[list[str], int]:
+    status, body = get(server, "/api/v1/search", name, q="findable", num="50")
+    assert status == 200, body
+    page = json.loads(body)
+    return sorted(one["url"] for one in page["results"]), page["total"]
+
+
+def test_documents_without_acl_are_shown_to_whom_other_servers_permit_them(tmp_path: Path) -> None:
+    with running_point() as point, running(tmp_path / "data", settings_of(point)) as server:
+        late = [f"{PDP}{number}" for number in range(8)]
+        files = [f"http://127.0.0.1:{point.port}/{name}" for name in ("mine", "hers")]
+        point.files = {"/mine": {"ann"}, "/hers": {"bob"}}
+        point.passwords = {"ann": PASSWORD, "bob": PASSWORD}
+        point.permit("ann", *late[:2])
+        point.permit("bob", *late[5:])
+        secure = [record(url, f"findable {url[-1]}", authmethod="httpbasic") for url in (*late, *files)]
+        receipt = server.feed(feed_of(record("http://open.example/", "findable open"), *secure))
+        assert receipt["state"] == "completed", receipt
+        for name in ("ann", "bob"):
+            line = [sys.executable, "-m", "feedmill.cli.main", "users", "add", name, "--password-stdin", "--data", str(server.data)]
+            subprocess.run(line, input=PASSWORD + "\n", text=True, check=True, capture_output=True, timeout=60)
+        assert found(server, "ann") == (sorted(["http://open.example/", *late[:2], files[0]]), 1)
+        assert sorted(map(len, point.batches)) == [2, 3, 3]
+        assert found(server, "bob") == (sorted(["http://open.example/", *late[5:], files[1]]), 1)
+        assert found(server, "") == (["http://open.example/"], 1)
+        for path in ("/cache", "/api/v1/documents"):
+            statuses = [get(server, path, name, url=url)[0] for name in ("ann", "bob", "") for url in (late[0], files[0])]
+            assert statuses == [200, 200, 404, 404, 404, 404]
+        for query in (f"info:{late[0]}", f"cache:{late[0]}"):
+            assert late[0] in get(server, "/search", "ann", q=query, access="a", output="xml_no_dtd")[1]
+            assert "findable" not in get(server, "/search", "bob", q=query, access="a", output="xml_no_dtd")[1]
+        xml = get(server, "/search", "ann", q="findable", access="a", output="xml_no_dtd")[1]
+        assert late[1] in xml
+        assert "<M>" not in xml
+        point.misbehave = lambda handler: handler.connection.close()
+        assert found(server, "ann") == (["http://open.example/"], 1)
+        log = server.log.read_text()
+        assert "authorization_failed" in log
+        assert PASSWORD not in log

@@ -1,0 +1,339 @@
+"""Asking other servers about documents, over real HTTP: what they permit is permitted, whatever else they do permits nothing."""
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+from tests.decisionpoint import DecisionPoint, running_point
+from tests.selfsigned import CERTIFICATE, KEY
+
+from feedmill.adapters.authorize.http import HttpCaller
+from feedmill.bootstrap import utc_now
+from feedmill.model.access import ANONYMOUS, ClassSet, Scope
+from feedmill.model.identity import Identity, Subject
+from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism, Trust
+from feedmill.services.headasking import HeadAsking
+from feedmill.services.latebinding import Asking, LateBinding
+from feedmill.services.samlasking import SamlAsking
+
+ANN = Identity(
+    users=(Subject(scope=Scope.USER, name="ann", domain="corp"),), groups=(Subject(scope=Scope.GROUP, name="staff", namespace="hr"),)
+)
+BOB = Identity(users=(Subject(scope=Scope.USER, name="bob"),))
+LOGIN = Login(name="ann", password="pa:ss", namespaces=("Default",))
+URLS = [f"http://wiki.example/{number}" for number in range(5)]
+
+
+class Now:
+    """A clock that a test moves."""
+
+    seconds = 1_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def point() -> Iterator[DecisionPoint]:
+    with running_point() as running:
+        yield running
+
+
+def saml(point: DecisionPoint, **given: Any) -> SamlAsking:
+    rule = AuthorizationRule(
+        label="pdp",
+        mechanism=Mechanism.SAML,
+        patterns=("wiki.example/",),
+        endpoint=f"http://127.0.0.1:{point.port}/authz?x=1",
+        issuer="urn:search",
+        seconds=5.0,
+    )
+    return SamlAsking(replace(rule, **given), HttpCaller(), utc_now)
+
+
+def head(point: DecisionPoint, **given: Any) -> HeadAsking:
+    here = f"http://127.0.0.1:{point.port}/"
+    rule = AuthorizationRule(
+        label="head", mechanism=Mechanism.HEAD, patterns=(here,), forwards_password=True, seconds=5.0, allow_private=(here,)
+    )
+    return HeadAsking(replace(rule, **given), HttpCaller(), time.monotonic)
+
+
+def binding(*askings: Asking, clock: Callable[[], float] = time.monotonic, **limits: Any) -> LateBinding:
+    return LateBinding(askings, clock, LateLimits(**limits))
+
+
+def select(late: LateBinding, urls: list[str], who: Identity = ANN, login: Login | None = None) -> set[str]:
+    access = late.allow(ClassSet(permitted=ANONYMOUS.permitted, asker=who), lambda: frozenset({1}), login)
+    return set(late.select(urls, access))
+
+
+def files(point: DecisionPoint, readers: dict[str, set[str]]) -> list[str]:
+    point.files = readers
+    return [f"http://127.0.0.1:{point.port}{path}" for path in readers]
+
+
+# --- policy decision points -----------------------------------------------------------------------------------------------------
+
+
+def test_decision_point_shows_what_it_permits_and_nothing_else(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS[:3], "http://elsewhere.example/")
+    point.permit("bob", *URLS)
+    point.decisions["ann", URLS[1]] = "Deny"
+    late = binding(saml(point, batch=2))
+    assert select(late, [*URLS, URLS[0], "http://elsewhere.example/"]) == {URLS[0], URLS[2]}
+    assert sorted(map(len, point.batches)) == [1, 2, 2]
+    assert point.asked == URLS
+    command, path, headers = point.requests[0]
+    assert (command, path, headers["content-type"]) == ("POST", "/authz?x=1", "text/xml; charset=utf-8")
+    assert headers["soapaction"] == "http://www.oasis-open.org/committees/security"
+    assert point.credentials[0] == {"name": "ann", "namespace": "Default", "domain": "corp"}
+
+
+def test_password_goes_to_a_decision_point_only_where_it_is_told_to(point: DecisionPoint) -> None:
+    select(binding(saml(point)), URLS, login=LOGIN)
+    select(binding(saml(point, forwards_password=True)), URLS, login=replace(LOGIN, namespaces=("hr",)))
+    assert not any("password" in credential for credential in point.credentials)
+    select(binding(saml(point, forwards_password=True)), URLS, login=LOGIN)
+    assert point.credentials[-1]["password"] == "pa:ss"
+
+
+def test_nobody_and_who_is_nobody_in_the_namespace_are_not_asked_for(point: DecisionPoint) -> None:
+    late = binding(saml(point))
+    assert late.allow(ANONYMOUS, lambda: frozenset({1}), None).late is None
+    assert select(binding(saml(point, namespace="hr")), URLS) == set()
+    assert select(late, URLS, Identity(users=(Subject(scope=Scope.USER, name="a\x00b"),))) == set()
+    assert point.requests == []
+
+
+def test_decisions_are_remembered_for_the_user_for_a_while(point: DecisionPoint) -> None:
+    clock = Now()
+    point.permit("ann", URLS[0])
+    point.decisions["ann", URLS[1]] = "Deny"
+    late = binding(saml(point), clock=clock, kept_seconds=60.0)
+    assert select(late, URLS[:3]) == {URLS[0]}
+    point.permit("ann", URLS[1], URLS[2])
+    assert select(late, URLS[:3]) == {URLS[0], URLS[2]}
+    assert point.batches == [URLS[:3], [URLS[2]]]
+    assert select(late, URLS[:1], BOB) == set()
+    clock.seconds += 61.0
+    assert select(late, URLS[:3]) == set(URLS[:3])
+
+
+def test_remembered_decisions_keep_to_their_number(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    late = binding(saml(point), kept=2)
+    assert select(late, URLS) == set(URLS)
+    assert select(late, URLS[3:]) == set(URLS[3:])
+    assert len(point.batches) == 1
+    assert select(late, URLS[:1]) == set(URLS[:1])
+    assert len(point.batches) == 2
+
+
+def _drip(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    for _ in range(400):
+        handler.wfile.write(b"<")
+        handler.wfile.flush()
+        time.sleep(0.02)
+
+
+def _pour(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+    for _ in range(2_000):
+        handler.wfile.write(b"<a/>" * 16_384)
+
+
+def _say(*lines: str) -> Callable[[BaseHTTPRequestHandler], object]:
+    return lambda handler: handler.wfile.write("\r\n".join((*lines, "Content-Length: 0", "", "")).encode())
+
+
+MISBEHAVIOURS: dict[str, tuple[Callable[[BaseHTTPRequestHandler], object], str]] = {
+    "drips": (_drip, "in time"),
+    "pours": (_pour, "more than"),
+    "hangs-up": (lambda handler: handler.connection.close(), ""),
+    "redirects": (_say("HTTP/1.1 302 Found", "Location: /permit"), "status 302"),
+    "fails": (_say("HTTP/1.1 500 Oh"), "status 500"),
+    "no-http": (lambda handler: handler.wfile.write(b"220 mail ready\r\n"), "does not speak HTTP"),
+    "endless-head": (lambda handler: handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000), "does not speak HTTP"),
+    "empty": (_say("HTTP/1.1 200 OK"), "not XML"),
+}
+
+
+@pytest.mark.parametrize("name", MISBEHAVIOURS)
+def test_decision_point_that_misbehaves_permits_nothing_in_time_and_is_logged(point: DecisionPoint, name: str) -> None:
+    point.misbehave, reason = MISBEHAVIOURS[name]
+    point.permit("ann", *URLS)
+    late, begun = binding(saml(point, seconds=0.5), seconds=3.0), time.monotonic()
+    with capture_logs() as logs:
+        assert select(late, URLS) == set()
+    assert time.monotonic() - begun < 2.5
+    told = [entry for entry in logs if entry["event"] == "authorization_failed"]
+    assert [(entry["rule"], entry["documents"]) for entry in told] == [("pdp", 5)]
+    assert reason in told[0]["reason"]
+
+
+def test_decision_point_that_is_slow_is_waited_for_no_longer_than_the_search_may_take(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    point.delay_seconds = 0.7
+    begun = time.monotonic()
+    assert select(binding(saml(point, batch=1, parallel=1), seconds=1.0), URLS) <= {URLS[0]}
+    assert time.monotonic() - begun < 3.0
+
+
+SPOILS: dict[str, Callable[[bytes], bytes]] = {
+    "entity": lambda body: b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>' + body,
+    "cut": lambda body: body[:-30],
+    "other-user": lambda body: body.replace(b"<a:NameID>ann<", b"<a:NameID>bob<"),
+    "other-ids": lambda body: body.replace(b'InResponseTo="_', b'InResponseTo="x'),
+    "other-documents": lambda body: body.replace(b"http://wiki.example/", b"http://wiki.example/a/"),
+    "expired": lambda body: body.replace(b"<a:AuthzD", b'<a:Conditions NotOnOrAfter="2001-01-01T00:00:00Z"/><a:AuthzD'),
+    "swapped": lambda body: body.replace(b"/0", b"/#").replace(b"/1", b"/0").replace(b"/#", b"/1"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILS)
+def test_answer_that_is_spoilt_permits_nothing(point: DecisionPoint, name: str) -> None:
+    point.permit("ann", *URLS[:2])
+    assert select(binding(saml(point)), URLS[:2]) == set(URLS[:2])
+    point.spoil = SPOILS[name]
+    with capture_logs() as logs:
+        assert select(binding(saml(point)), URLS[:2]) == set()
+    assert [entry["log_level"] for entry in logs] == ["warning"]
+    assert "ann" not in str(logs)
+
+
+def test_decision_point_is_believed_by_its_certificate(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    certificate.write_text(CERTIFICATE)
+    key.write_text(KEY)
+    with running_point((certificate, key)) as point, capture_logs() as logs:
+        point.permit("ann", *URLS)
+        trusted = Trust(ca=str(certificate))
+        endpoint = f"https://localhost:{point.port}/"
+        assert select(binding(saml(point, endpoint=endpoint, trust=trusted)), URLS) == set(URLS)
+        assert select(binding(saml(point, endpoint=endpoint)), URLS) == set()
+        assert select(binding(saml(point, endpoint=f"https://127.0.0.1:{point.port}/", trust=trusted)), URLS) == set()
+        assert select(binding(saml(point)), URLS) == set()
+    reasons = [entry["reason"] for entry in logs]
+    assert "certificate is not believed" in reasons[0]
+    assert "certificate is not believed" in reasons[1]
+    assert len(reasons) == 3
+
+
+def test_server_that_nobody_listens_at_permits_nothing(point: DecisionPoint) -> None:
+    with capture_logs() as logs:
+        assert select(binding(saml(point, endpoint="http://127.0.0.1:1/")), URLS) == set()
+        assert select(binding(saml(point, endpoint="http://nowhere.invalid/")), URLS) == set()
+    assert "cannot be reached" in logs[0]["reason"]
+    assert len(logs) == 2
+
+
+def test_dead_server_does_not_hold_up_what_another_is_asked(point: DecisionPoint) -> None:
+    other = "http://other.example/1"
+    point.permit("ann", *URLS)
+    with running_point() as dead:
+        dead.delay_seconds = 5.0
+        stuck = saml(dead, patterns=("other.example/",), seconds=1.0)
+        assert select(binding(stuck, saml(point), seconds=1.0), [*URLS, other]) == set(URLS)
+
+
+# --- requests as the user -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("uses_get", [False, True], ids=["head", "get"])
+def test_server_of_documents_is_asked_as_the_user(point: DecisionPoint, uses_get: bool) -> None:
+    point.passwords["ann"] = "pa:ss"
+    urls = files(point, {"/a": {"ann"}, "/b": {"bob"}, "/c": {"ann", "bob"}, "/gone": set()})
+    del point.files["/gone"]
+    assert select(binding(head(point, uses_get=uses_get)), urls, login=LOGIN) == {urls[0], urls[2]}
+    assert {command for command, _, _ in point.requests} == {"GET" if uses_get else "HEAD"}
+    assert point.requests[0][2]["authorization"] == "Basic " + base64.b64encode(b"ann:pa:ss").decode()
+
+
+def test_connection_is_kept_for_documents_of_one_server(point: DecisionPoint) -> None:
+    point.passwords["ann"] = "pa:ss"
+    urls = files(point, {f"/{number}": {"ann"} for number in range(20)})
+    assert select(binding(head(point, parallel=2)), urls, login=LOGIN) == set(urls)
+    assert len(point.peers) == 2
+
+
+def test_header_names_the_user_to_a_server(point: DecisionPoint) -> None:
+    urls = files(point, {"/a": {"ann@corp"}, "/b": {"ann"}})
+    assert select(binding(head(point, forwards_password=False, user_header="X-User")), urls) == {urls[0]}
+    assert not any("authorization" in headers for _, _, headers in point.requests)
+
+
+def test_server_is_not_asked_by_somebody_it_could_not_know(point: DecisionPoint) -> None:
+    urls = files(point, {"/a": {""}})
+    late = binding(head(point))
+    assert select(late, urls) == set()
+    assert select(late, urls, login=replace(LOGIN, namespaces=())) == set()
+    assert point.requests == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:{port}@evil.example/",
+        "http://127.0.0.1:{port}\\@evil.example/a",
+        "http://evil.example/?http://127.0.0.1:{port}/",
+        "http://evil.example#http://127.0.0.1:{port}/",
+        "http://127.0.0.1.evil.example:{port}/",
+        "ftp://127.0.0.1:{port}/",
+    ],
+)
+def test_password_goes_nowhere_but_to_the_hosts_of_the_patterns(point: DecisionPoint, url: str) -> None:
+    asking = head(point)
+    assert asking.means(f"http://127.0.0.1:{point.port}/a")
+    assert not asking.means(url.format(port=point.port))
+
+
+def test_private_address_is_dialled_only_where_it_is_allowed(point: DecisionPoint) -> None:
+    point.passwords["ann"] = "pa:ss"
+    urls = files(point, {"/a": {"ann"}})
+    with capture_logs() as logs:
+        assert select(binding(head(point, allow_private=())), urls, login=LOGIN) == set()
+    assert "is private" in logs[0]["reason"]
+    assert point.requests == []
+
+
+@pytest.mark.parametrize("line", ["302 Found", "204 No Content", "404 Not Found", "500 Oh", "407 Proxy"])
+def test_server_that_neither_gives_nor_refuses_permits_nothing(point: DecisionPoint, line: str) -> None:
+    point.misbehave = _say(f"HTTP/1.1 {line}", "Location: /permit")
+    urls = files(point, {"/a": {"ann"}})
+    assert select(binding(head(point)), urls, login=LOGIN) == set()
+    assert [path for _, path, _ in point.requests] == ["/a"]
+
+
+def test_first_mechanism_that_decides_decides(point: DecisionPoint) -> None:
+    point.passwords["ann"] = "pa:ss"
+    urls = files(point, {"/denied": {"ann"}, "/open": {"ann"}, "/permitted": set()})
+    point.decisions = {("ann", urls[0]): "Deny", ("ann", urls[2]): "Permit"}
+    late = binding(head(point), saml(point, patterns=("/",)))
+    assert select(late, urls, login=LOGIN) == {urls[1], urls[2]}
+    assert [path for command, path, _ in point.requests if command == "HEAD"] == ["/open"]
+
+
+def test_asking_that_breaks_permits_nothing_and_is_logged() -> None:
+    class Broken:
+        rule = AuthorizationRule(label="broken", mechanism=Mechanism.SAML, patterns=())
+
+        def means(self, url: str) -> bool:
+            return True
+
+        def split(self, urls: object) -> list[list[str]]:
+            return [list(URLS)]
+
+        def decide(self, *_: object) -> Any:
+            raise ZeroDivisionError
+
+    with capture_logs() as logs:
+        assert select(binding(Broken()), URLS) == set()
+    assert [entry["event"] for entry in logs] == ["authorization_broken"]

@@ -1,0 +1,247 @@
+"""Pages of which another server decides some results: they are shown to who is permitted, and counted for nobody."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from searchhouse import ANN, FOR_ANN, Answer, SearchHouse, ask, open_house
+from starlette.requests import Request
+from tests.decisionpoint import DecisionPoint, running_point
+
+from feedmill.adapters.authorize.http import HttpCaller
+from feedmill.bootstrap import utc_now
+from feedmill.http.search import SearchSite, search_app
+from feedmill.model.access import ClassSet, Scope
+from feedmill.model.facets import Facet
+from feedmill.model.identity import Identity, Subject
+from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism
+from feedmill.model.results import Thinning
+from feedmill.model.search import Match, SearchRequest
+from feedmill.services.cachedcopy import CachedCopies
+from feedmill.services.latebinding import LateBinding
+from feedmill.services.resultlist import list_results
+from feedmill.services.samlasking import SamlAsking
+from feedmill.services.searcher import Searcher
+from feedmill.services.servingdesk import ServingDesk
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SearchHouse]:
+    opened = open_house(tmp_path)
+    yield opened
+    opened.store.close()
+
+
+@pytest.fixture
+def point() -> Iterator[DecisionPoint]:
+    with running_point() as running:
+        yield running
+
+
+def searcher_of(house: SearchHouse, point: DecisionPoint, **limits: Any) -> Searcher:
+    rule = AuthorizationRule(
+        label="pdp",
+        mechanism=Mechanism.SAML,
+        patterns=("/",),
+        endpoint=f"http://127.0.0.1:{point.port}/",
+        issuer="urn:search",
+        seconds=5.0,
+    )
+    late = LateBinding([SamlAsking(rule, HttpCaller(), utc_now)], time.monotonic, LateLimits(**limits))
+    return Searcher(house.store, lambda _: house.index, house.blobs, desk=ServingDesk(lambda _: house.serving), late=late)
+
+
+def a_user(name: str) -> Identity:
+    return Identity(users=(Subject(scope=Scope.USER, name=name),))
+
+
+def fill(house: SearchHouse, *, early: int = 3, late: int = 30) -> tuple[list[str], list[str]]:
+    """Adds documents that everybody sees and documents that nothing decides, in turns; gives their URLs."""
+    shown = [f"http://a.example/early/{number:02}" for number in range(early)]
+    hidden = [f"http://a.example/late/{number:02}" for number in range(late)]
+    metadata = (("kind", "guarded"),)
+    house.add(
+        [house.make(url, "needle open", title=f"needle {url[-2:]}", metadata=(("kind", "open"),)) for url in shown]
+        + [house.make(url, f"needle secret {url[-2:]}", title=f"hidden {url[-2:]}", metadata=metadata, secure=True) for url in hidden]
+    )
+    return shown, hidden
+
+
+def urls_of(searcher: Searcher, access: ClassSet, **given: Any) -> list[str]:
+    return [one.url for one in searcher.search(SearchRequest(query="needle", match=Match.ALL, **given), access).results]
+
+
+def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(house: SearchHouse, point: DecisionPoint) -> None:
+    shown, hidden = fill(house)
+    point.permit("ann", *hidden[:4])
+    searcher = searcher_of(house, point)
+    facet = Facet(name="kind", label="Kind")
+    request = SearchRequest(query="needle", num=20, match=Match.ALL, facets=(facet,))
+    page = searcher.search(request, searcher.classes_of(ANN))
+    assert {one.url for one in page.results} == {*shown, *hidden[:4]}
+    assert {one.url for one in page.results if one.is_late} == set(hidden[:4])
+    assert (page.total, page.is_exact, page.length) == (3, True, 7)
+    assert [(value.value, value.count) for value in page.facets[0].values] == [("open", 3)]
+    nobody = searcher.search(request, searcher.classes_of(Identity()))
+    assert ({one.url for one in nobody.results}, nobody.total, nobody.length) == (set(shown), 3, 3)
+
+
+def test_document_whose_acl_decides_is_never_asked_about(house: SearchHouse, point: DecisionPoint) -> None:
+    url = "http://a.example/acl"
+    house.add([house.make(url, "needle", title="x")], acls={url: FOR_ANN})
+    bob = a_user("bob")
+    searcher = searcher_of(house, point)
+    point.permit("bob", url)
+    assert urls_of(searcher, searcher.classes_of(ANN)) == [url]
+    assert urls_of(searcher, searcher.classes_of(bob)) == []
+    assert point.requests == []
+
+
+def test_pages_neither_repeat_nor_leave_out_and_ask_little_more_than_they_need(house: SearchHouse, point: DecisionPoint) -> None:
+    shown, hidden = fill(house, early=7, late=60)
+    permitted = hidden[::2]
+    point.decisions = {("ann", url): "Deny" for url in hidden}
+    point.permit("ann", *permitted)
+    searcher = searcher_of(house, point)
+    seen: list[str] = []
+    for start in range(0, 40, 5):
+        page = urls_of(searcher, searcher.classes_of(ANN), start=start, num=5)
+        assert start > 0 or len(point.asked) <= 20
+        seen += page
+    assert sorted(seen) == sorted([*shown, *permitted])
+    assert seen == urls_of(searcher, searcher.classes_of(ANN), num=100)
+    assert point.asked == hidden
+
+
+@pytest.mark.parametrize(
+    ("limits", "delay_seconds", "permitted"), [({"candidates": 25}, 0.0, 25), ({"seconds": 0.3}, 1.5, 0)], ids=["number", "time"]
+)
+def test_what_acls_permit_is_listed_also_behind_the_bound(
+    house: SearchHouse, point: DecisionPoint, limits: dict[str, Any], delay_seconds: float, permitted: int
+) -> None:
+    shown, hidden = fill(house, early=12, late=80)
+    point.permit("ann", *hidden)
+    point.delay_seconds = delay_seconds
+    searcher = searcher_of(house, point, **limits)
+    begun = time.monotonic()
+    found = urls_of(searcher, searcher.classes_of(ANN), num=200)
+    assert time.monotonic() - begun < 1.4 or not delay_seconds
+    assert set(shown) <= set(found)
+    assert len(set(found)) == len(found)
+    # a search that begins with documents of everybody's reaches fewer of the others before its bound
+    assert len(found) - 12 <= permitted
+    assert bool(permitted) is (len(found) > 12)
+
+
+def test_thinned_list_pages_over_late_documents(house: SearchHouse, point: DecisionPoint) -> None:
+    _, hidden = fill(house, early=2, late=30)
+    point.permit("ann", *hidden[:20])
+    searcher = searcher_of(house, point)
+    request = SearchRequest(query="needle", num=8, match=Match.ALL)
+    first = list_results(searcher, request, searcher.classes_of(ANN), Thinning(directories=False))
+    assert (len(first.results), first.has_more, first.total) == (8, True, 2)
+    beyond = SearchRequest(query="needle", start=500, num=8, match=Match.ALL)
+    for thinning in (Thinning(directories=False), Thinning(snippets=False, directories=False)):
+        last = list_results(searcher, beyond, searcher.classes_of(ANN), thinning)
+        assert (last.start, len(last.results), last.has_more, last.total) == (16, 6, False, 2)
+
+
+@pytest.mark.parametrize("path", ["/cache", "/api/v1/documents"])
+def test_document_is_given_out_only_after_a_permit(house: SearchHouse, point: DecisionPoint, path: str) -> None:
+    _, hidden = fill(house)
+    point.permit("ann", hidden[0])
+    app = app_of(house, point)
+    assert ask(app, path, [("url", hidden[0])], user="ann").status == 200
+    refused = ask(app, path, [("url", hidden[1])], user="ann")
+    unknown = ask(app, path, [("url", hidden[1] + "9")], user="ann")
+    assert (refused.status, refused.text.replace(hidden[1], "")) == (404, unknown.text.replace(hidden[1] + "9", ""))
+    for name in ("", "bob"):
+        assert ask(app, path, [("url", hidden[0])], user=name).status == 404
+    point.misbehave = lambda handler: handler.connection.close()
+    assert ask(app, path, [("url", hidden[2])], user="ann").status == 404
+
+
+def app_of(house: SearchHouse, point: DecisionPoint) -> Any:
+    searcher = searcher_of(house, point)
+
+    def identify(request: Request) -> ClassSet:
+        name = request.headers.get("user", "")
+        return searcher.classes_of(a_user(name) if name else Identity())
+
+    return search_app(searcher, SearchSite(identify=identify, copies=CachedCopies(searcher, house.blobs)))
+
+
+def search_xml(app: Any, query: str, access: str, user: str = "ann") -> Answer:
+    return ask(app, "/search", [("q", query), ("access", access), ("output", "xml"), ("num", "100"), ("filter", "0")], user=user)
+
+
+def test_search_protocol_shows_what_is_permitted(house: SearchHouse, point: DecisionPoint) -> None:
+    shown, hidden = fill(house)
+    point.permit("ann", hidden[0])
+    app = app_of(house, point)
+    everything = search_xml(app, "needle", "a").text
+    assert all(f"<U>{url}</U>" in everything for url in (*shown, hidden[0]))
+    assert hidden[1] not in everything
+    assert "<M>" not in everything
+    secure = search_xml(app, "needle", "s").text
+    assert f"<U>{hidden[0]}</U>" in secure
+    assert not any(url in secure for url in shown)
+    public = search_xml(app, "needle", "p").text
+    assert "<M>3</M>" in public
+    assert "/late/" not in public
+    assert "/late/" not in search_xml(app, "needle", "a", user="bob").text
+    assert f"<U>{hidden[0]}</U>" in search_xml(app, f"info:{hidden[0]}", "a").text
+    assert "<U>" not in search_xml(app, f"info:{hidden[1]}", "a").text
+    assert search_xml(app, f"cache:{hidden[0]}", "a").status == 200
+    assert search_xml(app, f"cache:{hidden[1]}", "a").status == 404
+
+
+def test_suggestions_clusters_and_corrections_know_nothing_of_late_documents(house: SearchHouse, point: DecisionPoint) -> None:
+    _, hidden = fill(house)
+    point.permit("ann", *hidden)
+    app = app_of(house, point)
+    assert ask(app, "/suggest", [("q", "hidd")], user="ann").json == ["hidd", []]
+    assert ask(app, "/api/v1/suggest", [("q", "hidd")], user="ann").json["suggestions"] == []
+    clusters = ask(app, "/cluster", [("q", "needle"), ("access", "a"), ("coutput", "json")], user="ann").text
+    assert "/early/" in clusters
+    assert "/late/" not in clusters
+    assert ask(app, "/api/v1/search", [("q", "hiddem")], user="ann").json["spelling"] is None
+    assert point.requests == [] or all("/late/" not in url for url in point.asked)
+
+
+def test_page_for_people_shows_late_results_without_counting_them(house: SearchHouse, point: DecisionPoint) -> None:
+    _, hidden = fill(house, early=0)
+    point.permit("ann", *hidden[:12])
+    app = app_of(house, point)
+    page = ask(app, "/", [("q", "needle")], user="ann").text
+    assert "Results 1–10" in page
+    assert 'rel="next"' in page
+    assert "Nothing was found" not in page
+    assert "Results 11–12" in ask(app, "/", [("q", "needle"), ("start", "10")], user="ann").text
+    assert "Nothing was found" in ask(app, "/", [("q", "needle")], user="bob").text
+
+
+def test_list_by_cursor_is_of_what_acls_permit(house: SearchHouse, point: DecisionPoint) -> None:
+    shown, hidden = fill(house)
+    point.permit("ann", *hidden)
+    answer = ask(app_of(house, point), "/api/v1/search", [("q", "needle"), ("cursor", "*")], user="ann").json
+    assert sorted(one["url"] for one in answer["results"]) == shown
+    assert point.requests == []
+
+
+def test_document_that_gets_an_acl_while_it_is_asked_about_is_decided_by_it(house: SearchHouse, point: DecisionPoint) -> None:
+    _, hidden = fill(house, late=2)
+    point.permit("bob", *hidden)
+    bob = a_user("bob")
+
+    def guard(body: bytes) -> bytes:
+        house.add([house.make(hidden[0], "needle", title="x")], acls={hidden[0]: FOR_ANN}, into_index=False)
+        return body
+
+    point.spoil = guard
+    searcher = searcher_of(house, point)
+    found = urls_of(searcher, searcher.classes_of(bob))
+    assert hidden[0] not in found
+    assert hidden[1] in found

@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+from tests.selfsigned import CERTIFICATE, KEY
+
+from feedmill.model.errors import BadSettings
+from feedmill.model.latebinding import Mechanism, Trust
+from feedmill.settings import load_settings
+from feedmill.settings.authorization import limits_of, rules_of
+
+SAML = '[[authorization]]\nmechanism = "saml"\npatterns = ["wiki.example.com/"]\nendpoint = "https://wiki.example.com:5678/saml-authz"\n'
+HEAD = '[[authorization]]\nmechanism = "head"\npatterns = ["https://wiki.example.com/"]\nuser_header = "X-User"\n'
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "feedmill.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (SAML.replace("endpoint", "issuer"), "authorization[1].endpoint: saml needs the URL"),
+        (
+            SAML.replace("https://", "https://user@"),
+            "feedmill.toml:4: authorization[1].endpoint: 'https://user@wiki.example.com:5678/saml-authz'",
+        ),
+        (SAML.replace("https://", "ftp://"), "cannot be asked"),
+        (SAML + 'user_header = "X-User"\n', "the header is for mechanism 'head'"),
+        (SAML + "forward_password = true\ncredential = false\n", "no place for a password"),
+        (SAML + 'allow_private = ["/"]\n', "an endpoint may be anywhere"),
+        (SAML + 'name = "a"\n' + SAML + 'name = "a"\n', "authorization[2].name: 'a' is there already"),
+        (SAML + 'ca_file = "none.pem"\n', "there is no file '"),
+        (SAML + 'ca_file = "feedmill.toml"\n', "holds no certificate in PEM"),
+        (SAML + 'key = "feedmill.toml"\n', "give both"),
+        (SAML + 'certificate = "feedmill.toml"\nkey = "feedmill.toml"\n', "do not serve together"),
+        (SAML.replace("saml", "soap", 1), "mechanism"),
+        (SAML.replace('["wiki.example.com/"]', "[]"), "patterns"),
+        (SAML.replace("wiki.example.com/", "-wiki.example.com/", 1), "exception"),
+        (HEAD.replace('user_header = "X-User"', ""), "head needs something by which servers know the user"),
+        (HEAD.replace("https://wiki.example.com/", "wiki.example.com/"), "may mean any host"),
+        (HEAD.replace("https://wiki.example.com/", "^https://wiki.example.com"), "may mean any host"),
+        (HEAD.replace("https://wiki.example.com/", "/"), "may mean any host"),
+        (HEAD.replace("X-User", "Authorization"), "has another meaning"),
+        (HEAD + 'endpoint = "https://wiki.example.com/"\n', "an endpoint is for mechanism 'saml'"),
+        ("[late_binding]\nseconds = 0\n", "late_binding.seconds"),
+    ],
+    ids=[
+        *("no-endpoint", "user-in-endpoint", "scheme", "saml-header", "no-credential", "saml-private", "twice", "no-file", "no-pem"),
+        *("half", "bad-pair", "mechanism", "no-pattern", "exception", "no-proof", "host", "prefix", "everything", "header"),
+        *("head-endpoint", "time"),
+    ],
+)
+def test_authorization_with_a_fault_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(BadSettings) as caught:
+        load_settings(write(tmp_path, text), {})
+    assert fault in str(caught.value)
+
+
+def test_authorization_makes_rules_with_files_beside_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(CERTIFICATE)
+    (tmp_path / "key.pem").write_text(KEY)
+    files = 'ca_file = "ca.pem"\ncertificate = "ca.pem"\nkey = "key.pem"\n'
+    text = SAML + files + HEAD + 'method = "GET"\nname = "files"\n[late_binding]\nseconds = 2.5\n'
+    settings = load_settings(write(tmp_path, text), {"FEEDMILL_LATE_BINDING_CACHE_ENTRIES": "7"}).settings
+    first, second = rules_of(settings.authorization)
+    assert (first.label, first.mechanism, second.label, second.uses_get) == ("authorization 1", Mechanism.SAML, "files", True)
+    assert first.trust == Trust(ca=str(tmp_path / "ca.pem"), certificate=str(tmp_path / "ca.pem"), key=str(tmp_path / "key.pem"))
+    limits = limits_of(settings.late_binding)
+    assert (limits.seconds, limits.kept) == (2.5, 7)

@@ -1,0 +1,145 @@
+"""A policy decision point, and a server of documents that knows its users, on real HTTP; a test can spoil what they answer."""
+
+import base64
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
+
+SAMLP = "{urn:oasis:names:tc:SAML:2.0:protocol}"
+SAML = "{urn:oasis:names:tc:SAML:2.0:assertion}"
+CREDENTIAL = "{http://www.google.com/}SecmgrCredential"
+
+
+@dataclass(slots=True)
+class DecisionPoint:
+    """The state. ``decisions`` by (user, URL), else Indeterminate; ``passwords`` by user, ``files`` by path: who may read them."""
+
+    port: int = 0
+    decisions: dict[tuple[str, str], str] = field(default_factory=dict)
+    passwords: dict[str, str] = field(default_factory=dict)
+    files: dict[str, set[str]] = field(default_factory=dict)
+    batches: list[list[str]] = field(default_factory=list)
+    credentials: list[dict[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    peers: set[int] = field(default_factory=set)
+    delay_seconds: float = 0.0
+    spoil: Callable[[bytes], bytes] = field(default=lambda body: body)
+    misbehave: Callable[[BaseHTTPRequestHandler], object] | None = None
+
+    def permit(self, user: str, *urls: str) -> None:
+        self.decisions |= {(user, url): "Permit" for url in urls}
+
+    def answer(self, body: bytes) -> bytes:
+        """Answers queries in the reverse order."""
+        queries = ElementTree.fromstring(body).findall(f".//{SAMLP}AuthzDecisionQuery")
+        self.batches.append([query.get("Resource", "") for query in queries])
+        self.credentials += [dict(found.attrib) for found in ElementTree.fromstring(body).iter(CREDENTIAL)]
+        answers = "".join(self._answer_one(query) for query in reversed(queries))
+        soap = f'<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>{answers}</S:Body></S:Envelope>'
+        return self.spoil(soap.encode())
+
+    def _answer_one(self, query: ElementTree.Element) -> str:
+        name = query.find(f"{SAML}Subject/{SAML}NameID")
+        assert name is not None
+        user, resource = name.text or "", query.get("Resource", "")
+        decision = self.decisions.get((user, resource), "Indeterminate")
+        return (
+            f'<p:Response xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" InResponseTo={quoteattr(query.get("ID", ""))} Version="2.0">'
+            '<p:Status><p:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></p:Status>'
+            '<a:Assertion xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" Version="2.0">'
+            f"<a:Subject><a:NameID>{user}</a:NameID></a:Subject>"
+            f'<a:AuthzDecisionStatement Decision="{decision}" Resource={quoteattr(resource)}>'
+            '<a:Action Namespace="urn:oasis:names:tc:SAML:1.0:action:ghpp">GET</a:Action>'
+            "</a:AuthzDecisionStatement></a:Assertion></p:Response>"
+        )
+
+    def judge(self, path: str, headers: dict[str, str]) -> int:
+        """Gives the status for a document and who asks for it."""
+        readers = self.files.get(path)
+        if readers is None:
+            return 404
+        user = headers.get("x-user", "")
+        if headers.get("authorization", "").startswith("Basic "):
+            user, _, password = base64.b64decode(headers["authorization"][6:]).decode().partition(":")
+            if self.passwords.get(user) != password:
+                return 401
+        return 200 if user in readers else 403
+
+    @property
+    def asked(self) -> list[str]:
+        """The URLs that were asked about by SAML, sorted."""
+        return sorted(url for batch in self.batches for url in batch)
+
+
+def _make_handler(point: DecisionPoint) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        timeout = 10
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+        def _begin(self) -> bool:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            point.requests.append((self.command, self.path, headers))
+            point.peers.add(self.client_address[1])
+            time.sleep(point.delay_seconds)
+            if point.misbehave is not None:
+                point.misbehave(self)
+                self.close_connection = True
+            return point.misbehave is None
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self._begin():
+                self._send(200, point.answer(body))
+
+        def do_GET(self) -> None:
+            if self._begin():
+                self._send(point.judge(self.path, point.requests[-1][2]), b"x" * 1000)
+
+        def do_HEAD(self) -> None:
+            if self._begin():
+                self._send(point.judge(self.path, point.requests[-1][2]), b"")
+
+        def _send(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is what some tests are about."""
+
+
+@contextmanager
+def running_point(certificate: tuple[Path, Path] | None = None) -> Iterator[DecisionPoint]:
+    """Runs a decision point for a block; with a certificate and its key it speaks TLS."""
+    point = DecisionPoint()
+    server = _Server(("127.0.0.1", 0), _make_handler(point))
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    point.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield point
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
