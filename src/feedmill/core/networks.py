@@ -69,15 +69,12 @@ def is_private(address: str) -> bool:
     An IPv4 address inside an IPv6 one, by mapping, NAT64, 6to4 or Teredo, is judged by itself.
     """
     peer = _parse_peer(address)
+    if isinstance(peer, IPv6Address) and peer in _NAT64:
+        peer = IPv4Address(int(peer) & 0xFFFFFFFF)
     if peer is None or not peer.is_global or peer.is_multicast or peer.is_reserved:
         return True
-    inner = _inner_addresses(peer) if isinstance(peer, IPv6Address) else []
-    return any(not each.is_global for each in inner)
-
-
-def _inner_addresses(address: IPv6Address) -> list[IPv4Address]:
-    inner = [address.sixtofour] if address.sixtofour else list(address.teredo or ())
-    return [*inner, IPv4Address(int(address) & 0xFFFFFFFF)] if address in _NAT64 else inner
+    inner = (peer.sixtofour, *(peer.teredo or ())) if isinstance(peer, IPv6Address) else ()
+    return any(each is not None and not each.is_global for each in inner)
 
 
 _NAT64 = ip_network("64:ff9b::/96")
