@@ -186,3 +186,28 @@ def test_sweep_begins_anew_when_the_settings_change_on_the_way(house: FeedHouse)
 
     assert url("d0") not in house.live()
     assert all(document.secure for document in house.live().values())
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+@pytest.mark.parametrize("is_same_process", [True, False], ids=["same process", "another process"])
+def test_sweep_goes_back_when_the_old_settings_return_before_its_end(house: FeedHouse, steps: int, *, is_same_process: bool) -> None:
+    house.push(put("a"), put("b"), put("c"))
+    settings = Settings(secure=("hr",))
+    sweep = sweep_of(house, settings)
+
+    def run() -> None:
+        for _ in range(3):
+            while sweep.step():
+                pass
+            house.now += policysweep.BETWEEN_ROUNDS
+
+    run()
+    settings.secure = ()
+    for _ in range(steps):
+        sweep.step()
+    assert {document.secure for document in house.live().values()} >= {False}
+    settings.secure = ("hr",)
+    if not is_same_process:
+        sweep = sweep_of(house, settings)
+    run()
+    assert {document.secure for document in house.live().values()} == {True}

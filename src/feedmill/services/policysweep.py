@@ -2,7 +2,8 @@
 
 Documents are gone through by id, some in each transaction, with a cursor kept beside them, so that a process that is killed goes on where
 it was. Then documents beyond a lowered limit are pushed out. A feeder that still works by the old settings while the new ones spread may
-have fed documents that this one has passed already: so a second round follows the first after a while.
+have fed documents that this one has passed already: so a second round follows the first after a while. Settings that come back before
+the sweep to others has ended are swept for like new ones.
 """
 
 from collections.abc import Callable
@@ -94,7 +95,11 @@ class PolicySweep:
 
     def _work(self, cursor: _Cursor) -> bool:
         policy = self._policy()
+        self._done = ""
         with self._store.writing() as unit:
+            # from here on documents are held against other settings than those they were last held against whole: should these come
+            # back before this sweep ends, they have everything to do again
+            unit.facts.put(facts.POLICY_DIGEST, "")
             feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=policy.rules)
             reached = self._reconsider(unit, feeding, cursor.reached)
             if reached is not None:
