@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Callable
 
-from bench import access, facets, gate, groups, ingest, latency, queries, relevance, upload
+from bench import access, facets, gate, groups, ingest, latency, queries, relevance, results, upload
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
     "latency": ("a one-record feed until it is found", latency.main),
     "queries": ("searches over 200,000 documents against the bare engine", queries.main),
     "relevance": ("ranking on judged collections against plain BM25", relevance.main),
+    "results": ("an answer of 100 results as XML beside its query", results.main),
     "gate": ("a 1 GB feed against a bare receiver", lambda: gate.main(1_000)),
     "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
     "access": ("searches with ACLs against searches without", access.main),

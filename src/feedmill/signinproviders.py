@@ -9,9 +9,9 @@ from pathlib import Path
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, BadSettings
 from feedmill.ports import Clock
+from feedmill.ports.signin import Directory, OpenIdProvider, SamlProvider
 from feedmill.settings.secrets import read_secret
 from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings, SignIn
-from feedmill.signinports import Directory, OpenIdProvider, SamlProvider
 
 
 def make_directories(settings: SignIn) -> tuple[Directory, ...]:

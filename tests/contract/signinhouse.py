@@ -25,6 +25,7 @@ from feedmill.http.search import SearchSite, search_app
 from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.ports.signin import Directory, PasswordHasher
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
 from feedmill.services.handovers import Handovers
@@ -34,7 +35,6 @@ from feedmill.services.sessions import SessionLimits, Sessions
 from feedmill.services.signing import Signing
 from feedmill.services.throttle import Bounds, Throttle
 from feedmill.services.tokencheck import TokenCheck
-from feedmill.signinports import Directory, PasswordHasher
 
 CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "a good long password"

@@ -24,7 +24,7 @@ _HEAD = "head.json"
 
 
 class FolderAuditLog:
-    """Fills ``signinports.AuditLog``. May be used from several threads and processes. ``keep`` None keeps entries for ever."""
+    """Fills ``ports.signin.AuditLog``. May be used from several threads and processes. ``keep`` None keeps entries for ever."""
 
     def __init__(self, folder: Path, keep: timedelta | None = None, max_file_bytes: int = MAX_FILE_BYTES) -> None:
         self._folder = folder

@@ -11,8 +11,8 @@ from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
 from feedmill.model.signin import Account, ApiToken, TokenScope
 from feedmill.ports import Clock, Store
+from feedmill.ports.signin import PasswordHasher
 from feedmill.services.sessions import digest_of
-from feedmill.signinports import PasswordHasher
 
 TOKEN_PREFIX = "fm_"  # noqa: S105 - what a token begins with, so that one that leaked can be recognised
 

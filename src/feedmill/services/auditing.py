@@ -14,7 +14,7 @@ import structlog
 from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
 from feedmill.model.errors import FeedmillError
 from feedmill.ports import Clock
-from feedmill.signinports import AuditLog
+from feedmill.ports.signin import AuditLog
 
 Details = Mapping[str, str | int | bool | list[str]]
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from feedmill.authorizationports import Call, Caller, Line, Origin
 from feedmill.core.patterns import parse_pattern
 from feedmill.core.targets import Target, parse_target
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest, Unanswered
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, Login
+from feedmill.ports.authorization import Call, Caller, Line, Origin
 from feedmill.services.samlasking import find_user, may_forward
 
 AGENT = b"Feedmill (authorization)"

@@ -23,8 +23,8 @@ from feedmill.model.audit import AuditEvent, AuditKind
 from feedmill.model.errors import Busy
 from feedmill.model.signin import LOCAL, Account, Credential
 from feedmill.ports import Clock, Store
+from feedmill.ports.signin import Directory, PasswordHasher
 from feedmill.services.throttle import Throttle
-from feedmill.signinports import Directory, PasswordHasher
 
 _log = structlog.get_logger(__name__)
 

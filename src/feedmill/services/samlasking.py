@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import structlog
 
-from feedmill.authorizationports import Call, Caller, Origin
 from feedmill.core.patterns import parse_pattern
 from feedmill.core.targets import parse_target
 from feedmill.model.decision import Verdict
@@ -16,6 +15,7 @@ from feedmill.model.errors import Unanswered
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, Login
 from feedmill.ports import Clock
+from feedmill.ports.authorization import Call, Caller, Origin
 from feedmill.wire.samlauthz.adapt import match_statements
 from feedmill.wire.samlauthz.parse import parse_statements
 from feedmill.wire.samlauthz.render import is_writable, name_of, render_queries, resource_of

@@ -13,10 +13,10 @@ from typing import Final
 
 import h11
 
-from feedmill.authorizationports import Call, Line, Origin, Reply
 from feedmill.core.networks import is_private
 from feedmill.model.errors import Unanswered
 from feedmill.model.latebinding import Trust
+from feedmill.ports.authorization import Call, Line, Origin, Reply
 
 _PIECE_BYTES: Final = 65_536
 _MAX_HEAD_BYTES: Final = 65_536

@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 15.0
 
 
 class Argon2Hasher:
-    """Fills ``signinports.PasswordHasher``. May be used from several threads."""
+    """Fills ``ports.signin.PasswordHasher``. May be used from several threads."""
 
     def __init__(self, parameters: argon2.Parameters = argon2.profiles.RFC_9106_LOW_MEMORY) -> None:
         self._hasher = argon2.PasswordHasher.from_parameters(parameters)

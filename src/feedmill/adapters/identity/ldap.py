@@ -92,7 +92,7 @@ class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
 
 
 class LdapDirectory:
-    """Fills ``signinports.Directory``. May be used from several threads."""
+    """Fills ``ports.signin.Directory``. May be used from several threads."""
 
     def __init__(self, options: LdapOptions) -> None:
         self._options = options

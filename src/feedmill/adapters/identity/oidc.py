@@ -58,7 +58,7 @@ class _Known:
 
 
 class OidcProvider:
-    """Fills ``signinports.OpenIdProvider``. May be used from several threads."""
+    """Fills ``ports.signin.OpenIdProvider``. May be used from several threads."""
 
     def __init__(self, options: OidcOptions, clock: Callable[[], datetime]) -> None:
         self._options = options

@@ -37,7 +37,7 @@ from feedmill.adapters.identity.samlmetadata import (
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, Denied
 from feedmill.model.signin import Credential
-from feedmill.signinports import Assertion
+from feedmill.ports.signin import Assertion
 
 MAX_RESPONSE_BYTES = 2_000_000
 LEEWAY = timedelta(seconds=60)
@@ -76,7 +76,7 @@ class SamlOptions:
 
 
 class SamlIdentityProvider:
-    """Fills ``signinports.SamlProvider``. May be used from several threads."""
+    """Fills ``ports.signin.SamlProvider``. May be used from several threads."""
 
     def __init__(self, options: SamlOptions, clock: Callable[[], datetime]) -> None:
         self._options = options

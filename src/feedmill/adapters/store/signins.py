@@ -12,7 +12,7 @@ from feedmill.model.signin import Account, ApiToken, Session
 
 
 class SqlAccounts:
-    """Fills ``signinports.Accounts``."""
+    """Fills ``ports.signin.Accounts``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -51,7 +51,7 @@ class SqlAccounts:
 
 
 class SqlSessions:
-    """Fills ``signinports.Sessions``."""
+    """Fills ``ports.signin.Sessions``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -75,7 +75,7 @@ class SqlSessions:
 
 
 class SqlApiTokens:
-    """Fills ``signinports.ApiTokens``."""
+    """Fills ``ports.signin.ApiTokens``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -105,7 +105,7 @@ class SqlApiTokens:
 
 
 class SqlOneTimes:
-    """Fills ``signinports.OneTimes``."""
+    """Fills ``ports.signin.OneTimes``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

@@ -13,8 +13,8 @@ from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.site import SignInSite
+from feedmill.ports.signin import OpenIdProvider, SamlProvider
 from feedmill.services.signing import Signing
-from feedmill.signinports import OpenIdProvider, SamlProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

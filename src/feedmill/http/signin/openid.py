@@ -15,7 +15,7 @@ from feedmill.http.signin.forms import read_target
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import Busy, Denied, NotFound
-from feedmill.signinports import OpenIdProvider
+from feedmill.ports.signin import OpenIdProvider
 
 MAX_CODE = 4_000
 

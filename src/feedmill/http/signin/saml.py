@@ -21,8 +21,8 @@ from feedmill.http.signin.forms import find_field, read_form, read_target
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
+from feedmill.ports.signin import SamlProvider
 from feedmill.services.handovers import Handovers
-from feedmill.signinports import SamlProvider
 
 MAX_FORM_BYTES = 4_000_000
 HANDOVER = timedelta(minutes=1)

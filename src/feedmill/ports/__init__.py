@@ -1,0 +1,48 @@
+"""What the services need of the outside world. Each is small, synchronous, and filled by one technology in ``adapters``.
+
+Signing in and late binding have theirs in ``ports.signin`` and ``ports.authorization``.
+"""
+
+from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
+from feedmill.ports.clock import Clock
+from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl
+from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
+from feedmill.ports.groups import DeadGroup, GroupDefinition, Groups
+from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
+from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
+from feedmill.ports.store import Store, UnitOfWork
+from feedmill.ports.work import Bell, Extractor, FeedFile, FeedFiles
+
+__all__ = [
+    "Acls",
+    "Bell",
+    "BlobFile",
+    "BlobGarbage",
+    "BlobStore",
+    "Classes",
+    "Clock",
+    "DeadGroup",
+    "Documents",
+    "Extractor",
+    "Facts",
+    "FeedFile",
+    "FeedFiles",
+    "Feeds",
+    "FileUse",
+    "GroupDefinition",
+    "Groups",
+    "IndexWriter",
+    "KeptRefs",
+    "KeptSettings",
+    "Lane",
+    "Lease",
+    "LiveUrl",
+    "Mark",
+    "Marks",
+    "SearchIndex",
+    "Sources",
+    "Stage",
+    "Store",
+    "UnitOfWork",
+    "Vocabulary",
+]

@@ -1,0 +1,7 @@
+"""The time as the services are told it."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+Clock = Callable[[], datetime]
+"""Gives the time now as an aware UTC time."""

@@ -1,0 +1,130 @@
+"""What a store keeps of documents and of who may see them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from feedmill.model.access import AccessKey, AclVersion, PackedClass, StoredAcl
+from feedmill.model.document import BlobRef, Document, Event, Text
+
+
+class Documents(Protocol):
+    """Documents by URL; a gone one keeps its row for its history."""
+
+    def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
+        """Finds documents, gone ones too, by URL."""
+
+    def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
+        """Finds documents, gone ones too, by id."""
+
+    def save_many(self, documents: Sequence[Document]) -> dict[str, int]:
+        """Inserts or replaces documents by URL and gives the id of each. The caller holds the only write transaction."""
+
+    def save_texts(self, texts: Sequence[tuple[int, Text]]) -> None:
+        """Sets what extraction made of documents, by id, where the content is still the one that it was made from."""
+
+    def add_events(self, events: Sequence[tuple[int, int, Event]]) -> None:
+        """Keeps events, each with its document's id and its number; of each document the last 20 stay."""
+
+    def list_events(self, document_id: int) -> list[Event]:
+        """Lists what is kept of a document's history, oldest first."""
+
+    def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
+        """Lists live documents by id from ``after`` on, of one source, and of those only the ones that feed ``unseen_by`` did not name."""
+
+    def list_live_urls(self, *, after: int, limit: int) -> list["LiveUrl"]:
+        """Lists the URLs of live documents, by id from ``after`` on."""
+
+    def list_for_eviction(self, limit: int) -> list[Document]:
+        """Lists live documents in the order in which the licence gives them up: unlocked, lowest pagerank, oldest update."""
+
+    def count_live(self) -> int:
+        """Counts live documents."""
+
+    def list_refs(self, *, after: int, limit: int) -> list["KeptRefs"]:
+        """Lists what live documents keep as blobs, by id from ``after`` on; those that keep nothing are left out."""
+
+    def move_refs(self, moves: Sequence[tuple["KeptRefs", "KeptRefs"]]) -> int:
+        """Sets the second in place of the first, where a document still keeps exactly the first, and counts these."""
+
+    def forget_old(self, before: datetime, *, after: int, limit: int) -> int | None:
+        """Goes through documents by id from ``after`` on: removes gone ones last changed before a time, and events older than it.
+
+        Gives the last id that it has gone through, None when there was none left.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveUrl:
+    """What must be known of a document to mark it by its URL."""
+
+    document_id: int
+    url: str
+    version: int
+    datasource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRefs:
+    """What one document keeps in the blob store: its content, and the text that was made of one."""
+
+    document_id: int
+    content: BlobRef | None
+    text: Text | None
+
+
+class Acls(Protocol):
+    """ACLs by the URL that they stand for, a document's or not."""
+
+    def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
+        """Finds ACLs by URL."""
+
+    def save_many(self, acls: Sequence[StoredAcl], *, at: datetime) -> None:
+        """Inserts or replaces ACLs by URL, and keeps a version of each that is another than before."""
+
+    def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
+        """Removes ACLs by URL, and keeps since when there is none."""
+
+    def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
+        """Lists ACLs that a source wrote last, of those only the ones that feed ``unseen_by`` did not name."""
+
+    def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds the class that each URL's ACL makes, by URL; URLs without an ACL are left out."""
+
+    def find_classes_at(self, urls: Sequence[str], at: datetime) -> dict[str, int]:
+        """Finds the class that each URL's ACL made at a time, as above."""
+
+    def newest_version(self) -> int:
+        """Gives the number of the newest version, 0 when there is none."""
+
+    def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
+        """Lists versions of ACLs by number."""
+
+    def forget_versions(self, before: datetime, *, after: int, limit: int) -> int | None:
+        """Goes through versions older than a time, by number from ``after`` on: removes those that did not hold any more at that time.
+
+        Gives the last number that it has gone through, None when there was none left.
+        """
+
+
+class Classes(Protocol):
+    """The classes of documents with the same access key. A number once given is never given to another."""
+
+    def number_many(self, keys: Sequence[AccessKey]) -> dict[AccessKey, int]:
+        """Gives the number of each class, a new one where there is none yet."""
+
+    def newest(self) -> int:
+        """Gives the highest number given so far."""
+
+    def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
+        """Gives what classes are; those that are no more are left out."""
+
+    def iter_packed(self, after: int) -> Iterator[PackedClass]:
+        """Gives all classes whose number is greater, by number."""
+
+    def remove_unused(self, *, after: int, limit: int) -> int | None:
+        """Goes through classes by number from ``after`` on: removes those that no document, ACL or version has.
+
+        Gives the last number that it has gone through, None when there was none left.
+        """

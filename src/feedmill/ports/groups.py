@@ -1,0 +1,89 @@
+"""The groups database."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from feedmill.model.access import Principal
+from feedmill.model.change import PutGroup
+from feedmill.model.identity import PrincipalKey, Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadGroup:
+    """A definition of a group that a later one, or its source's end, has overtaken."""
+
+    id: int
+    memberships: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDefinition:
+    """A group as a layer defines it. Shape: ``key`` is the digest of the group's exact key."""
+
+    id: int
+    key: bytes
+    group: Subject
+    memberships: int
+
+
+class Groups(Protocol):
+    """The groups database: who is a member of which group, by group source.
+
+    A groups feed builds a layer that nobody sees, and publishes or drops it as a whole. Of a group's definitions in one source the newest
+    counts, those in several sources are united. Groups feeds are worked on one after the other, so one layer at a time is built.
+    """
+
+    def find_parents(self, keys: Sequence[PrincipalKey]) -> list[tuple[PrincipalKey, Subject]]:
+        """Finds the groups that have members of these keys: each key with each such group, once, in any order."""
+
+    def generation(self) -> int:
+        """Gives a number that grows whenever groups change for those who look; 0 before there were any."""
+
+    def list_visible(self) -> dict[int, str]:
+        """Lists the layers that are seen, by feed, with their sources."""
+
+    def iter_definitions(self, feed_id: int) -> Iterator[GroupDefinition]:
+        """Gives the definitions of a layer, also those that a newer one covers."""
+
+    def iter_members(self, feed_id: int) -> Iterator[Sequence[tuple[int, bytes]]]:
+        """Gives the members of a layer's definitions, many at a time: the definition's id and the digest of the member's key."""
+
+    def count_memberships(self) -> int:
+        """Counts the members of all groups that are seen, a member once in each group and source."""
+
+    def build(self, feed_id: int, source: str, *, whole: bool) -> None:
+        """Begins a feed's layer, where it is not begun yet. ``whole``: once published it is all that the source has."""
+
+    def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:
+        """Puts definitions into a layer, each in place of an earlier one of its group, and counts the layer's members so far."""
+
+    def extend(self, feed_id: int, group: Principal, members: Sequence[Principal]) -> int:
+        """Adds further members to a group that the layer defines, and counts as above."""
+
+    def keep_many(self, feed_id: int, groups: Sequence[Principal]) -> None:
+        """Takes over into a whole layer the definitions that its source has now of groups that the layer does not define."""
+
+    def expected_memberships(self, feed_id: int) -> int:
+        """Counts what ``count_memberships`` would give once the layer is published."""
+
+    def publish(self, feed_id: int) -> None:
+        """Shows a layer; a whole one in place of all that its source had."""
+
+    def drop(self, feed_id: int) -> None:
+        """Gives up a layer, if there is one."""
+
+    def clean(self, feed_id: int, source: str) -> None:
+        """Removes all that a source has, for a feed that says so."""
+
+    def list_dead(self, *, after: int, limit: int) -> list[DeadGroup]:
+        """Lists definitions that nobody sees any more, by id from ``after`` on."""
+
+    def trim_dead(self, definition_id: int, limit: int) -> int:
+        """Removes up to ``limit`` members of a dead definition and counts them."""
+
+    def remove_dead(self, definition_ids: Sequence[int]) -> None:
+        """Removes dead definitions with their members."""
+
+    def remove_empty_layers(self) -> None:
+        """Forgets layers without definitions, but for one that is being built."""

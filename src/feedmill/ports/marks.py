@@ -1,0 +1,86 @@
+"""The outbox between the store and the index, and the single facts and settings that a store keeps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from feedmill.model.serving import KeptSetting
+
+
+class Stage(Enum):
+    """What a marked document waits for."""
+
+    EXTRACT = "extract"
+    INDEX = "index"
+
+
+class Lane(Enum):
+    """How urgent a mark is: a small change does not wait behind a large feed."""
+
+    QUICK = 0
+    BULK = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A document whose newest version the index does not show yet. ``tightens``: until it does, an access class of before is obeyed."""
+
+    document_id: int
+    version: int
+    stage: Stage
+    lane: Lane
+    feed_id: int
+    datasource: str
+    tightens: bool = False
+
+
+class Marks(Protocol):
+    """The outbox between the store and the index: one mark a document, written in the transaction of its change."""
+
+    def put_many(self, marks: Sequence[Mark]) -> None:
+        """Sets marks; a later one of a document replaces the earlier, but ``tightens`` stays once set and the quicker lane wins."""
+
+    def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: Mark | None = None) -> list[Mark]:
+        """Lists marks of a stage, quick lane first, then oldest first; with ``after`` those that come behind that mark."""
+
+    def advance(self, marks: Sequence[Mark]) -> None:
+        """Moves marks of exactly these versions from EXTRACT to INDEX."""
+
+    def remove(self, marks: Sequence[Mark]) -> None:
+        """Removes marks of exactly these versions."""
+
+    def find_many(self, document_ids: Sequence[int]) -> dict[int, Mark]:
+        """Finds marks by document."""
+
+    def count(self) -> dict[Stage, int]:
+        """Counts marks by stage."""
+
+    def list_open_feeds(self, feed_ids: Sequence[int]) -> tuple[set[int], set[int]]:
+        """Gives which of the feeds still have marks, and which have marks that tighten."""
+
+
+class Facts(Protocol):
+    """Single values by name: index generation, settings digests, set-once facts of the data folder."""
+
+    def get(self, name: str) -> str | None:
+        """Gives a value, None when it was never set."""
+
+    def put(self, name: str, value: str) -> None:
+        """Sets a value."""
+
+
+class KeptSettings(Protocol):
+    """What was set by API, by section and name; it wins over the settings file."""
+
+    def list(self) -> list[KeptSetting]:
+        """Lists all, by section and name."""
+
+    def find(self, section: str, name: str) -> KeptSetting | None:
+        """Finds one."""
+
+    def put(self, kept: KeptSetting) -> None:
+        """Sets one, in place of what it was."""
+
+    def remove(self, section: str, name: str) -> None:
+        """Removes one; none of that name is no error."""

@@ -1,0 +1,90 @@
+"""The derived index."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from feedmill.core.snippets import Sought
+from feedmill.model.access import ClassSet
+from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.ranking import ScoreBias
+from feedmill.model.search import Hits, IndexDocument, Node, Sort
+
+
+class Vocabulary(Protocol):
+    """The words of an index as people write them, but for letter case and accents."""
+
+    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[tuple[str, int]]:
+        """Finds words of titles that begin so, in documents that match and that the asker may see, each with their number, most first.
+
+        Where the start holds several words, those before the last are in the same titles.
+        """
+
+    def count(self, word: str, access: ClassSet) -> int:
+        """Counts the documents that hold a word in title or text and that the asker may see."""
+
+    def find_alike(self, word: str, limit: int) -> list[str]:
+        """Finds words that differ little from a word, the likeliest first.
+
+        They are words of any documents: none leaves before ``count`` says that the asker may see one that holds it.
+        """
+
+
+class SearchIndex(Protocol):
+    """The derived index, read side. Every query takes the asker's class set: the type demands it."""
+
+    def search(
+        self,
+        query: Node,
+        access: ClassSet,
+        *,
+        start: int,
+        num: int,
+        sort: Sort | None = None,
+        bias: ScoreBias | None = None,
+        explains: bool = False,
+    ) -> Hits:
+        """Finds documents that match and that the asker may see, best first or as the sort says.
+
+        ``bias`` moves the best of them where they are not sorted otherwise; ``explains`` gives scores in their parts.
+        """
+
+    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+        """Lists documents that match and that the asker may see by their keys, those behind one; the total counts all that match."""
+
+    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+        """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the index as it is now."""
+
+    def terms(self, query: Node) -> tuple[str, ...]:
+        """Gives the words that a query would highlight, as the index folds them."""
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does: folded token, start and end character in the text."""
+
+    def seek(self, query: Node) -> Sought:
+        """Gives what a query highlights, its words in all the forms that it finds."""
+
+    def is_visible(self, token: str) -> bool:
+        """Whether searches from now on see what the commit that gave the token wrote; reloads when behind."""
+
+    def count(self) -> int:
+        """Counts documents in the index."""
+
+
+class IndexWriter(Protocol):
+    """The derived index, write side; one writer an index."""
+
+    def put_many(self, documents: Iterable[IndexDocument]) -> None:
+        """Adds documents, each replacing the earlier one of its key."""
+
+    def remove_many(self, keys: Iterable[int]) -> None:
+        """Removes documents by key."""
+
+    def commit(self) -> str:
+        """Makes all of it durable and gives the commit's token. After any error nothing of the batch is kept and the writer is usable."""
+
+    def close(self) -> None:
+        """Closes the writer; what was not committed is gone."""

@@ -1,0 +1,83 @@
+"""The store.
+
+It is used in units of work: ``with store.writing() as unit`` is one transaction, committed at the end of the block and rolled back by an
+exception; ``with store.reading() as unit`` is a snapshot that sees no half of anybody's transaction.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from feedmill.ports.documents import Acls, Classes, Documents
+from feedmill.ports.feeds import Feeds, Sources
+from feedmill.ports.groups import Groups
+from feedmill.ports.marks import Facts, KeptSettings, Marks
+from feedmill.ports.signin import Accounts, ApiTokens, OneTimes, Sessions
+
+
+class UnitOfWork(Protocol):
+    """The repositories of one transaction."""
+
+    @property
+    def feeds(self) -> Feeds:
+        """The feeds."""
+
+    @property
+    def sources(self) -> Sources:
+        """The data sources."""
+
+    @property
+    def documents(self) -> Documents:
+        """The documents."""
+
+    @property
+    def acls(self) -> Acls:
+        """The ACLs."""
+
+    @property
+    def classes(self) -> Classes:
+        """The classes of documents."""
+
+    @property
+    def marks(self) -> Marks:
+        """The outbox."""
+
+    @property
+    def facts(self) -> Facts:
+        """The facts."""
+
+    @property
+    def groups(self) -> Groups:
+        """The groups database."""
+
+    @property
+    def kept_settings(self) -> KeptSettings:
+        """What was set by API."""
+
+    @property
+    def accounts(self) -> Accounts:
+        """The local users."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions."""
+
+    @property
+    def api_tokens(self) -> ApiTokens:
+        """The tokens of programs."""
+
+    @property
+    def one_times(self) -> OneTimes:
+        """Values for one use."""
+
+
+class Store(Protocol):
+    """The truth. Errors: Busy, DiskFull, Corrupt, each with nothing of the unit kept."""
+
+    def writing(self) -> AbstractContextManager[UnitOfWork]:
+        """Opens a write transaction; writers take turns, so that none waits longer than the transaction before it."""
+
+    def reading(self) -> AbstractContextManager[UnitOfWork]:
+        """Opens a read snapshot."""
+
+    def close(self) -> None:
+        """Closes all connections."""
