@@ -86,8 +86,8 @@ def _make_handler(point: DecisionPoint) -> type[BaseHTTPRequestHandler]:
         def log_message(self, format: str, *args: object) -> None: ...
 
         def _begin(self) -> bool:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            point.requests.append((self.command, self.path, headers))
+            self.lowered = {name.lower(): value for name, value in self.headers.items()}
+            point.requests.append((self.command, self.path, self.lowered))
             point.peers.add(self.client_address[1])
             time.sleep(point.delay_seconds)
             if point.misbehave is not None:
@@ -102,11 +102,11 @@ def _make_handler(point: DecisionPoint) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             if self._begin():
-                self._send(point.judge(self.path, point.requests[-1][2]), b"x" * 1000)
+                self._send(point.judge(self.path, self.lowered), b"x" * 1000)
 
         def do_HEAD(self) -> None:
             if self._begin():
-                self._send(point.judge(self.path, point.requests[-1][2]), b"")
+                self._send(point.judge(self.path, self.lowered), b"")
 
         def _send(self, status: int, body: bytes) -> None:
             self.send_response(status)
