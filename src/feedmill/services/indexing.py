@@ -26,8 +26,8 @@ from feedmill.services.patternsweep import PatternSweep
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 
 POLL_SECONDS = 0.5
-BATCH = 500
-COMMIT_SECONDS = 10.0
+BATCH = 250
+COMMIT_SECONDS = 2.0
 COMMIT_DOCUMENTS = 20_000
 SETTLED_AT_ONCE = 200
 
