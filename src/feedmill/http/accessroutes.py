@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from feedmill.core.principals import read_identity
-from feedmill.http.settingsroutes import read_body
+from feedmill.http.bodies import read_body
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.services.explaining import Explaining, Question

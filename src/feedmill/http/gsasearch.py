@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.core.querylang import parse_query
+from feedmill.http.bodies import read_body
 from feedmill.http.cachepage import POLICY, read_cache_query, render_copy_page
 from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
 from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_wanted, split_pairs
@@ -20,7 +21,7 @@ from feedmill.http.parameters import MAX_FACETS
 from feedmill.http.signin.site import SignInSite
 from feedmill.metrics import observe_query
 from feedmill.model.access import ClassSet
-from feedmill.model.errors import BadRequest, NotFound, TooLarge
+from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.facets import Facet
 from feedmill.model.results import ResultList
 from feedmill.model.search import And, Node, Or, ResultPage, SearchRequest, Site
@@ -191,9 +192,5 @@ def _holds_site(node: Node) -> bool:
 
 
 async def _read_form(request: Request) -> bytes:
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_FORM_BYTES:
-            raise TooLarge(f"a posted search has more than {MAX_FORM_BYTES} bytes; send fewer or shorter parameters")
-    return bytes(body)
+    refusal = f"a posted search has more than {MAX_FORM_BYTES} bytes; send fewer or shorter parameters"
+    return await read_body(request, MAX_FORM_BYTES, refusal)

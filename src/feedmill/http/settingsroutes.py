@@ -19,7 +19,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from feedmill.model.errors import BadRequest, TooLarge
+from feedmill.http.bodies import read_body
+from feedmill.model.errors import BadRequest
 from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, Entry, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
 
@@ -84,16 +85,6 @@ def _answer(entry: Entry, status: int = 200) -> Response:
 
 def _fields_of(entry: Entry) -> dict[str, Any]:
     return {"section": entry.section, "name": entry.name, "origin": entry.origin, "tag": entry.tag, "value": dict(entry.value)}
-
-
-async def read_body(request: Request, max_bytes: int) -> bytes:
-    """Reads a body. Errors: TooLarge."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > max_bytes:
-            raise TooLarge(f"the body is larger than {max_bytes} bytes")
-    return bytes(body)
 
 
 def _read_json(body: bytes) -> Any:

@@ -17,8 +17,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from feedmill.core.sites import is_collection_name
+from feedmill.http.bodies import read_body
 from feedmill.http.frontends import MAX_STYLESHEET_BYTES, compile_stylesheet
-from feedmill.http.settingsroutes import read_body, read_condition
+from feedmill.http.settingsroutes import read_condition
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.settings.editing import ALWAYS, Condition, Entry, SettingsEditor
 

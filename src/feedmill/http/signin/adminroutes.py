@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from feedmill.model.errors import BadRequest, NotFound, TooLarge
+from feedmill.http.bodies import read_body
+from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
 from feedmill.model.signin import Account, ApiToken, TokenScope
@@ -144,20 +145,16 @@ def _answer(act: Callable[[Body, Request], Response]) -> Callable[[Request], Any
     """Makes an endpoint of what works on a decoded body, in a thread."""
 
     async def answer(request: Request) -> Response:
-        body = await _read_body(request) if request.method in ("POST", "PATCH") else {}
+        body = await _read_object(request) if request.method in ("POST", "PATCH") else {}
         return await run_in_threadpool(act, body, request)
 
     return answer
 
 
-async def _read_body(request: Request) -> Body:
-    raw = bytearray()
-    async for piece in request.stream():
-        raw += piece
-        if len(raw) > MAX_BODY_BYTES:
-            raise TooLarge(f"a request here has at most {MAX_BODY_BYTES} bytes")
+async def _read_object(request: Request) -> Body:
+    raw = await read_body(request, MAX_BODY_BYTES, f"a request here has at most {MAX_BODY_BYTES} bytes")
     try:
-        body = json.loads(bytes(raw))
+        body = json.loads(raw)
     except (ValueError, RecursionError) as exc:
         raise BadRequest("the body is no JSON") from exc
     if not isinstance(body, dict):

@@ -15,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from feedmill.http.bodies import read_body
 from feedmill.http.signin.cookies import FORM, SESSION, Cookies
-from feedmill.model.errors import BadRequest, TooLarge
+from feedmill.model.errors import BadRequest
 
 CODE_FIELD = "code"
 MAX_FORM_BYTES = 65_536
@@ -68,13 +69,9 @@ async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Fields
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise BadRequest("send the form as application/x-www-form-urlencoded")
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > max_bytes:
-            raise TooLarge(f"a form of signing in has at most {max_bytes} bytes")
+    body = await read_body(request, max_bytes, f"a form of signing in has at most {max_bytes} bytes")
     try:
-        return parse_qsl(bytes(body).decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace")
+        return parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace")
     except ValueError as exc:
         raise BadRequest(f"the form cannot be read: it is not percent-encoded, or has more than {MAX_FIELDS} fields") from exc
 
