@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ import typer
 from feedmill.bootstrap import utc_now
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.cli.users import tell_command
+from feedmill.core.dates import parse_iso
 from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.principals import read_identity
 from feedmill.model.audit import AuditKind
@@ -145,11 +146,9 @@ def list_findings(
 
 
 def _read_time(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as exc:
-        raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00") from exc
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    moment = parse_iso(text)
+    if moment is None:
+        raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
     if moment < utc_now() - UpkeepLimits().history:
         raise BadRequest(f"ACLs are kept for {UpkeepLimits().history.days} days; '{text}' is longer ago")
     return moment

@@ -1,7 +1,7 @@
 """``feedmill audit``: checks the audit log and gives it out."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +9,7 @@ import typer
 
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
 from feedmill.core.auditchain import check_chain, read_line, render_entry
+from feedmill.core.dates import parse_iso
 from feedmill.model.audit import AuditEntry
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.services.auditing import Checked, count_entries
@@ -111,8 +112,7 @@ def _iter_file(path: Path) -> Iterator[AuditEntry]:
 def _read_time(text: str) -> datetime | None:
     if not text:
         return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as exc:
-        raise BadRequest(f"'{text}' is no day and no time; write 2026-03-01 or 2026-03-01T12:00:00Z") from exc
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    moment = parse_iso(text)
+    if moment is None:
+        raise BadRequest(f"'{text}' is no day and no time; write 2026-03-01 or 2026-03-01T12:00:00Z")
+    return moment

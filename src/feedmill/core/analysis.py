@@ -12,7 +12,6 @@ What is split here goes to an engine as folded words joined by blanks, and no en
 
 import re
 import unicodedata
-from collections.abc import Mapping
 
 from feedmill.core.wordforms import FOLDED, MARKS, MAX_WORD_BYTES
 
@@ -174,8 +173,3 @@ def fold_value(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def join_accented(words: list[str], forms: Mapping[str, str]) -> str:
-    """Returns those of the raw words that folding changes, as they were written, joined by blanks. Shape: ``forms`` as ``ACCENTED``."""
-    return " ".join(filter(None, map(forms.__getitem__, words)))

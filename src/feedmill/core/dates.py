@@ -60,7 +60,7 @@ def parse_date(text: str, *, day_first: bool = False) -> datetime | None:
     if not text or len(text) > MAX_DATE_CHARACTERS:
         return None
     try:
-        found = _parse_named_month(text) or _parse_iso(text) or _parse_other(text, day_first=day_first)
+        found = _parse_named_month(text) or parse_iso(text) or _parse_other(text, day_first=day_first)
         return None if found is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
@@ -92,7 +92,8 @@ def _read_zone(name: str, offset: str) -> timezone | None:
     return timezone(timedelta(minutes=-minutes if offset[0] == "-" else minutes))
 
 
-def _parse_iso(text: str) -> datetime | None:
+def parse_iso(text: str) -> datetime | None:
+    """Returns the time that a text in ISO 8601 is, in UTC where it names no zone; None for any other text."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -34,6 +34,7 @@ from feedmill.adapters.identity.samlmetadata import (
     parse_xml,
     write_metadata,
 )
+from feedmill.core.dates import parse_iso
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, Denied
 from feedmill.model.signin import Credential
@@ -250,8 +251,7 @@ def _text(element: etree._Element | None) -> str:
 def _time(text: str | None) -> datetime | None:
     if text is None:
         return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as exc:
-        raise Denied(f"the assertion holds a time that is none: {text[:50]!a}") from exc
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    moment = parse_iso(text)
+    if moment is None:
+        raise Denied(f"the assertion holds a time that is none: {text[:50]!a}")
+    return moment
