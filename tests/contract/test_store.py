@@ -105,6 +105,8 @@ def test_writing_with_threads_that_read_first_loses_no_update(store: SqlStore) -
         thread.join()
     with store.reading() as unit:
         assert unit.facts.get("n") == "80"
+        assert unit.facts.find_many(["n", "never set"]) == {"n": "80"}
+        assert unit.facts.find_many([]) == {}
 
 
 def test_sqlite_store_with_connection_is_durable(tmp_path: Path) -> None:

@@ -66,6 +66,9 @@ class Facts(Protocol):
     def get(self, name: str) -> str | None:
         """Gives a value, None when it was never set."""
 
+    def find_many(self, names: Sequence[str]) -> dict[str, str]:
+        """Finds the values of those names that were set."""
+
     def put(self, name: str, value: str) -> None:
         """Sets a value."""
 

@@ -51,6 +51,16 @@ class FoundDocument:
     is_searchable: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Now:
+    """What one request is answered from: the index that the store names, seeing what was committed last, None before there is one; the
+    settings of serving; what to tell of the index."""
+
+    index: SearchIndex | None
+    book: ServingBook
+    notices: tuple[str, ...]
+
+
 class Searcher:
     """The one way to search. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
 
@@ -74,7 +84,6 @@ class Searcher:
         self._clock = clock
         self._desk = desk or ServingDesk(nothing_set)
         self._opened: tuple[str, SearchIndex] | None = None
-        self._notices: tuple[str, ...] = ()
 
     def classes_of(self, identity: Identity, login: Login | None = None) -> ClassSet:
         """Gives the classes that somebody may see now, and of which other servers may be asked during the one request that it is for.
@@ -92,8 +101,8 @@ class Searcher:
     def search(self, request: SearchRequest, access: ClassSet) -> ResultPage:
         """Gives one page of what matches and the asker may see."""
         begun = self._clock()
-        index, book = self._look()
-        served = book.read(request)
+        now = self._look()
+        index, served = now.index, now.book.read(request)
         root, hits, spelling = served.root, _NOTHING, None
         onwards: Cursor | None = None
         if index is not None and root is not None and _asks_for_something(served.parsed):
@@ -120,7 +129,7 @@ class Searcher:
             total=max(hits.total - dropped, 0),
             is_exact=hits.is_exact,
             results=results,
-            warnings=(*self._notices, *served.warnings),
+            warnings=(*now.notices, *served.warnings),
             seconds=self._clock() - begun,
             facets=facets,
             keymatches=served.keymatches,
@@ -178,11 +187,11 @@ class Searcher:
 
     def find_index(self) -> SearchIndex | None:
         """Gives the index as it is now, None before there is one."""
-        return self._look()[0]
+        return self._look().index
 
     def find_scope(self, site: str, client: str) -> Node | None:
         """Gives what collections and a front end leave of all documents, None where that is nothing."""
-        return self._look()[1].read(SearchRequest(query="", site=site, client=client)).root
+        return self._look().book.read(SearchRequest(query="", site=site, client=client)).root
 
     def list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str] = frozenset()) -> list[Document]:
         """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker."""
@@ -201,14 +210,16 @@ class Searcher:
             return [str(exc)]
         return []
 
-    def _look(self) -> tuple[SearchIndex | None, ServingBook]:
-        """Gives the index that the store names, seeing what was committed last, None before there is one; and the settings of now."""
+    def _look(self) -> _Now:
         with self._store.reading() as unit:
-            folder = unit.facts.get(INDEX_FOLDER)
-            token = unit.facts.get(INDEX_TOKEN)
-            self._notices = (REBUILDING,) if unit.facts.get(INDEX_PARTIAL) else ()
+            facts = unit.facts.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL))
             book = self._desk.current(unit)
-        return (None if folder is None else self._open(folder, token or "")), book
+        folder = facts.get(INDEX_FOLDER)
+        return _Now(
+            index=None if folder is None else self._open(folder, facts.get(INDEX_TOKEN, "")),
+            book=book,
+            notices=(REBUILDING,) if facts.get(INDEX_PARTIAL) else (),
+        )
 
     def _open(self, folder: str, token: str) -> SearchIndex:
         opened = self._opened

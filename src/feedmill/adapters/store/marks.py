@@ -115,6 +115,11 @@ class SqlFacts:
         """Gives a value, None when it was never set."""
         return self._connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar()
 
+    def find_many(self, names: Sequence[str]) -> dict[str, str]:
+        """Finds the values of those names that were set."""
+        query = sa.select(facts.c.name, facts.c.value).where(facts.c.name.in_(names))
+        return {row.name: row.value for row in self._connection.execute(query)}
+
     def put(self, name: str, value: str) -> None:
         """Sets a value."""
         self._connection.execute(upsert(self._connection, facts, ["name"]), [{"name": name, "value": value}])
