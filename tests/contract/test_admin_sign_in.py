@@ -41,6 +41,7 @@ def ask(house: SignInHouse, method: str, path: str, authorization: str = BEARER,
         ("GET", "/api/v1/users", Role.ADMINISTRATOR),
         ("GET", "/api/v1/tokens", Role.ADMINISTRATOR),
         ("GET", "/api/v1/audit/verify", Role.ADMINISTRATOR),
+        ("POST", "/api/v1/sessions/end", Role.ADMINISTRATOR),
         ("POST", "/api/v1/something", Role.ADMINISTRATOR),
     ],
 )
@@ -63,6 +64,16 @@ def test_token_of_a_user_may_never_do_more_than_the_user(house: SignInHouse) -> 
     made = house.signing.tokens.add("x", [TokenScope.ADMINISTER], user="viewer")
     assert ask(house, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == 200
     assert ask(house, "POST", "/api/v1/reindex", f"Bearer {made.text}")[0] == 403
+
+
+def test_administrators_end_the_sessions_of_a_user(house: SignInHouse) -> None:
+    browser = house.browser()
+    browser.sign_in("viewer")
+    assert ask(house, "POST", "/api/v1/sessions/end", body={"name": "VIEWER"}) == (200, {"ended": 1})
+    assert ask(house, "POST", "/api/v1/sessions/end", body={"name": "viewer"}) == (200, {"ended": 0})
+    assert ask(house, "POST", "/api/v1/sessions/end", body={})[0] == 400
+    browser.get("/?q=x")
+    assert not house.seen[-1].is_signed_in
 
 
 def test_admin_port_is_closed_to_sessions_and_to_headers_of_proxies(house: SignInHouse) -> None:

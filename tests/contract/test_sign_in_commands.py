@@ -73,17 +73,18 @@ def test_audit_tells_what_commands_did_and_can_be_checked(tmp_path: Path) -> Non
     add(tmp_path, "ann")
     checked = json.loads(run(tmp_path, "audit", "verify").stdout)
     note = f"{checked['last']}:{checked['hash']}"
+    assert json.loads(run(tmp_path, "users", "signout", "ann").stdout)["ended"] == 0
     run(tmp_path, "users", "remove", "ann")
-    assert json.loads(run(tmp_path, "audit", "verify", "--expect", note).stdout)["entries"] == 2
+    assert json.loads(run(tmp_path, "audit", "verify", "--expect", note).stdout)["entries"] == 3
     assert isinstance(run(tmp_path, "audit", "verify", "--expect", "1:00").exception, Corrupt)
     assert isinstance(run(tmp_path, "audit", "verify", "--expect", "x").exception, BadRequest)
     exported = run(tmp_path, "audit", "export", "--kind", "command", "--since", "2020-01-01").stdout
-    assert [json.loads(line)["details"]["command"] for line in exported.splitlines()] == ["users add", "users remove"]
+    assert [json.loads(line)["details"]["command"] for line in exported.splitlines()] == ["users add", "users signout", "users remove"]
     assert PASSWORD.strip() not in exported
     assert run(tmp_path, "audit", "export", "--until", "2020-01-01").stdout == ""
     assert isinstance(run(tmp_path, "audit", "export", "--since", "yesterday").exception, BadRequest)
     file = tmp_path / "export.jsonl"
     file.write_text(exported)
-    assert json.loads(run(tmp_path, "audit", "verify", "--file", str(file)).stdout)["entries"] == 2
+    assert json.loads(run(tmp_path, "audit", "verify", "--file", str(file)).stdout)["entries"] == 3
     file.write_text(exported.replace("users add", "users ad "))
     assert "export.jsonl:1" in str(run(tmp_path, "audit", "verify", "--file", str(file)).exception)

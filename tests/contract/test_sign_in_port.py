@@ -12,7 +12,10 @@ from signinhouse import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHous
 from starlette.types import Message
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
+from feedmill.core.principals import read_subject
+from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.asker import SIGNED_OUT, Way
+from feedmill.model.access import Scope
 from feedmill.model.role import Role
 from feedmill.model.signin import TokenScope
 from feedmill.services.throttle import Bounds
@@ -241,6 +244,37 @@ def test_session_ends_when_unused_and_after_its_whole_time(house: SignInHouse) -
     house.clock.turn(minutes=61)
     browser.get("/?q=x")
     assert not house.seen[-1].is_signed_in
+
+
+def test_signing_out_everywhere_ends_the_users_sessions_and_nobody_elses(house: SignInHouse) -> None:
+    house.signing.accounts.add("bob", PASSWORD)
+    house.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
+    here, there, both, other = house.browser(), house.browser(), house.browser(), house.browser()
+    for browser in (here, there, both):
+        browser.sign_in("ANN")
+    both.sign_in("a.smith", namespace="ad")
+    other.sign_in("bob")
+    form = read_form(here.get("/signout").text)
+    assert here.post("/signout", {**form.hidden, "code": "0" * 64, "everywhere": "1"}).status == 200
+    assert here.post("/signout", {**form.hidden, "everywhere": "1"}).status == 303
+    left = []
+    for browser in (here, there, both, other):
+        browser.get("/?q=x")
+        left.append([name for _, _, name in names(house)])
+    assert left == [[], [], ["a.smith"], ["bob"]]
+
+
+def test_session_that_is_used_while_it_is_withdrawn_does_not_come_back(house: SignInHouse) -> None:
+    house.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
+    browser = house.browser()
+    browser.sign_in("ann")
+    browser.sign_in("a.smith", namespace="ad")
+    house.clock.turn(minutes=5)
+    assert house.signing.sessions.withdraw([mark_of_user(read_subject(Scope.USER, "ann"))]) == 1
+    for _ in range(2):
+        browser.get("/?q=x")
+        assert names(house) == [("ad", "", "a.smith")]
+        house.clock.turn(minutes=5)
 
 
 def test_session_is_never_one_that_the_browser_chose(house: SignInHouse) -> None:

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.accounts import account_key
+from feedmill.core.sessionmarks import mark_of_session, mark_of_user
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role
-from feedmill.model.signin import LOCAL, Account, ApiToken, Credential, Session, TokenScope
+from feedmill.model.signin import LOCAL, Account, ApiToken, Credential, ProviderSession, Session, TokenScope
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -84,6 +85,29 @@ def test_sessions_end_by_removal_and_by_time(store: SqlStore) -> None:
         assert unit.sessions.remove_expired(NOW) == 0
         assert unit.sessions.remove_expired(NOW + timedelta(hours=1)) == 1
         assert unit.sessions.find(b"2") is None
+
+
+def test_sessions_are_found_by_whom_they_are_of_and_what_a_provider_calls_them(store: SqlStore) -> None:
+    held = ProviderSession(name="a", index="7", details="kept")
+    ann = Credential(provider=LOCAL, user=user("Ann", "CORP"))
+    told = Credential(provider="saml:x", user=user("a", "", "ad"), session=held)
+    with store.writing() as unit:
+        unit.sessions.save(a_session(b"1", ann, told))
+        unit.sessions.save(a_session(b"2", replace(told, session=replace(held, index="8"))))
+        unit.sessions.save(a_session(b"3", Credential(provider=LOCAL, user=user("ann", "corp", "ad"))))
+    with store.reading() as unit:
+        assert unit.sessions.find(b"1") == a_session(b"1", ann, told)
+        assert unit.sessions.list_marked(mark_of_user(user("ANN", "corp"))) == [b"1"]
+        assert unit.sessions.list_marked(mark_of_session("saml:x", "a")) == [b"1", b"2"]
+        assert unit.sessions.list_marked(mark_of_session("saml:x", "a", "8")) == [b"2"]
+        assert unit.sessions.list_marked(mark_of_session("saml:x", "", "7")) == [b"1"]
+        assert unit.sessions.list_marked(mark_of_session("saml:y", "a")) == []
+    with store.writing() as unit:
+        unit.sessions.save(a_session(b"1", ann))
+        unit.sessions.remove(b"2")
+        assert unit.sessions.list_marked(mark_of_session("saml:x", "a")) == []
+        assert unit.sessions.remove_expired(NOW + timedelta(hours=1)) == 2
+        assert unit.sessions.list_marked(mark_of_user(user("ann", "corp"))) == []
 
 
 def test_tokens_are_found_by_digest_and_keep_their_use(store: SqlStore) -> None:

@@ -12,7 +12,10 @@ from rich.table import Table
 from feedmill.bootstrap import House
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
 from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_PASSWORD, is_weak
+from feedmill.core.principals import read_subject
+from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.signin.adminroutes import render_account
+from feedmill.model.access import Scope
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -114,6 +117,21 @@ def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DA
             house.signing().accounts.remove(name, namespace=namespace)
             tell_command(house, "users remove", {"name": name, "namespace": namespace})
     _tell({"name": name, "namespace": namespace, "state": "removed"}, as_json=as_json, text=f"user {name} is removed")
+
+
+@users_app.command("signout", epilog="Example:\n\n  feedmill users signout ann --namespace ad")
+def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """End all sessions of a user, local or of a provider. Passwords and tokens stay as they are."""
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        told = place.client(server, "admin").send_json("POST", "/api/v1/sessions/end", {"name": name, "namespace": namespace})
+        ended = int(told["ended"])
+    else:
+        with place.work() as house:
+            ended = house.signing().sessions.withdraw([mark_of_user(read_subject(Scope.USER, name, namespace))])
+            tell_command(house, "users signout", {"name": name, "namespace": namespace})
+    _tell({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
 
 
 def tell_command(

@@ -7,7 +7,7 @@ from feedmill.model.access import Scope
 from feedmill.model.errors import Corrupt
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role
-from feedmill.model.signin import Credential
+from feedmill.model.signin import Credential, ProviderSession
 
 
 def write_credentials(credentials: tuple[Credential, ...]) -> str:
@@ -20,6 +20,7 @@ def write_credentials(credentials: tuple[Credential, ...]) -> str:
             "groups": [[group.name, group.domain, group.namespace] for group in credential.groups],
             "role": credential.role.value,
             "epoch": credential.epoch,
+            **_write_session(credential.session),
         }
         for credential in credentials
     ]
@@ -42,4 +43,16 @@ def _read_credential(held: dict[str, Any]) -> Credential:
         groups=tuple(Subject(scope=Scope.GROUP, name=group, domain=of, namespace=within) for group, of, within in held["groups"]),
         role=Role(held["role"]),
         epoch=held["epoch"],
+        session=_read_session(held.get("session")),
     )
+
+
+def _write_session(session: ProviderSession | None) -> dict[str, list[str]]:
+    return {} if session is None else {"session": [session.name, session.index, session.details]}
+
+
+def _read_session(held: list[str] | None) -> ProviderSession | None:
+    if held is None:
+        return None
+    name, index, details = held
+    return ProviderSession(name=name, index=index, details=details)

@@ -3,7 +3,7 @@
 Secrets never stand here: passwords are kept as argon2 hashes, what a cookie or a token holds as its SHA-256.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
@@ -27,6 +27,18 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSession:
+    """What a provider calls somebody who signed in there, and his session there ("" where it does not say).
+
+    ``details`` is what the provider wants to be told when the session is to end, in words of its own.
+    """
+
+    name: str
+    index: str = ""
+    details: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
     """One identity that somebody proved, in one namespace. Shape: ``epoch`` is the account's, 0 for other providers."""
 
@@ -35,6 +47,7 @@ class Credential:
     groups: tuple[Subject, ...] = ()
     role: Role = Role.SEARCHER
     epoch: int = 0
+    session: ProviderSession | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,10 @@ class Sessions(Protocol):
         """Finds a session, an expired one too."""
 
     def save(self, session: Session) -> None:
-        """Inserts a session or replaces it."""
+        """Inserts a session or replaces it; it is marked by whom it is of (``core/sessionmarks``)."""
+
+    def list_marked(self, mark: bytes) -> list[bytes]:
+        """Lists the digests of the sessions that have a mark."""
 
     def remove(self, digest: bytes) -> None:
         """Ends a session; one that is not there is no error."""

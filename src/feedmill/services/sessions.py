@@ -5,10 +5,11 @@
 - A session ends when it was not used for a time, and in any case some hours after it began.
 - A local user's credential counts only while the account is as it was when the password was checked: a new password, another role or the
   account's end takes it out of all sessions.
+- Sessions are marked by whom they are of, so that they can be ended from elsewhere: by their user, an administrator, a provider.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -16,6 +17,7 @@ from hashlib import sha256
 import structlog
 
 from feedmill.core.accounts import account_key
+from feedmill.core.sessionmarks import marks_of
 from feedmill.model.errors import FeedmillError
 from feedmill.model.signin import LOCAL, Credential, Session
 from feedmill.ports import Clock, Store, UnitOfWork
@@ -48,38 +50,31 @@ class Sessions:
 
     def find(self, text: str) -> Session | None:
         """Finds the session of a cookie, with the credentials that still count; None where there is none, or none of them does."""
-        digest = digest_of(text)
         now = self._clock()
         with self._store.reading() as unit:
-            session = unit.sessions.find(digest)
-            if session is None or self._has_ended(session, now):
-                return None
-            counted = tuple(each for each in session.credentials if _still_counts(unit, each))
-        if not counted:
-            return None
-        session = replace(session, credentials=counted)
-        if now - session.seen_at >= timedelta(seconds=TOUCH_SECONDS):
-            self._touch(replace(session, seen_at=now))
+            session = self._find_counting(unit, text, now)
+        if session is not None and now - session.seen_at >= timedelta(seconds=TOUCH_SECONDS):
+            self._touch(session.digest, now)
         return session
 
     def begin(self, text: str, proved: Sequence[Credential]) -> str:
         """Begins a session in place of that of ``text``, whose other namespaces it takes over, and gives the new cookie's text."""
-        earlier = self.find(text) if text else None
-        kept = {each.user.namespace: each for each in (*(earlier.credentials if earlier else ()), *proved)}
         now = self._clock()
         fresh = secrets.token_urlsafe(32)
-        session = Session(
-            digest=digest_of(fresh),
-            credentials=tuple(kept.values()),
-            created_at=now,
-            seen_at=now,
-            expires_at=earlier.expires_at if earlier is not None else now + self._limits.whole,
-        )
         with self._store.writing() as unit:
+            earlier = self._find_counting(unit, text, now) if text else None
+            kept = {each.user.namespace: each for each in (*(earlier.credentials if earlier else ()), *proved)}
             unit.sessions.remove_expired(now)
             unit.one_times.remove_expired(now)
             if text:
                 unit.sessions.remove(digest_of(text))
+            session = Session(
+                digest=digest_of(fresh),
+                credentials=tuple(kept.values()),
+                created_at=now,
+                seen_at=now,
+                expires_at=earlier.expires_at if earlier is not None else now + self._limits.whole,
+            )
             unit.sessions.save(session)
         return fresh
 
@@ -88,14 +83,34 @@ class Sessions:
         with self._store.writing() as unit:
             unit.sessions.remove(digest_of(text))
 
-    def _has_ended(self, session: Session, now: datetime) -> bool:
-        return session.expires_at <= now or now - session.seen_at >= self._limits.idle
+    def withdraw(self, marks: Iterable[bytes]) -> int:
+        """Takes the credentials that have one of the marks out of all sessions; one with none left ends. Counts the sessions."""
+        gone = frozenset(marks)
+        with self._store.writing() as unit:
+            digests = {digest for mark in gone for digest in unit.sessions.list_marked(mark)}
+            for digest in digests:
+                session = unit.sessions.find(digest)
+                left = tuple(each for each in session.credentials if not gone & marks_of(each)) if session is not None else ()
+                if session is not None and left:
+                    unit.sessions.save(replace(session, credentials=left))
+                else:
+                    unit.sessions.remove(digest)
+        return len(digests)
 
-    def _touch(self, session: Session) -> None:
+    def _find_counting(self, unit: UnitOfWork, text: str, now: datetime) -> Session | None:
+        session = unit.sessions.find(digest_of(text))
+        if session is None or session.expires_at <= now or now - session.seen_at >= self._limits.idle:
+            return None
+        counted = tuple(each for each in session.credentials if _still_counts(unit, each))
+        return replace(session, credentials=counted) if counted else None
+
+    def _touch(self, digest: bytes, now: datetime) -> None:
         try:
             with self._store.writing() as unit:
-                if unit.sessions.find(session.digest) is not None:
-                    unit.sessions.save(session)
+                # read again: what was withdrawn meanwhile must not come back
+                session = unit.sessions.find(digest)
+                if session is not None:
+                    unit.sessions.save(replace(session, seen_at=now))
         except FeedmillError as exc:
             # the request goes on; the session only ends earlier
             _log.warning("session not kept", reason=str(exc))

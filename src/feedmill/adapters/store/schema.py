@@ -281,6 +281,13 @@ sessions = sa.Table(
     sa.Column("expires_at", sa.BigInteger, nullable=False, index=True),
 )
 
+session_marks = sa.Table(
+    "session_marks",
+    metadata,
+    sa.Column("mark", sa.LargeBinary, primary_key=True),
+    sa.Column("digest", sa.LargeBinary, primary_key=True, index=True),
+)
+
 api_tokens = sa.Table(
     "api_tokens",
     metadata,

@@ -6,8 +6,9 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import signinrows as rows
 from feedmill.adapters.store.rows import to_micros
-from feedmill.adapters.store.schema import accounts, api_tokens, one_times, sessions
+from feedmill.adapters.store.schema import accounts, api_tokens, one_times, session_marks, sessions
 from feedmill.adapters.store.statements import insert, upsert
+from feedmill.core.sessionmarks import marks_of
 from feedmill.model.signin import Account, ApiToken, Session
 
 
@@ -64,14 +65,29 @@ class SqlSessions:
     def save(self, session: Session) -> None:
         """Inserts a session or replaces it."""
         self._connection.execute(upsert(self._connection, sessions, ("digest",)), rows.session_to_row(session))
+        self._unmark(session.digest)
+        marks = sorted({mark for credential in session.credentials for mark in marks_of(credential)})
+        if marks:
+            self._connection.execute(sa.insert(session_marks), [{"mark": mark, "digest": session.digest} for mark in marks])
+
+    def list_marked(self, mark: bytes) -> list[bytes]:
+        """Lists the sessions that have a mark."""
+        query = sa.select(session_marks.c.digest).where(session_marks.c.mark == mark).order_by(session_marks.c.digest)
+        return list(self._connection.execute(query).scalars())
 
     def remove(self, digest: bytes) -> None:
         """Ends a session."""
         self._connection.execute(sa.delete(sessions).where(sessions.c.digest == digest))
+        self._unmark(digest)
 
     def remove_expired(self, now: datetime) -> int:
         """Removes expired sessions."""
-        return self._connection.execute(sa.delete(sessions).where(sessions.c.expires_at <= to_micros(now))).rowcount
+        is_over = sessions.c.expires_at <= to_micros(now)
+        self._connection.execute(sa.delete(session_marks).where(session_marks.c.digest.in_(sa.select(sessions.c.digest).where(is_over))))
+        return self._connection.execute(sa.delete(sessions).where(is_over)).rowcount
+
+    def _unmark(self, digest: bytes) -> None:
+        self._connection.execute(sa.delete(session_marks).where(session_marks.c.digest == digest))
 
 
 class SqlApiTokens:

@@ -9,7 +9,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from feedmill.core.principals import read_subject
+from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.bodies import read_body
+from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
@@ -75,6 +78,10 @@ def signin_routes(signing: Signing) -> list[Route]:
         tokens.remove(int(given))
         return Response(status_code=204)
 
+    def end_sessions(body: Body, _request: Request) -> Response:
+        user = read_subject(Scope.USER, _text(body, "name"), _text(body, "namespace", DEFAULT_NAMESPACE))
+        return JSONResponse({"ended": signing.sessions.withdraw([mark_of_user(user)])})
+
     def verify_audit(_body: Body, _request: Request) -> Response:
         checked = signing.auditing.verify()
         return JSONResponse({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
@@ -84,6 +91,7 @@ def signin_routes(signing: Signing) -> list[Route]:
         Route("/api/v1/users", _answer(add_user), methods=["POST"]),
         Route("/api/v1/users", _answer(change_user), methods=["PATCH"]),
         Route("/api/v1/users", _answer(remove_user), methods=["DELETE"]),
+        Route("/api/v1/sessions/end", _answer(end_sessions), methods=["POST"]),
         Route("/api/v1/tokens", _answer(list_tokens), methods=["GET"]),
         Route("/api/v1/tokens", _answer(add_token), methods=["POST"]),
         Route("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"]),

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from feedmill.core.accounts import write_user
+from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.asker import Way, find_asker
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.desk import Desk
@@ -33,6 +34,7 @@ PAGE = "/signin"
 OLD_PAGE = "/security-manager/samlauthn"
 SIGN_OUT = "/signout"
 TARGET_FIELD = "to"
+EVERYWHERE_FIELD = "everywhere"
 _NEVER_KEPT = {"Cache-Control": "no-store"}
 _WRONG = "The name or the password is wrong."
 _STRANGE = "This form has expired. Please send it again."
@@ -200,11 +202,15 @@ class SignInPage:
             return self.ask_sign_out(request)
         asker = find_asker(request)
         text = self._cookies.read(request.scope, SESSION)
+        is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and asker.way is Way.SESSION
+        if is_everywhere:
+            self._tools.desk.sessions.withdraw(mark_of_user(user) for user in asker.identity.users)
         if text:
             self._tools.desk.sessions.end(text)
         if asker.way is Way.SESSION:
             actor = ", ".join(write_user(user) for user in asker.identity.users)
-            self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=request.client.host if request.client else "")
+            address = request.client.host if request.client else ""
+            self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         response = RedirectResponse("/", status_code=303, headers={**_NEVER_KEPT, "Clear-Site-Data": '"cache"'})
         self._cookies.drop(response, request.scope, SESSION)
         return response
