@@ -9,6 +9,7 @@ from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
 from feedmill.ports.groups import DeadGroup, GroupDefinition, Groups
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
+from feedmill.ports.policies import Policies
 from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
 from feedmill.ports.store import Store, UnitOfWork
 from feedmill.ports.work import Bell, Extractor, FeedFile, FeedFiles
@@ -39,6 +40,7 @@ __all__ = [
     "LiveUrl",
     "Mark",
     "Marks",
+    "Policies",
     "SearchIndex",
     "Sources",
     "Stage",

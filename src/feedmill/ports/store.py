@@ -11,6 +11,7 @@ from feedmill.ports.documents import Acls, Classes, Documents
 from feedmill.ports.feeds import Feeds, Sources
 from feedmill.ports.groups import Groups
 from feedmill.ports.marks import Facts, KeptSettings, Marks
+from feedmill.ports.policies import Policies
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimes, Sessions
 
 
@@ -52,6 +53,10 @@ class UnitOfWork(Protocol):
     @property
     def kept_settings(self) -> KeptSettings:
         """What was set by API."""
+
+    @property
+    def policies(self) -> Policies:
+        """The policy ACLs."""
 
     @property
     def accounts(self) -> Accounts:

@@ -11,6 +11,7 @@ from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
 from feedmill.adapters.store.groups import SqlGroups
 from feedmill.adapters.store.keptsettings import SqlKeptSettings
 from feedmill.adapters.store.marks import SqlFacts, SqlMarks
+from feedmill.adapters.store.policies import PolicyCache, SqlPolicies
 from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimes, SqlSessions
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork
@@ -19,7 +20,7 @@ from feedmill.ports import UnitOfWork
 class SqlUnit:
     """Fills ``ports.UnitOfWork``."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, policy_cache: PolicyCache | None = None) -> None:
         self.connection = connection
         self.feeds = SqlFeeds(connection)
         self.sources = SqlSources(connection)
@@ -30,6 +31,7 @@ class SqlUnit:
         self.facts = SqlFacts(connection)
         self.groups = SqlGroups(connection)
         self.kept_settings = SqlKeptSettings(connection)
+        self.policies = SqlPolicies(connection, policy_cache or PolicyCache())
         self.accounts = SqlAccounts(connection)
         self.sessions = SqlSessions(connection)
         self.api_tokens = SqlApiTokens(connection)
@@ -50,6 +52,7 @@ class SqlStore:
         self._reader = reader
         self._turn = turn
         self._on_close = on_close
+        self._policy_cache = PolicyCache()
 
     @contextmanager
     def writing(self) -> Iterator[UnitOfWork]:
@@ -66,7 +69,7 @@ class SqlStore:
     @contextmanager
     def _unit(self, engine: sa.Engine) -> Iterator[UnitOfWork]:
         with translated(), engine.begin() as connection:
-            yield SqlUnit(connection)
+            yield SqlUnit(connection, self._policy_cache)
 
     def close(self) -> None:
         """Closes all connections."""

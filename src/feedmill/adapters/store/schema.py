@@ -174,6 +174,19 @@ access_classes = sa.Table(
     sa.Column("rule", sa.BigInteger, nullable=False),
 )
 
+# A pattern keeps its number for good, since classes hold it; one without a place is not in force.
+policies = sa.Table(
+    "policies",
+    metadata,
+    sa.Column("number", _Id, primary_key=True, autoincrement=True),
+    sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("pattern", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("place", sa.BigInteger),
+    sa.Column("entries", sa.Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
 marks = sa.Table(
     "marks",
     metadata,

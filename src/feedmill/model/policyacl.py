@@ -1,0 +1,40 @@
+"""Policy ACLs: who may see the documents whose URLs a pattern means, where their own ACLs do not say.
+
+Source: gsa-compat 4.7, 4.8; "Managing Search for Controlled-Access Content", "Policy Access Control Lists".
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from feedmill.model.access import Entry
+from feedmill.model.decision import Match, Verdict
+
+
+class Early(Enum):
+    """The mechanisms that decide without asking anybody, for all documents at once."""
+
+    ACL = "per-url-acl"
+    POLICY = "policy"
+
+
+EARLY_ORDER = (Early.ACL, Early.POLICY)
+"""As the appliance had it: a policy is asked where the document's own ACL does not settle it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyAcl:
+    """One rule. ``number`` stands for the pattern as long as the store lives, 0 for a rule that no store has; ``name`` is for people."""
+
+    pattern: str
+    entries: tuple[Entry, ...] = ()
+    name: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What the policy for a URL says to somebody, and the entry by which it says so; None where it names him nowhere."""
+
+    policy: PolicyAcl
+    verdict: Verdict
+    match: Match | None = None

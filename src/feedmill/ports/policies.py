@@ -1,0 +1,20 @@
+"""What a store keeps of policy ACLs."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from feedmill.core.policyacls import PolicyBook
+from feedmill.model.policyacl import PolicyAcl
+
+
+class Policies(Protocol):
+    """The policy ACLs in force, in their order. A pattern has one number for good, also while it is not in force."""
+
+    def generation(self) -> int:
+        """Gives a number that is another after every change."""
+
+    def current(self) -> PolicyBook:
+        """Gives those in force, ready to be asked; the same object as long as nothing changes."""
+
+    def replace(self, policies: Sequence[PolicyAcl]) -> PolicyBook:
+        """Puts policies in force, each with its own pattern, and no others; their numbers are given by the store."""
