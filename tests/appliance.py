@@ -89,7 +89,7 @@ class Appliance:
             except OSError:
                 continue
             titles = [word.decode() for word in words if word.startswith(b"feedmill: ")]
-            if titles and (str(self.data).encode() in words or self._descends(int(folder.name))):
+            if titles and self._descends(int(folder.name)):
                 found.setdefault(titles[0].removeprefix("feedmill: "), []).append(int(folder.name))
         return found
 

@@ -8,14 +8,14 @@ import os
 from pathlib import Path
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""Names the folder to the metrics library, which looks for it when it is imported."""
+"""Names the folder to the metrics library."""
 
 RESERVED_BYTES = 65_536
 _KINDS = ("counter", "histogram")
 
 
 def reserve_metric_files() -> bool:
-    """Takes the room of this process's files; whether there was any. Called before ``feedmill.metrics`` is imported."""
+    """Takes the room of this process's files; whether there was any. Called before ``metrics.count_in_files``."""
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
         return False

@@ -1,13 +1,14 @@
 """What is counted, for Prometheus: each process counts for itself, any of them answers for all.
 
-The parent names a folder in ``PROMETHEUS_MULTIPROC_DIR`` before a role is started; without one the process answers for itself alone.
+The parent names a folder in ``PROMETHEUS_MULTIPROC_DIR`` before a role is started; a process that was not told to count there answers
+for itself alone.
 Names and meanings stand in docs/reference/operation.md.
 """
 
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -16,47 +17,68 @@ from feedmill.metricfiles import FOLDER_VARIABLE
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-_OWN = CollectorRegistry()
-_FEEDS = Counter("feedmill_feeds_received", "Feeds received and kept, by kind.", ("kind",), registry=_OWN)
-_FEED_BYTES = Counter("feedmill_feed_bytes_received", "Bytes of feeds received and kept.", registry=_OWN)
-_RECORDS = Counter("feedmill_records", "Records applied, by result: included or error.", ("result",), registry=_OWN)
-_EXTRACTIONS = Counter("feedmill_extractions", "Documents extracted, by outcome: whole, cut or failed.", ("outcome",), registry=_OWN)
-_COMMITS = Counter("feedmill_index_commits", "Commits of the index.", registry=_OWN)
-_INDEXED = Counter("feedmill_index_documents", "Documents put into or removed from the index by commits.", registry=_OWN)
-_QUERIES = Histogram(
-    "feedmill_query_seconds",
-    "Time that searches took.",
-    registry=_OWN,
-    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-)
+
+class _Counts:
+    """What one process counts."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.feeds = self._counter("feedmill_feeds_received", "Feeds received and kept, by kind.", "kind")
+        self.feed_bytes = self._counter("feedmill_feed_bytes_received", "Bytes of feeds received and kept.")
+        self.records = self._counter("feedmill_records", "Records applied, by result: included or error.", "result")
+        self.extractions = self._counter("feedmill_extractions", "Documents extracted, by outcome: whole, cut or failed.", "outcome")
+        self.commits = self._counter("feedmill_index_commits", "Commits of the index.")
+        self.indexed = self._counter("feedmill_index_documents", "Documents put into or removed from the index by commits.")
+        self.queries = Histogram(
+            "feedmill_query_seconds",
+            "Time that searches took.",
+            registry=self.registry,
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+        )
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(name, meaning, labels, registry=self.registry)
+
+
+_counts = _Counts()
+
+
+def count_in_files() -> None:
+    """Has this process count in files from now on, which any process of the server can add up.
+
+    The library settles this when it is imported; a forked process settles it anew.
+    """
+    global _counts
+    values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
+    _counts = _Counts()
 
 
 def count_feed(kind: str, size_bytes: int) -> None:
     """Counts a feed that was received and kept."""
-    _FEEDS.labels(kind).inc()
-    _FEED_BYTES.inc(size_bytes)
+    _counts.feeds.labels(kind).inc()
+    _counts.feed_bytes.inc(size_bytes)
 
 
 def count_records(*, included: int, errors: int) -> None:
     """Counts records that were applied, and those in error."""
-    _RECORDS.labels("included").inc(included)
-    _RECORDS.labels("error").inc(errors)
+    _counts.records.labels("included").inc(included)
+    _counts.records.labels("error").inc(errors)
 
 
 def count_extraction(outcome: str) -> None:
     """Counts an extraction; the outcome is whole, cut or failed."""
-    _EXTRACTIONS.labels(outcome).inc()
+    _counts.extractions.labels(outcome).inc()
 
 
 def count_commit(documents: int) -> None:
     """Counts a commit of the index and the documents it changed."""
-    _COMMITS.inc()
-    _INDEXED.inc(documents)
+    _counts.commits.inc()
+    _counts.indexed.inc(documents)
 
 
 def observe_query(seconds: float) -> None:
     """Counts a search and the time it took."""
-    _QUERIES.observe(seconds)
+    _counts.queries.observe(seconds)
 
 
 def render_metrics(gauges: Callable[[], Mapping[str, float]], restarts: Callable[[], Mapping[str, int]]) -> bytes:
@@ -69,7 +91,7 @@ def render_metrics(gauges: Callable[[], Mapping[str, float]], restarts: Callable
     if folder:
         MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
     else:
-        registry.register(_Copied(_OWN))
+        registry.register(_Copied(_counts.registry))
     registry.register(_Asked(gauges, restarts))
     return generate_latest(registry)
 

@@ -1,8 +1,9 @@
 """The roles of the server, each the whole life of one process: it works until SIGTERM and may be killed at any time."""
 
 import signal
+import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from feedmill.http.frontends import FrontEnds
 from feedmill.http.gate import dtd_app, gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
-from feedmill.http.listen import take_listeners
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.serving import Listener, serve
@@ -39,18 +39,22 @@ QUICK_FEED_BYTES = 4_000_000
 """Feeds below this size have a feeder of their own."""
 
 
-def run_role(name: str, data: Path, settings: Settings) -> None:
+Sockets = Mapping[str, socket.socket]
+"""The listening sockets by name: gate, gate_tls, dtd, search, admin."""
+
+
+def run_role(name: str, data: Path, settings: Settings, sockets: Sockets) -> None:
     """Lives as one role until SIGTERM. Errors: ValueError for a role that does not exist."""
     if name not in ROLES:
         raise ValueError(f"there is no role {name}; the roles are {', '.join(ROLES)}")
     with open_house(data, settings, name) as house:
-        ROLES[name](house)
+        ROLES[name](house, sockets)
 
 
 # --- the ports ------------------------------------------------------------------------------------------------------------------
 
 
-def _run_gate(house: House) -> None:
+def _run_gate(house: House, sockets: Sockets) -> None:
     settings = house.settings.gate
     config = GateConfig(
         trusted=Networks.parse(settings.trusted),
@@ -66,7 +70,6 @@ def _run_gate(house: House) -> None:
         find_problems=_problems_of(house),
         routes=[metrics_route(_metrics_of(house))],
     )
-    sockets = take_listeners("gate", house.settings)
     listeners = [Listener(app=app, socket=sockets["gate"], protocol=GateProtocol)]
     if "gate_tls" in sockets:
         tls = Listener(app=app, socket=sockets["gate_tls"], protocol=GateProtocol, certificate=settings.certificate, key=settings.key)
@@ -75,9 +78,8 @@ def _run_gate(house: House) -> None:
     serve(listeners)
 
 
-def _run_web(house: House) -> None:
+def _run_web(house: House, sockets: Sockets) -> None:
     settings = house.settings
-    sockets = take_listeners("web", settings)
     searcher, signing, token = house.searcher, house.signing(), read_token(house.data)
     frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
     signin = build_signin(signing, _signin_options_of(house, token))
@@ -192,28 +194,28 @@ def _until_told(house: House, role: str) -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGTERM, earlier)
 
 
-def _run_feeder(house: House) -> None:
+def _run_feeder(house: House, _sockets: Sockets) -> None:
     with _until_told(house, "feeder") as is_stopped:
         feeder = house.feeder(FeederLane(owner="feeder", min_bytes=QUICK_FEED_BYTES))
         feeder.work(is_stopped, aside=(house.sweep().step, house.upkeep().step))
 
 
-def _run_quick_feeder(house: House) -> None:
+def _run_quick_feeder(house: House, _sockets: Sockets) -> None:
     with _until_told(house, "feeder-quick") as is_stopped:
         house.feeder(FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES)).work(is_stopped)
 
 
-def _run_extractor(house: House) -> None:
+def _run_extractor(house: House, _sockets: Sockets) -> None:
     with _until_told(house, "extractor") as is_stopped:
         house.extracting().work(is_stopped)
 
 
-def _run_indexer(house: House) -> None:
+def _run_indexer(house: House, _sockets: Sockets) -> None:
     with _until_told(house, "indexer") as is_stopped:
         house.indexing().work(is_stopped)
 
 
-ROLES: dict[str, Callable[[House], None]] = {
+ROLES: dict[str, Callable[[House, Sockets], None]] = {
     "gate": _run_gate,
     "web": _run_web,
     "feeder": _run_feeder,

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,44 +12,50 @@ from pathlib import Path
 
 import pytest
 
+from feedmill.cli.forking import fork
 from feedmill.cli.supervisor import restart_delay
 
-ROLE = """
-import os, signal, sys, time
-from pathlib import Path
-from feedmill.cli.parentage import die_with_parent
-name, folder, parent = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-die_with_parent(parent)
-if name == "deaf":
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if name == "hopeless":
-    sys.exit(3)
-signal.signal(signal.SIGHUP, lambda *_: (folder / "hup").write_text(str(os.getpid())))
-fresh = folder / f"{name}.new"
-fresh.write_text(str(os.getpid()))
-fresh.replace(folder / name)
-while True:
-    time.sleep(0.05)
-"""
-
 PARENT = """
-import os, sys
+import os, signal, sys, time
 from pathlib import Path
 import feedmill.cli.supervisor as supervisor
 from feedmill.logs import configure_logs
+
 folder, names = Path(sys.argv[1]), sys.argv[2:]
+
+def live(role):
+    if role.name == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if role.name == "hopeless":
+        return 3
+    if role.name == "broken":
+        raise RuntimeError("broken on purpose")
+    signal.signal(signal.SIGHUP, lambda *_: (folder / "hup").write_text(str(os.getpid())))
+    fresh = folder / f"{role.name}.new"
+    fresh.write_text(str(os.getpid()))
+    fresh.replace(folder / role.name)
+    while True:
+        time.sleep(0.05)
+
+def probe():
+    while not (folder / "a").exists():
+        time.sleep(0.02)
+    return 4 if "blind" in names else 0
+
 configure_logs("parent")
 supervisor.STOP_SECONDS = 0.5
-command = lambda role: [sys.executable, str(folder / "role.py"), role.name, str(folder), str(os.getpid())]
+held = open(folder / "held", "w")
 reload_settings = lambda: not (folder / "bad").exists()
 roles = [supervisor.Role(name=name) for name in names]
-sys.exit(supervisor.Supervisor(roles, command=command, environment=os.environ, reload_settings=reload_settings).run())
+running = supervisor.Supervisor(
+    roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch()
+)
+sys.exit(running.run())
 """
 
 
 @contextmanager
 def parent(folder: Path, *roles: str) -> Iterator[subprocess.Popen[bytes]]:
-    (folder / "role.py").write_text(ROLE)
     (folder / "parent.py").write_text(PARENT)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([sys.executable, str(folder / "parent.py"), str(folder), *roles], stderr=log)
@@ -116,11 +123,57 @@ def test_supervisor_told_to_reload_tells_its_children_only_of_good_settings(tmp_
         wait_until(lambda: (tmp_path / "hup").exists() and (tmp_path / "hup").read_text() == str(child))
 
 
-def test_supervisor_with_a_role_that_cannot_start_gives_up_with_code_1(tmp_path: Path) -> None:
-    with parent(tmp_path, "a", "hopeless") as process:
+@pytest.mark.parametrize(("role", "trace"), [("hopeless", b""), ("broken", b"RuntimeError: broken on purpose")])
+def test_supervisor_with_a_role_that_cannot_start_gives_up_with_code_1(tmp_path: Path, role: str, trace: bytes) -> None:
+    with parent(tmp_path, role) as process:
         assert process.wait(30) == 1
-        assert not is_alive(pid_of(tmp_path, "a"))
-    assert b"role cannot be started" in (tmp_path / "log").read_bytes()
+    log = (tmp_path / "log").read_bytes()
+    assert b"role cannot be started" in log
+    assert trace in log
+
+
+def test_supervisor_tells_when_the_probe_finds_it_ready(tmp_path: Path) -> None:
+    with parent(tmp_path, "a") as process:
+        wait_until((tmp_path / "ready").exists)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+def test_supervisor_whose_probe_fails_ends_with_code_1(tmp_path: Path) -> None:
+    with parent(tmp_path, "a", "blind") as process:
+        assert process.wait(10) == 1
+        assert not (tmp_path / "ready").exists()
+
+
+def test_supervisor_hears_signals_while_its_children_start(tmp_path: Path) -> None:
+    with parent(tmp_path, "a") as process:
+        for _ in range(20):
+            os.kill(pid_of(tmp_path, "a"), signal.SIGKILL)
+            (tmp_path / "a").unlink(missing_ok=True)
+            process.send_signal(signal.SIGHUP)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+def test_children_hold_nothing_of_their_parent(tmp_path: Path) -> None:
+    with parent(tmp_path, "a"):
+        child = pid_of(tmp_path, "a")
+        held = {os.readlink(file) for file in Path(f"/proc/{child}/fd").iterdir()}
+        assert str(tmp_path / "held") not in held
+        assert os.readlink(f"/proc/{child}/fd/0") == os.devnull
+
+
+def test_fork_with_a_second_thread_is_refused() -> None:
+    is_over = threading.Event()
+    other = threading.Thread(target=is_over.wait)
+    other.start()
+    try:
+        with pytest.raises(RuntimeError, match="threads"):
+            fork(lambda: 0)
+    finally:
+        is_over.set()
+        other.join()
 
 
 def test_restart_delay_grows_from_nothing_to_half_a_minute() -> None:

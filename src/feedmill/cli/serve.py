@@ -1,7 +1,7 @@
 """``feedmill serve``: the whole server under one parent.
 
 In this order: the settings are read and must be good; the data folder is held; the ports are opened; the store is migrated, by this
-process alone; the roles start; when every port answers, one line ``ready`` goes to standard output.
+process alone; the roles are forked, with all code loaded; when every port answers, one line ``ready`` goes to standard output.
 """
 
 import http.client
@@ -9,7 +9,6 @@ import os
 import socket
 import ssl
 import sys
-import threading
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,10 +18,11 @@ from typing import Annotated
 
 import structlog
 import typer
+from setproctitle import setproctitle
 
 from feedmill.admintoken import ensure_token
 from feedmill.cli.options import DATA, Config, Data
-from feedmill.cli.supervisor import Role, Supervisor, role_command
+from feedmill.cli.supervisor import Role, Supervisor
 from feedmill.http.listen import ROLE_LISTENERS, listener_addresses, open_listener
 from feedmill.logs import configure_logs
 from feedmill.metricfiles import FOLDER_VARIABLE
@@ -83,6 +83,9 @@ def serve(
 
 
 def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
+    # only here: it loads the whole house, which every role then has, and no other command waits for
+    from feedmill.cli.role import live_as
+
     with ExitStack() as stack:
         sockets = _open_sockets(loaded.settings, stack)
         migrate(data, loaded.settings)
@@ -92,15 +95,16 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         write_state(data, state)
         stack.callback(remove_state, data)
         reloader = _Reloader(data, config, loaded)
+        os.environ[FOLDER_VARIABLE] = str(_empty_metrics(data))
         supervisor = Supervisor(
             ROLES,
-            command=lambda role: role_command(role, python=sys.executable, data=data),
-            environment={**os.environ, FOLDER_VARIABLE: str(_empty_metrics(data))},
+            live=lambda role: live_as(role.name, data, sockets, niceness=role.nice),
+            probe=lambda: _probe(state),
             sockets=sockets,
             reload_settings=reloader.reload,
             on_change=lambda roles: _tell(data, state, roles),
+            on_ready=_announce,
         )
-        threading.Thread(target=_announce, args=(supervisor, state), daemon=True).start()
         log.info("starting", data=str(data), addresses=state.addresses)
         return supervisor.run()
 
@@ -142,15 +146,20 @@ def _tell(data: Path, state: RunState, roles: dict[str, RoleState]) -> None:
         log.warning("state not written", reason=exc.strerror)
 
 
-def _announce(supervisor: Supervisor, state: RunState) -> None:
-    """Prints ``ready`` once every port answers."""
-    for listener in state.addresses:
-        while not _answers(state.url(listener)):
-            time.sleep(_PROBE_PAUSE_SECONDS)
-    supervisor.is_ready = True
+def _announce() -> None:
+    """Prints ``ready``."""
     log.info("ready")
     sys.stdout.write("ready\n")
     sys.stdout.flush()
+
+
+def _probe(state: RunState) -> int:
+    """Waits in a process of its own until every port answers."""
+    setproctitle("feedmill: probe")
+    for listener in state.addresses:
+        while not _answers(state.url(listener)):
+            time.sleep(_PROBE_PAUSE_SECONDS)
+    return 0
 
 
 def _answers(url: str) -> bool:

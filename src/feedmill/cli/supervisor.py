@@ -2,26 +2,24 @@
 
 Rules:
 
-- A role is started from the main thread only: the kernel ties a child's death signal to the thread that started it.
+- A role is forked from the main thread, which stays the only one: see ``forking``.
 - A role that dies is started again at once; one that dies soon after its start again and again waits longer each time, up to half a minute.
 - SIGTERM and SIGINT end the roles (SIGTERM, then SIGKILL after a time); a second one does not wait.
 - SIGHUP asks for the settings to be read again; only when they are good do the roles hear of it.
 - A role that cannot be started at all before the server was ever ready ends the server: nobody waits for what will not come.
+- Whether the server is ready is found out by a child too, which ends with 0 once it is.
 """
 
-import os
 import select
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import structlog
 
-from feedmill.http.listen import VARIABLE, hand_down
+from feedmill.cli.forking import Child, fork
 from feedmill.runstate import RoleState
 
 STOP_SECONDS = 10.0
@@ -40,9 +38,11 @@ class Role:
 
 
 @dataclass(slots=True)
-class _Child:
+class _Place:
+    """A role and the process that has it now."""
+
     role: Role
-    process: subprocess.Popen[bytes] | None = None
+    process: Child | None = None
     started_at: float = 0.0
     due_at: float = 0.0
     deaths_in_a_row: int = 0
@@ -62,22 +62,26 @@ class Supervisor:
         self,
         roles: Iterable[Role],
         *,
-        command: Callable[[Role], list[str]],
-        environment: Mapping[str, str],
-        sockets: dict[str, socket.socket] | None = None,
+        live: Callable[[Role], int],
+        probe: Callable[[], int],
+        sockets: Mapping[str, socket.socket] | None = None,
         reload_settings: Callable[[], bool] = lambda: True,
         on_change: Callable[[dict[str, RoleState]], None] = lambda _: None,
+        on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        self._children = [_Child(role) for role in roles]
-        self._command = command
-        self._environment = dict(environment)
+        """Takes what a child does: ``live`` in its role, ``probe`` until the server is ready; both give an exit code."""
+        self._children = [_Place(role) for role in roles]
+        self._live = live
+        self._probe = probe
+        self._prober: Child | None = None
         self._sockets = sockets or {}
         self._reload_settings = reload_settings
         self._on_change = on_change
+        self._on_ready = on_ready
         self._log = structlog.get_logger()
         self._is_stopping = False
         self._exit_code = 0
-        self.is_ready = False
+        self._is_ready = False
 
     def run(self) -> int:
         """Runs until SIGTERM or SIGINT and gives the exit code; must be called in the main thread."""
@@ -107,13 +111,12 @@ class Supervisor:
             self._start(child)
         if due:
             self._on_change(self._states())
+        if self._prober is None:
+            self._prober = fork(self._probe)
 
-    def _start(self, child: _Child) -> None:
-        environment = dict(self._environment)
-        handed, descriptors = hand_down(self._sockets, child.role.listeners)
-        if handed:
-            environment[VARIABLE] = handed
-        child.process = subprocess.Popen(self._command(child.role), env=environment, pass_fds=descriptors, stdin=subprocess.DEVNULL)
+    def _start(self, child: _Place) -> None:
+        descriptors = [self._sockets[name].fileno() for name in child.role.listeners if name in self._sockets]
+        child.process = fork(lambda: self._live(child.role), keep=descriptors)
         child.started_at = time.monotonic()
         child.was_told = False
         self._log.info("role started", started=child.role.name, pid=child.process.pid, restarts=child.restarts)
@@ -123,8 +126,19 @@ class Supervisor:
             code = child.process.poll() if child.process else None
             if code is not None:
                 self._bury(child, code)
+        if self._prober and not self._is_ready and self._prober.poll() is not None:
+            self._heed_prober(self._prober.wait())
 
-    def _bury(self, child: _Child, code: int) -> None:
+    def _heed_prober(self, code: int) -> None:
+        if code == 0:
+            self._is_ready = True
+            self._on_ready()
+        else:
+            self._log.error("nobody can tell when the server is ready", exit_code=code)
+            self._is_stopping = True
+            self._exit_code = 1
+
+    def _bury(self, child: _Place, code: int) -> None:
         now = time.monotonic()
         was_steady = child.was_told or now - child.started_at > STEADY_SECONDS
         child.deaths_in_a_row = 1 if was_steady else child.deaths_in_a_row + 1
@@ -132,7 +146,7 @@ class Supervisor:
         child.process = None
         child.restarts += 1
         self._log.warning("role ended", ended=child.role.name, exit_code=code, again_in_seconds=round(child.due_at - now, 2))
-        if not self.is_ready and child.deaths_in_a_row >= HOPELESS_DEATHS:
+        if not self._is_ready and child.deaths_in_a_row >= HOPELESS_DEATHS:
             self._log.error("role cannot be started", failed=child.role.name, exit_code=code)
             self._is_stopping = True
             self._exit_code = 1
@@ -161,11 +175,12 @@ class Supervisor:
     def _kill_rest(self) -> None:
         for process in self._living():
             self._log.warning("role killed", pid=process.pid)
-            process.kill()
+            process.send_signal(signal.SIGKILL)
             process.wait()
 
-    def _living(self) -> list[subprocess.Popen[bytes]]:
-        return [child.process for child in self._children if child.process is not None and child.process.poll() is None]
+    def _living(self) -> list[Child]:
+        processes = [*(child.process for child in self._children), self._prober]
+        return [process for process in processes if process is not None and process.poll() is None]
 
     def _seconds_to_next(self) -> float:
         waiting = [child.due_at for child in self._children if child.process is None]
@@ -174,13 +189,6 @@ class Supervisor:
     def _states(self) -> dict[str, RoleState]:
         alive = ((child, child.process) for child in self._children)
         return {child.role.name: RoleState(pid=process.pid if process else 0, restarts=child.restarts) for child, process in alive}
-
-
-def role_command(role: Role, *, python: str, data: Path) -> list[str]:
-    """Gives the command line of a role; its title stands in it, so that ``ps`` tells the roles apart."""
-    title = f"feedmill: {role.name}"
-    own = ["--role", role.name, "--data", str(data), "--parent", str(os.getpid()), "--nice", str(role.nice)]
-    return [python, "-m", "feedmill.cli.role", title, *own]
 
 
 def _ignore(_number: int, _frame: object) -> None:
