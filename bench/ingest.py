@@ -171,6 +171,7 @@ def index_all(folder: Path, tasks: list[Task], found: list[Extraction]) -> None:
             last_modified=None,
             pagerank=96,
             links=[link.url for link in extraction.links],
+            headings=extraction.headings,
         )
         for task, extraction in zip(tasks, found, strict=True)
     )

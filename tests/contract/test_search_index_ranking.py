@@ -132,6 +132,34 @@ def test_ranking_static_rank_decides_among_equals(tmp_path: Path) -> None:
     assert [hit.key for hit in order(tmp_path, *documents, asked=("a", "b"))] == [2, 3, 1]
 
 
+def test_ranking_headings_speak_for_a_document(tmp_path: Path) -> None:
+    body = "a needle in the hay\nabout the barn"
+    documents = [
+        replace(DOCUMENT, key=key, body=body, headings=headings) for key, headings in ((1, "about the barn"), (2, "needles"), (3, ""))
+    ]
+    hits = order(tmp_path, *documents, asked=("needle", "hay"))
+    assert [hit.key for hit in hits] == [2, 1, 3]
+    assert dict(hits[0].parts)["headings"] > 0 == dict(hits[1].parts)["headings"]
+    without = order(tmp_path, *documents, asked=("needle", "hay"), ranking=Ranking(headings=0.0))
+    assert [hit.key for hit in without] == [1, 2, 3]
+
+
+def test_ranking_words_of_links_find_a_document_and_speak_for_it(tmp_path: Path) -> None:
+    documents = [replace(DOCUMENT, key=key, body="of the barn", anchors=anchors) for key, anchors in ((1, ()), (2, ("haystack needles",)))]
+    documents.append(replace(DOCUMENT, key=3, body="needle in a haystack, " + "long text " * 30, anchors=("haystack",)))
+    assert [hit.key for hit in order(tmp_path, *documents, asked=("needle",))] == [2, 3]
+    hits = order(tmp_path, *documents, asked=("haystack",))
+    assert {hit.key: dict(hit.parts)["anchors"] > 0 for hit in hits} == {2: True, 3: True}
+
+
+def test_ranking_linked_documents_come_first_among_equals(tmp_path: Path) -> None:
+    documents = [replace(one, link_rank=rank) for one, rank in zip(with_body("a b", "a b", "a b"), (0, 100, 50), strict=True)]
+    hits = order(tmp_path, *documents, asked=("a", "b"))
+    assert [(hit.key, dict(hit.parts)["links"]) for hit in hits] == [(2, pytest.approx(1.1)), (3, pytest.approx(1.05)), (1, 1.0)]
+    without = order(tmp_path, *documents, asked=("a", "b"), ranking=Ranking(links=0.0))
+    assert [(hit.key, dict(hit.parts)["links"]) for hit in without] == [(1, 1.0), (2, 1.0), (3, 1.0)]
+
+
 def test_ranking_function_words_count_for_little(tmp_path: Path) -> None:
     documents = in_language("en", "which of them was where", "the tower", *["other things"] * 8)
     assert first(order(tmp_path, *documents, asked=("which", "tower"))) == 2
@@ -156,7 +184,7 @@ def test_ranking_explained_parts_add_up_to_the_score(tmp_path: Path) -> None:
     hits = order(tmp_path, *in_language("en", "annual reports", "report of the year, annual"), asked=("annual", "report"))
     for hit in hits:
         parts = dict(hit.parts)
-        factors = parts.pop("static_rank") * parts.pop("freshness") * parts.pop("bias")
+        factors = parts.pop("static_rank") * parts.pop("links") * parts.pop("freshness") * parts.pop("bias")
         bonus = 8_192.0 * parts.pop("holds_all")
         assert hit.score == pytest.approx(sum(parts.values()) * factors + bonus, abs=0.01)
     assert {"words", "title", "exact", "proximity", "url", "metadata"} <= set(dict(hits[0].parts))

@@ -33,6 +33,55 @@ def test_docx_runs_of_a_word_stay_together_and_tabs_part_words() -> None:
     assert read(make_docx(body)).text == "Feedmill next"
 
 
+def test_docx_headings_are_known_by_built_in_styles_and_outline_levels() -> None:
+    def styled(text: str, properties: str) -> str:
+        return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+    styles = (
+        '<w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="a"><w:name w:val="Normal"/></w:style>'
+        '<w:style w:styleId="Chapter"><w:name w:val="Chapter"/><w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style>'
+    )
+    body = (
+        styled("part", '<w:pStyle w:val="berschrift2"/>')
+        + styled("plain", '<w:pStyle w:val="a"/>')
+        + styled("chapter", '<w:pStyle w:val="Chapter"/>')
+        + styled("own", '<w:pStyle w:val="Chapter"/><w:outlineLvl w:val="2"/>')
+        + styled("body", '<w:outlineLvl w:val="9"/>')
+    )
+    found = read(make_docx(body, styles=styles))
+    assert found.headings.splitlines() == ["chapter", "own", "part"]
+    assert found.text.split()[:5] == ["part", "plain", "chapter", "own", "body"]
+
+
+def test_pptx_headings_are_the_titles_of_slides() -> None:
+    def shape(kind: str, text: str) -> str:
+        place = f'<p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr>'
+        return f"<p:sp>{place}<p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+
+    slides = [shape("title", "Goals") + shape("body", "many"), shape("ctrTitle", "Thanks")]
+    found = read(make_pptx([f"</a:t></a:r></a:p>{slide}<a:p><a:r><a:t>" for slide in slides]))
+    assert found.headings == "Goals\nThanks"
+
+
+def test_odt_headings_come_by_their_level() -> None:
+    body = '<text:h text:outline-level="2">Two</text:h><text:p>a</text:p><text:h text:outline-level="1">One</text:h>'
+    assert read(make_opendocument("text", f"<office:text>{body}</office:text>")).headings == "One\nTwo"
+
+
+def test_workbook_headings_are_the_names_of_sheets() -> None:
+    assert read(make_xlsx("", sheet="Budget")).headings == "Budget"
+    table = '<office:spreadsheet><table:table table:name="Costs"/></office:spreadsheet>'
+    assert read(make_opendocument("spreadsheet", table)).headings == "Costs"
+
+
+def test_pdf_headings_are_its_outline() -> None:
+    outline = "/Outlines<</Type/Outlines/Count 1/First 99 0 R>>"
+    assert read(make_pdf(["text"], extra=outline)).headings == ""
+    data = make_pdf(["text"]).replace(b"<</Type/Font", b"<</Title(Chapter one)/Parent 1 0 R/Type/Font")
+    data = data.replace(b"/Type/Catalog", b"/Type/Catalog/Outlines<</First 3 0 R/Last 3 0 R/Count 1>>")
+    assert read(data).headings == "Chapter one"
+
+
 def test_xlsx_gives_sheet_names_shared_and_inline_strings_and_numbers() -> None:
     rows = (
         '<row><c t="s"><v>0</v></c><c><v>42.5</v></c></row><row><c t="inlineStr"><is><t>inline</t></is></c><c t="s"><v>99</v></c>'

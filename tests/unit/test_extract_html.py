@@ -94,6 +94,19 @@ def test_html_googleoff_in_a_script_switches_nothing() -> None:
     assert read('<script>var a = "<!--googleoff: all-->";</script>seen').text == "seen"
 
 
+def test_html_headings_are_those_of_the_page_higher_ones_first() -> None:
+    html = "<h2>Second <b>lev</b>el</h2><h1> First\n one</h1><p>text</p><H6>last</H6><h3 hidden>unseen</h3><h2></h2>"
+    found = read(html)
+    assert found.headings == "First one\nSecond level\nlast"
+    assert found.text == "Second level\nFirst one\ntext\nlast"
+
+
+def test_html_headings_obey_googleoff_and_are_bounded() -> None:
+    found = read("<!--googleoff: index--><h1>private</h1><!--googleon: index--><h2>shown</h2>")
+    assert found.headings == "shown"
+    assert len(read("<h1>many words</h1>" * 10_000).headings.splitlines()) == 200
+
+
 def test_html_links_are_resolved_against_the_page() -> None:
     html = '<a href="b.html#f">B</a><a href=" /c ">C</a><a href="#top">t</a><a href="javascript:x()">j</a><a name=n>n</a><area href=d>'
     assert [(link.url, link.text) for link in read(html).links] == [

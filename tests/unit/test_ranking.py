@@ -1,9 +1,11 @@
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.ranking import HOLDS_ALL_BONUS, Candidate, freshness_factor, rank, rank_factor
+from feedmill.core.ranking import HOLDS_ALL_BONUS, Candidate, fed_rank, freshness_factor, rank, rank_factor
+from feedmill.model.document import Attributes
 from feedmill.model.ranking import Ranking
 
 RANKING = Ranking()
@@ -46,3 +48,17 @@ def test_rank_keeps_every_candidate_in_falling_scores(values: list[tuple[float, 
     scored = rank(candidates, RANKING, NOW)
     assert sorted(one.key for one in scored) == list(range(len(values)))
     assert [one.score for one in scored] == sorted((one.score for one in scored), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("pagerank", "feedrank", "rank"),
+    [(None, None, 96), (70, None, 70), (70, 1, 70), (None, 1, 68), (None, 100, 100), (None, 50, 84)],
+)
+def test_fed_rank_is_the_pagerank_else_the_feedrank_on_its_scale(pagerank: int | None, feedrank: int | None, rank: int) -> None:
+    assert fed_rank(Attributes(pagerank=pagerank, feedrank=feedrank)) == rank
+
+
+def test_rank_links_raise_and_are_neutral_where_all_are_alike() -> None:
+    assert order(Candidate(key=1, words=1.0), Candidate(key=2, words=1.0, links=40)) == [2, 1]
+    assert order(Candidate(key=1, words=1.0), Candidate(key=2, words=2.0, links=0), Candidate(key=3, words=1.5, links=100)) == [2, 3, 1]
+    assert order(Candidate(key=1, words=1.0, links=100), Candidate(key=2, words=1.2, links=100)) == [2, 1]

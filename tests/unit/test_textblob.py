@@ -2,22 +2,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.textblob import decode_link_urls, decode_links, decode_text, encode_text
+from feedmill.core.textblob import decode_headings, decode_link_urls, decode_links, decode_text, encode_text
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 
-LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), max_size=8)
+LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\x1f"), max_size=8)
 LINKS = st.lists(st.builds(Link, url=LINE.filter(bool), text=LINE), max_size=5)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), LINKS)
-def test_text_and_links_come_back(text: str, links: list[Link]) -> None:
-    data = encode_text(text, links)
+@given(st.text(st.characters(exclude_categories=["Cs"])), LINKS, st.lists(LINE, max_size=3))
+def test_text_links_and_headings_come_back(text: str, links: list[Link], headings: list[str]) -> None:
+    data = encode_text(text, links, "\n".join(headings))
     assert (decode_text(data), decode_links(data), decode_link_urls(data)) == (text, links, [link.url for link in links])
+    assert decode_headings(data) == "\n".join(headings)
+
+
+def test_text_that_was_kept_without_headings_has_none() -> None:
+    data = b"http://h/a\tb\nx\ty\nthe text\x1f goes on"
+    assert (decode_headings(data), decode_text(data)) == ("", "the text\x1f goes on")
+    assert decode_links(data) == [Link("http://h/a", "x"), Link("b", "y")]
 
 
 def test_link_that_holds_separators_keeps_to_itself() -> None:
-    data = encode_text("a\nb", [Link("http://h/a\tb", "x\ny"), Link("http://h/c", "z\t")])
+    data = encode_text("a\nb", [Link("http://h/a\tb", "x\ny"), Link("http://h/c", "z\x1f")])
     assert (decode_text(data), decode_links(data)) == ("a\nb", [Link("http://h/a b", "x y"), Link("http://h/c", "z ")])
 
 
@@ -31,7 +38,7 @@ def test_what_is_no_text_is_corrupt(data: bytes) -> None:
 
 @given(st.binary())
 def test_any_bytes_are_read_or_corrupt(data: bytes) -> None:
-    for decode in (decode_text, decode_links, decode_link_urls):
+    for decode in (decode_text, decode_links, decode_link_urls, decode_headings):
         try:
             decode(data)
         except Corrupt:

@@ -2,7 +2,7 @@
 
 What an engine finds is scored by words alone and quickly, over everything that matches. The best of it is ranked again here:
 
-    score = (words + parts) x static rank x freshness x bias
+    score = (words + parts) x static rank x links x freshness x bias
 
 ``words`` is what the engine found first, ``parts`` the sum of what else speaks for a document (exact spelling, proximity, URL ...),
 each already weighted. A document that holds all of a query's words stays before one that holds some, whatever their scores.
@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from feedmill.core.biasing import WORDLESS_SCORE, bias_factor
+from feedmill.model.document import Attributes
 from feedmill.model.ranking import Ranking
 
 HOLDS_ALL_BONUS = 8_192.0
 """What a first score has in addition where a document holds all of what may be left out; more than words can ever add up to."""
 
 USUAL_RANK = 96
-_RANK_SPAN = 32.0
+_LEAST_RANK, _MOST_RANK, _FEEDRANKS = 68, 100, (1, 100)
+_RANK_SPAN = float(_MOST_RANK - _LEAST_RANK)
+MOST_LINKED = 100
 _DAY_SECONDS = 86_400.0
 LEAST_FACTOR = 0.01
 
@@ -26,13 +29,15 @@ LEAST_FACTOR = 0.01
 class Candidate(NamedTuple):
     """One of the best matches; a tuple, because every query makes hundreds.
 
-    Units: ``rank`` 68 to 100; ``date`` seconds since 1970, None for none; ``bias`` a sum of weights, None where nothing biases.
+    Units: ``rank`` 68 to 100; ``links`` 0 to 100, 0 for none known; ``date`` seconds since 1970, None for none; ``bias`` a sum of weights,
+    None where nothing biases.
     """
 
     key: int
     words: float
     parts: float = 0.0
     rank: int = USUAL_RANK
+    links: int = 0
     date: int | None = None
     bias: float | None = None
 
@@ -44,9 +49,20 @@ class Scored(NamedTuple):
     score: float
     words: float
     static_rank: float
+    links: float
     freshness: float
     bias: float
     holds_all: bool
+
+
+def fed_rank(attributes: Attributes) -> int:
+    """Returns the static rank that a feed gave a document, a feedrank of 1 to 100 on the scale of the pagerank. Units: 68 to 100."""
+    if attributes.pagerank is not None:
+        return attributes.pagerank
+    if attributes.feedrank is None:
+        return USUAL_RANK
+    low, high = _FEEDRANKS
+    return _LEAST_RANK + round((attributes.feedrank - low) * _RANK_SPAN / (high - low))
 
 
 def rank(candidates: Sequence[Candidate], ranking: Ranking, now: float) -> list[Scored]:
@@ -62,18 +78,19 @@ def _order(one: Scored) -> tuple[float, int]:
 
 
 def _score(candidate: Candidate, static_rank: float, ranking: Ranking, now: float) -> Scored:
-    key, words, parts, _, date, weight = candidate
+    key, words, parts, _, linked, date, weight = candidate
     bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else 0.0
     words -= bonus
     freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0
     plain, bias = words + parts, 1.0
     if weight is not None:
         plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
-    score = plain * static_rank * freshness * bias
+    links = 1.0 + ranking.links * linked / MOST_LINKED if linked else 1.0
+    score = plain * static_rank * links * freshness * bias
     if score > HOLDS_ALL_BONUS:
         score = HOLDS_ALL_BONUS
     # by place and not by name, which would take twice as long
-    return Scored(key, score + bonus, words, static_rank, freshness, bias, bonus > 0)
+    return Scored(key, score + bonus, words, static_rank, links, freshness, bias, bonus > 0)
 
 
 def rank_factor(value: int, ranking: Ranking) -> float:

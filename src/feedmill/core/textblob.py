@@ -1,7 +1,7 @@
-"""How the text of an extracted document is kept: one blob with the links that were found beside it.
+"""How the text of an extracted document is kept: one blob with the links and headings that were found beside it.
 
 line 1      absolute URLs of the links, separated by tabs
-line 2      their anchor texts, in the same order
+line 2      their anchor texts, in the same order; where there are headings, a unit separator (U+001F) and they, a tab for each newline
 the rest    the text in UTF-8
 """
 
@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 
-_APART = str.maketrans("\t\n", "  ")
+_APART = str.maketrans("\t\n\x1f", "   ")
 
 
-def encode_text(text: str, links: Sequence[Link]) -> bytes:
-    """Returns the bytes that keep a text and its links."""
-    lines = _join([link.url for link in links]), _join([link.text for link in links]), text
-    return "\n".join(lines).encode("utf-8", "ignore")
+def encode_text(text: str, links: Sequence[Link], headings: str = "") -> bytes:
+    """Returns the bytes that keep a text, its links and its headings."""
+    anchors = _join([link.text for link in links])
+    if headings:
+        anchors += "\x1f" + headings.replace("\n", "\t")
+    return "\n".join((_join([link.url for link in links]), anchors, text)).encode("utf-8", "ignore")
 
 
 def decode_text(data: bytes) -> str:
@@ -32,13 +34,21 @@ def decode_link_urls(data: bytes) -> list[str]:
 def decode_links(data: bytes) -> list[Link]:
     """Returns the links. Errors: Corrupt."""
     end = _find_end(data)
-    urls, texts = data[: end - 1], data[end : _find_end(data, end) - 1]
+    urls, texts = data[: end - 1], data[end : _find_end(data, end) - 1].partition(b"\x1f")[0]
     return [Link(url=url, text=text) for url, text in zip(_split(urls), texts.decode("utf-8", "replace").split("\t"), strict=False)]
+
+
+def decode_headings(data: bytes) -> str:
+    """Returns the headings, each on its lines. Errors: Corrupt."""
+    start = _find_end(data)
+    end = _find_end(data, start) - 1
+    found = data.find(b"\x1f", start, end)
+    return data[found + 1 : end].decode("utf-8", "replace").replace("\t", "\n") if found >= 0 else ""
 
 
 def _join(parts: Sequence[str]) -> str:
     joined = "\t".join(parts)
-    if joined.count("\t") >= max(len(parts), 1) or "\n" in joined:
+    if joined.count("\t") >= max(len(parts), 1) or "\n" in joined or "\x1f" in joined:
         return "\t".join(part.translate(_APART) for part in parts)
     return joined
 

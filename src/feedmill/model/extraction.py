@@ -49,7 +49,8 @@ class Task:
 class Extraction:
     """What became of a document's bytes.
 
-    ``text`` is plain, paragraphs separated by newlines; ``robots`` holds noindex, nofollow, noarchive, nosnippet as the document's
+    ``text`` is plain, paragraphs separated by newlines; ``headings`` are those of its lines that head others, the most important first;
+    ``robots`` holds noindex, nofollow, noarchive, nosnippet as the document's
     own meta tags say; ``reason`` says why the text is cut or missing, None when all of it is there.
     """
 
@@ -60,15 +61,16 @@ class Extraction:
     language: str | None = None
     metadata: Metadata = ()
     links: tuple[Link, ...] = ()
+    headings: str = ""
     robots: frozenset[str] = frozenset()
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An extraction as it comes from another process: text and links are one blob already, in the form in which they are kept.
+    """An extraction as it comes from another process: text, links and headings are one blob already, in the form in which they are kept.
 
-    ``body`` is empty where there is neither. ``too_slow`` marks a document that used up the time of a short attempt and deserves a
+    ``body`` is empty where there is none of them. ``too_slow`` marks a document that used up the time of a short attempt and deserves a
     longer one.
     """
 

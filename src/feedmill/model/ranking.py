@@ -9,11 +9,13 @@ from feedmill.model.search import Node
 class Ranking:
     """The weights. A word's score in the whole document, by its stem, counts 1; the others are shares of the same measure.
 
-    Units: ``depth`` how many of the best matches are ranked again by everything; ``static_rank`` and ``freshness`` by how much of
-    itself a score may change; ``freshness_days`` after how many days half of the freshness is gone.
+    Units: ``depth`` how many of the best matches are ranked again by everything; ``static_rank``, ``links`` and ``freshness`` by how much
+    of itself a score may change; ``freshness_days`` after how many days half of the freshness is gone.
     """
 
     title: float = 0.3
+    headings: float = 0.15
+    anchors: float = 0.2
     exact: float = 0.2
     proximity: float = 0.2
     url: float = 0.1
@@ -22,6 +24,7 @@ class Ranking:
     characters: float = 0.5
     function_words: float = 0.2
     static_rank: float = 0.3
+    links: float = 0.1
     freshness: float = 0.0
     freshness_days: float = 90.0
     depth: int = 100

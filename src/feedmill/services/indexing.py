@@ -10,12 +10,14 @@ A rebuild writes every live document to a new folder beside the serving one. Whi
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import structlog
 
 from feedmill.core.access import class_of
+from feedmill.core.ranking import fed_rank
 from feedmill.core.shown import shown_metadata
-from feedmill.core.textblob import decode_link_urls, decode_text
+from feedmill.core.textblob import decode_headings, decode_link_urls, decode_text
 from feedmill.model.document import Document, DocumentState, Origin
 from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.search import IndexDocument
@@ -180,18 +182,18 @@ class Indexing:
 
     def _entries(self, documents: Sequence[Document]) -> Iterator[IndexDocument]:
         for document in documents:
-            yield entry_of(document, *self._kept_text(document), patterns=self._patterns.book.terms_of(document.url))
+            yield entry_of(document, self._kept_text(document), patterns=self._patterns.book.terms_of(document.url))
 
-    def _kept_text(self, document: Document) -> tuple[str, Sequence[str]]:
-        """Gives text and links of a document, nothing where there is none or it cannot be read."""
+    def _kept_text(self, document: Document) -> "KeptText":
+        """Gives what is kept of a document's text, nothing where there is none or it cannot be read."""
         if document.text is None or document.text.blob is None:
-            return "", ()
+            return NO_TEXT
         try:
             data = self._blobs.read(document.text.blob)
-            return decode_text(data), decode_link_urls(data)
+            return KeptText(decode_text(data), decode_link_urls(data), decode_headings(data))
         except Corrupt as error:
             log.error("text_lost", url=document.url, reason=str(error))
-            return "", ()
+            return NO_TEXT
 
     def _commit(self) -> None:
         """Commits, then takes the marks off and lets searchers know."""
@@ -290,7 +292,18 @@ class _Rebuild:
         return documents
 
 
-def entry_of(document: Document, body: str, links: Sequence[str] = (), patterns: tuple[str, ...] = ()) -> IndexDocument:
+class KeptText(NamedTuple):
+    """What is kept of an extracted text: itself, the URLs of its links, its headings."""
+
+    body: str
+    links: Sequence[str] = ()
+    headings: str = ""
+
+
+NO_TEXT = KeptText("")
+
+
+def entry_of(document: Document, kept: KeptText, patterns: tuple[str, ...] = ()) -> IndexDocument:
     """Gives what the index takes of a document."""
     text = document.text
     assert document.id is not None
@@ -300,14 +313,15 @@ def entry_of(document: Document, body: str, links: Sequence[str] = (), patterns:
         display_url=document.attributes.display_url,
         access_class=int(class_of(document)),
         title=(text.title if text is not None else None) or "",
-        body=body,
+        body=kept.body,
         metadata=shown_metadata(document),
         datasource=document.datasource,
         mimetype=(text.mimetype if text is not None else None) or document.attributes.mimetype or "",
         language=text.language if text is not None else None,
         last_modified=document.attributes.last_modified,
-        pagerank=document.rank,
-        links=links,
+        pagerank=fed_rank(document.attributes),
+        links=kept.links,
+        headings=kept.headings,
         patterns=patterns,
     )
 

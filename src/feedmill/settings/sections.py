@@ -163,6 +163,8 @@ class RankingSettings(Section):
     """What counts for the order of results, as shares of a word's own score; 0 leaves a part out. Units: days, results."""
 
     title: Weight = 0.3
+    headings: Weight = 0.15
+    anchors: Weight = 0.2
     exact: Weight = 0.2
     proximity: Weight = 0.2
     url: Weight = 0.1
@@ -171,6 +173,7 @@ class RankingSettings(Section):
     characters: Weight = 0.5
     function_words: Annotated[float, Field(ge=0.01, le=1)] = 0.2
     static_rank: Annotated[float, Field(ge=0, le=1)] = 0.3
+    links: Annotated[float, Field(ge=0, le=1)] = 0.1
     freshness: Weight = 0.0
     freshness_days: Annotated[float, Field(gt=0, le=36_500)] = 90.0
     depth: Annotated[int, Field(ge=1, le=1_000)] = 100

@@ -12,12 +12,17 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What one reader found. Shape: ``text`` as found, white space not yet collapsed; ``reason`` when something of it is missing."""
+    """What one reader found.
+
+    Shape: ``text`` as found, white space not yet collapsed; ``headings`` stand in it too, each on its lines; ``reason`` when something of
+    it is missing.
+    """
 
     text: str = ""
     title: str | None = None
     metadata: Metadata = ()
     links: tuple[Link, ...] = ()
+    headings: str = ""
     robots: frozenset[str] = frozenset()
     reason: str | None = None
     language: str | None = None

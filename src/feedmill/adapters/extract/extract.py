@@ -23,6 +23,7 @@ from feedmill.core.links import resolve_links
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 _METADATA_CHARACTERS = 400_000
+_HEADINGS_CHARACTERS = 20_000
 
 _BINARY_READERS: dict[str, Callable[[bytes, ExtractionLimits], Content]] = {
     sniff.PDF: read_pdf,
@@ -115,6 +116,7 @@ def _answer(task: Task, mimetype: str, content: Content, cut: bool, limits: Extr
         language=detect_language(text) or content.language,
         metadata=_bound_metadata(content, limits),
         links=resolve_links(task.url, content.links[: limits.links]),
+        headings=clean_text(content.headings, _HEADINGS_CHARACTERS),
         robots=content.robots,
         reason="; ".join(reasons) or None,
     )

@@ -2,7 +2,7 @@
 
 A task goes to a worker in ``marshal``: both ends are ours and it is the fastest there is. An answer comes from a process that has
 read hostile input: its lengths are checked before anything is read, and every field's type is checked before it is believed. Its body is
-the text and the links in the form in which they are kept; nobody here reads that, and who does expects anything.
+the text, the links and the headings in the form in which they are kept; nobody here reads that, and who does expects anything.
 
 task     ::= length (8 bytes, little endian) marshalled tuple
 answer   ::= header length (4 bytes) body length (4 bytes) header (JSON array) body (core.textblob)
@@ -51,7 +51,7 @@ def pack_answer(answer: Extraction) -> bytes:
     """Returns the message that carries an answer; lone surrogates are dropped."""
     fields = (answer.mimetype, answer.title, answer.language, answer.metadata, sorted(answer.robots), answer.reason)
     header = _encode((answer.key, *fields)).encode("utf-8", "ignore")
-    body = encode_text(answer.text, answer.links) if answer.text or answer.links else b""
+    body = encode_text(answer.text, answer.links, answer.headings) if answer.text or answer.links else b""
     return _ANSWER.pack(len(header), len(body)) + header + body
 
 

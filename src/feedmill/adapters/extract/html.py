@@ -1,4 +1,4 @@
-"""Reads HTML: text, title, meta tags, robots rules, links.
+"""Reads HTML: text, title, headings, meta tags, robots rules, links.
 
 How it keeps words apart without walking the tree in Python: a newline is put before every block-level tag in the source, where it is
 harmless white space to the parser, and the text of the whole body is then taken in one call. Inline tags get none, so that
@@ -37,6 +37,8 @@ _HIDDEN_SELECTOR = '[hidden], [style*="display:none" i], [style*="display: none"
 _GOOGLEOFF = re.compile(r"\s*google(off|on)\s*:\s*(index|anchor|snippet|all)\b", re.IGNORECASE)
 _ROBOTS = frozenset({"noindex", "nofollow", "noarchive", "nosnippet"})
 _ROBOTS_NAMES = frozenset({"robots", "googlebot", "gsa-crawler"})
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_MAX_HEADINGS = 200
 _HEAD_CHARACTERS = 20_000
 _HREF_CHARACTERS, _ANCHOR_CHARACTERS, _VALUE_CHARACTERS = 4_096, 300, 4_000
 
@@ -61,7 +63,7 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
     links = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, mute, limits.links)
     body = tree.body
     text = body.text(deep=True) if body is not None else ""
-    return Content(text=text, title=title, metadata=metadata, links=links, robots=robots)
+    return Content(text=text, title=title, metadata=metadata, links=links, headings=_read_headings(tree), robots=robots)
 
 
 def _read_without_tree(source: str, limits: ExtractionLimits) -> Content:
@@ -78,6 +80,12 @@ def _find_title(tree: LexborHTMLParser) -> str | None:
         if parent is not None and parent.tag in ("head", "body", "html") and (title := clean_line(node.text())):
             return title
     return None
+
+
+def _read_headings(tree: LexborHTMLParser) -> str:
+    """Returns the headings, the higher ones first. A selector for all of them takes three times as long as asking for each."""
+    found = [node for tag in _HEADINGS for node in tree.tags(tag)]
+    return "\n".join([node.text() for node in found[:_MAX_HEADINGS]])
 
 
 def _read_metas(tree: LexborHTMLParser, limit: int) -> tuple[Metadata, frozenset[str]]:

@@ -5,9 +5,14 @@ loses nothing that way. Source: ECMA-376 part 1, sections 11 and 13.
 """
 
 import re
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
 from feedmill.adapters.extract.content import Content, Unreadable
+from feedmill.adapters.extract.officeheadings import MAX_HEADINGS, iter_slide_titles, list_headings, read_heading_styles
 from feedmill.adapters.extract.officexml import collect_text, find_title, parse_part, read_properties
 from feedmill.adapters.extract.zips import Container
 from feedmill.model.document import Metadata
@@ -31,14 +36,18 @@ def read_docx(data: bytes, limits: ExtractionLimits) -> Content:
     parts = sorted((name for name in container.names if _WORD_PARTS.match(name)), key=_word_order)
     breaks = (f"{_W}p", f"{_W}tc", f"{_W}br", f"{_W}cr", f"{_A}p")
     skip = (f"{_W}instrText", f"{_W}delText", f"{_W}fldData", _FALLBACK)
-    return _assemble(container, parts, limits, breaks=breaks, blanks=(f"{_W}tab", f"{_W}noBreakHyphen"), skip=skip)
+    levels, blanks = read_heading_styles(container), (f"{_W}tab", f"{_W}noBreakHyphen")
+    return _assemble(
+        container, parts, limits, breaks=breaks, blanks=blanks, skip=skip, find_headings=lambda root: list_headings(root, levels)
+    )
 
 
 def read_pptx(data: bytes, limits: ExtractionLimits) -> Content:
     """Reads a presentation: slides in order, each with its notes behind all slides. Errors: Unreadable."""
     container = Container(data)
     parts = sorted((name for name in container.names if _SLIDE_PARTS.match(name)), key=_slide_order)
-    return _assemble(container, parts, limits, breaks=(f"{_A}p", f"{_A}br", "{*}text"), blanks=(f"{_A}tab",), skip=(_FALLBACK,))
+    breaks, skip = (f"{_A}p", f"{_A}br", "{*}text"), (_FALLBACK,)
+    return _assemble(container, parts, limits, breaks=breaks, blanks=(f"{_A}tab",), skip=skip, find_headings=iter_slide_titles)
 
 
 def _assemble(
@@ -49,9 +58,11 @@ def _assemble(
     breaks: tuple[str, ...],
     blanks: tuple[str, ...],
     skip: tuple[str, ...],
+    find_headings: Callable[[etree._Element], Iterable[etree._Element]],
 ) -> Content:
     metadata = read_office_metadata(container)
     texts: list[str] = []
+    headings: list[str] = []
     characters, reason = 0, None
     for number, name in enumerate(names):
         if characters > limits.text_characters:
@@ -66,7 +77,10 @@ def _assemble(
         if root is not None:
             texts.append(collect_text(root, breaks=breaks, blanks=blanks, skip=skip))
             characters += len(texts[-1])
-    return Content(text="\n".join(texts), title=find_title(metadata), metadata=metadata, reason=reason)
+            found = islice(find_headings(root), max(MAX_HEADINGS - len(headings), 0))
+            headings += [collect_text(node, breaks=breaks, blanks=blanks, skip=skip) for node in found]
+    text, title = "\n".join(texts), find_title(metadata)
+    return Content(text=text, title=title, metadata=metadata, headings="\n".join(headings), reason=reason)
 
 
 def _word_order(name: str) -> tuple[int, str]:

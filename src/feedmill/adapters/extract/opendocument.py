@@ -4,6 +4,8 @@ Headers and footers stand in ``styles.xml``. A repeated cell or row is read once
 cells a million times. Source: OASIS OpenDocument 1.3 part 3, sections 3, 5, 9, 16.
 """
 
+from itertools import islice
+
 from lxml import etree
 
 from feedmill.adapters.extract.clean import clean_line
@@ -22,6 +24,7 @@ _PROPERTIES = {
     "title": "title", "initial-creator": "author", "creator": "last-modified-by", "subject": "subject", "keyword": "keywords",
     "description": "description",
 }  # fmt: skip
+_MAX_HEADINGS = 200
 _BREAKS = (f"{_TEXT}p", f"{_TEXT}h", f"{_TEXT}line-break", f"{_TABLE}table-row")
 _BLANKS = (f"{_TEXT}s", f"{_TEXT}tab", f"{_TABLE}table-cell")
 _SKIP = (f"{_TEXT}tracked-changes", f"{_TEXT}sequence-decls", f"{_OFFICE}forms", f"{_TEXT}ruby-text")
@@ -41,10 +44,17 @@ def read_opendocument(data: bytes, limits: ExtractionLimits) -> Content:
     names = [str(table.get(f"{_TABLE}name")) for table in root.iter(f"{_TABLE}table") if table.get(f"{_TABLE}name")]
     body = root.find(f"{_OFFICE}body")
     text = collect_text(body if body is not None else root, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP)
+    headings = _read_headings(root)
     parts = [text[: limits.text_characters + 1], *_read_margins(container)]
     if root.find(f"{_OFFICE}body/{_OFFICE}spreadsheet") is not None:
-        parts = ["\n".join(names), *parts]
-    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata)
+        headings, parts = "\n".join(names), ["\n".join(names), *parts]
+    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=headings)
+
+
+def _read_headings(root: etree._Element) -> str:
+    """Returns the headings, the higher ones first."""
+    found = sorted(islice(root.iter(f"{_TEXT}h"), _MAX_HEADINGS), key=lambda node: node.get(f"{_TEXT}outline-level") or "1")
+    return "\n".join(collect_text(node, breaks=_BREAKS, blanks=_BLANKS, skip=_SKIP) for node in found)
 
 
 def _read_margins(container: Container) -> list[str]:

@@ -4,6 +4,7 @@ The library is not thread-safe and written in C++: it runs only here, in a worke
 """
 
 import time
+from itertools import islice
 
 import pypdfium2
 from pypdfium2 import PdfDocument, PdfiumError
@@ -14,6 +15,7 @@ from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits
 
 _SHARE_OF_TIME = 0.7
+_MAX_HEADINGS, _OUTLINE_DEPTH = 200, 4
 _NAMES = ("Title", "Author", "Subject", "Keywords", "Creator", "CreationDate", "ModDate")
 
 
@@ -26,13 +28,14 @@ def read_pdf(data: bytes, limits: ExtractionLimits) -> Content:
         raise Unreadable(_explain(exc)) from exc
     try:
         metadata = _read_metadata(document)
+        headings = _read_outline(document)
         pages, text, reason = _read_pages(document, deadline, limits.text_characters)
     finally:
         document.close()
     if reason is None and not text.strip():
         reason = "the PDF has no text, its pages are images" if pages else "the PDF has no pages"
     title = next((value for name, value in metadata if name == "Title"), None)
-    return Content(text=text, title=title, metadata=metadata, reason=reason)
+    return Content(text=text, title=title, metadata=metadata, headings=headings, reason=reason)
 
 
 def _explain(exc: PdfiumError) -> str:
@@ -52,6 +55,14 @@ def _read_metadata(document: PdfDocument) -> Metadata:
         if value:
             found.append((name, value))
     return tuple(found)
+
+
+def _read_outline(document: PdfDocument) -> str:
+    """Returns the titles of the outline that a reader shows beside the pages; they are the headings of most."""
+    try:
+        return "\n".join(clean_line(mark.get_title(), 300) for mark in islice(document.get_toc(max_depth=_OUTLINE_DEPTH), _MAX_HEADINGS))
+    except (PdfiumError, UnicodeDecodeError):
+        return ""
 
 
 def _read_pages(document: PdfDocument, deadline: float, limit: int) -> tuple[int, str, str | None]:

@@ -39,7 +39,7 @@ def read_markdown(data: bytes, charset: str | None, url: str, limits: Extraction
     if len(body) > _MARKDOWN_CHARACTERS:
         return Content(text=text, title=title)
     shown = read_html(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), url, limits)
-    return Content(text=shown.text, title=title, links=shown.links)
+    return Content(text=shown.text, title=title, links=shown.links, headings=shown.headings)
 
 
 def _find_heading(tokens: Sequence[Token]) -> str:

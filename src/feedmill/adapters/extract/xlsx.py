@@ -33,7 +33,7 @@ def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
     parts += cells
     if reason is None:
         parts += _read_notes(container)
-    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, reason=reason)
+    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=parts[0], reason=reason)
 
 
 def _read_cells(container: Container, deadline: float, limit: int) -> tuple[list[str], str | None]:

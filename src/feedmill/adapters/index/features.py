@@ -20,10 +20,12 @@ NEAR = 3
 
 
 def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
-    """Builds what the parts add, by their names."""
-    title, exact, url, metadata = (_weighed(asker, one) for one in (ranking.title, ranking.exact, ranking.url, ranking.metadata))
-    asked = {
-        "title": [boosted(part, weight) for word, weight in title for part in asker.list_stems("title_stems", word.raw)],
+    """Builds what the parts add, by their names; nothing where a part has nothing to ask."""
+    exact, url, metadata = (_weighed(asker, one) for one in (ranking.exact, ranking.url, ranking.metadata))
+    return {
+        "title": _ask_stems(asker, "title_stems", ranking.title),
+        "headings": _ask_stems(asker, "heading_stems", ranking.headings),
+        "anchors": _ask_stems(asker, "anchor_stems", ranking.anchors),
         "exact": [boosted(part, weight) for word, weight in exact for part in _in_text([word.folded])],
         "proximity": list(_ask_pairs(asker.words[:MAX_WORDS], ranking)),
         "url": [boosted(in_field("words_of_url", [word.folded]), weight) for word, weight in url],
@@ -31,7 +33,6 @@ def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
         "accents": [boosted(in_field("accented", [form]), weight) for form, weight in _accented(asker, ranking)],
         "characters": [boosted(in_field("stems", [one]), ranking.characters) for one in _characters(asker) if ranking.characters],
     }
-    return {name: queries for name, queries in asked.items() if queries}
 
 
 def ask_bias(bias: ScoreBias | None) -> tuple[list[Query], list[Query]]:
@@ -55,6 +56,12 @@ def among(keys: list[int], parts: list[Query]) -> Query:
     for part in parts[:MAX_PARTS]:
         query = Query.boolean_query([(Occur.Must, query), (Occur.Should, part)])
     return query
+
+
+def _ask_stems(asker: WordAsker, field: str, weight: float) -> list[Query]:
+    """Asks the words in a field of stems; what no document has there is left out, since every part asked takes time."""
+    weighed = _weighed(asker, weight)
+    return [boosted(part, weight) for word, weight in weighed for part in asker.list_stems(field, word.raw, known_only=True)]
 
 
 def _weighed(asker: WordAsker, weight: float) -> list[tuple[PlainWord, float]]:

@@ -93,11 +93,13 @@ class RankedSearch:
         numbers = [int(key or 0) for key in keys]
         raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
         ranks = self._values("pagerank", addresses)
-        dates: Sequence[int | float | None] = self._values("date", addresses) if self.ranking.freshness else [None] * len(pairs)
+        nothing: Sequence[int | float | None] = [None] * len(pairs)
+        links = self._values("link_rank", addresses) if self.ranking.links else nothing
+        dates = self._values("date", addresses) if self.ranking.freshness else nothing
         biases = [None if self.bias is None else raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            Candidate(key, score, 0.0, int(value or 0), None if date is None else int(date), bias)
-            for (score, _), key, value, date, bias in zip(pairs, numbers, ranks, dates, biases, strict=True)
+            Candidate(key, score, 0.0, int(value or 0), int(linked or 0), None if date is None else int(date), bias)
+            for (score, _), key, value, linked, date, bias in zip(pairs, numbers, ranks, links, dates, biases, strict=True)
         ]
 
     def _score(self, keys: list[int], parts: list[Query]) -> dict[int, float]:
@@ -116,5 +118,5 @@ class RankedSearch:
 
     def _parts_of(self, one: Scored, scores: dict[str, dict[int, float]]) -> list[tuple[str, float]]:
         parts = [(name, found.get(one.key, 0.0)) for name, found in scores.items()]
-        factors = [("static_rank", one.static_rank), ("freshness", one.freshness), ("bias", one.bias), ("holds_all", float(one.holds_all))]
+        factors = [(name, float(getattr(one, name))) for name in ("static_rank", "links", "freshness", "bias", "holds_all")]
         return [("words", one.words), *parts, *factors]

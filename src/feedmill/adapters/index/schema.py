@@ -2,18 +2,18 @@
 
 No text is stored: the store has it, and a result is made from there. The words of each part stand in a field of their own, for phrases
 and for what asks for one part; the stems of all parts together in one, which finds and scores, since a word's weight is that of
-its whole document; the stems of the title once more, and the words with accents. Terms for exact questions stand in raw fields, numbers for
-filters, sorting and ranking in fast ones. Metadata may have any names, so that one field holds them all: its words with a digest of
-their name before each, its numbers and dates as terms that sort, and for sorting and for
-counting a JSON object each. The number of the schema goes into
-the fact that names an index folder: another schema means another folder, built beside the serving one.
+its whole document; the stems of the title, of headings and of the texts of links that lead to it once more, and the words with accents.
+Terms for exact questions stand in raw fields, numbers for filters, sorting and ranking in fast ones. Metadata may have any names, so that
+one field holds them all: its words with a digest of their name before each, its numbers and dates as terms that sort, and for sorting
+and for counting a JSON object each. The number of the schema goes into the fact that names an index folder: another schema means another
+folder, built beside the serving one.
 """
 
 from functools import cache
 
 from tantivy import Document, Schema, SchemaBuilder
 
-from feedmill.adapters.index.analysis import TAGGED, lay_out_whole, tagged_words
+from feedmill.adapters.index.analysis import NOTHING, TAGGED, lay_out_whole, tagged_words
 from feedmill.adapters.index.stemming import stems_of
 from feedmill.core.facets import counted_numbers, counted_texts
 from feedmill.core.indexterms import (
@@ -29,13 +29,15 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
-COUNTED_FIELDS = ("stems", "title_stems", "accented")
+COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
 RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "patterns", "datasource", "mimetype", "language")
 MAX_BODY_CHARACTERS = 10_000_000
 MAX_METADATA_VALUES = 4_000
+# where a great part of a text is headings, one of them says little more than another word
+HEADINGS_CHARACTERS, HEADINGS_SHARE = 300, 50
 
 
 @cache
@@ -46,6 +48,7 @@ def build_schema() -> Schema:
     builder.add_unsigned_field("access_class", indexed=True, fast=True)
     builder.add_integer_field("date", indexed=True, fast=True)
     builder.add_unsigned_field("pagerank", fast=True)
+    builder.add_unsigned_field("link_rank", fast=True)
     for name in WORD_FIELDS:
         builder.add_text_field(name, tokenizer_name=TAGGED)
     for name in COUNTED_FIELDS:
@@ -58,6 +61,11 @@ def build_schema() -> Schema:
     return builder.build()
 
 
+def _cut(headings: str, characters: int) -> str:
+    limit = HEADINGS_CHARACTERS + characters // HEADINGS_SHARE
+    return headings if len(headings) <= limit else headings[:limit].rpartition(" ")[0]
+
+
 def make_entry(document: IndexDocument) -> Document:
     """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
     typed = typed_terms(document.metadata)
@@ -66,6 +74,7 @@ def make_entry(document: IndexDocument) -> Document:
     body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
     url = lay_out_whole(url_words(document.url), stems)
     values = [lay_out_whole(value, stems) for _, value in document.metadata[:MAX_METADATA_VALUES]]
+    anchors = lay_out_whole("\n".join(document.anchors), stems) if document.anchors else NOTHING
     fields: dict[str, object] = {
         "key": document.key,
         "access_class": document.access_class,
@@ -75,7 +84,7 @@ def make_entry(document: IndexDocument) -> Document:
         "words_of_url": url.words,
         "title_stems": title.stems,
         # twice, so that what a short query means by its title is not lost among long texts before it is ranked again
-        "stems": [part.stems for part in (title, title, body, url, *values)],
+        "stems": [part.stems for part in (title, title, body, url, anchors, *values) if part.stems],
         "accented": [part.accented for part in (title, body, *values) if part.accented],
         "url": url_term(document.url),
         "site": site_terms(document.url),
@@ -87,6 +96,12 @@ def make_entry(document: IndexDocument) -> Document:
         "datasource": document.datasource,
         "mimetype": document.mimetype,
     }
+    if document.headings:
+        fields["heading_stems"] = lay_out_whole(_cut(document.headings, len(document.body)), stems).stems
+    if document.anchors:
+        fields["anchor_stems"] = anchors.stems
+    if document.link_rank:
+        fields["link_rank"] = document.link_rank
     if document.metadata:
         fields["words_of_metadata"] = [value.words for value in values]
         fields["metadata"] = metadata_terms(document.metadata)

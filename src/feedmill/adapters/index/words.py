@@ -83,12 +83,15 @@ class WordAsker:
         parts = self.list_stems(field, raw)
         return parts[0] if len(parts) == 1 else Query.disjunction_max_query(parts, OTHER_FIELDS_SHARE)
 
-    def list_stems(self, field: str, raw: str) -> list[Query]:
-        """Returns a query for each stem that a word in lower case has in the index, at least one."""
+    def list_stems(self, field: str, raw: str, *, known_only: bool = False) -> list[Query]:
+        """Returns a query for each stem that a word in lower case has in the index; at least one, unless known ones alone are wanted."""
         stems = list_query_stems(raw, self.languages)
         if not stems:
-            return [Query.empty_query()]
-        found = {stem: count for stem in stems if (count := self._searcher.doc_freq(field, stem))} if len(stems) > 1 else {}
+            return [] if known_only else [Query.empty_query()]
+        are_counted = known_only or len(stems) > 1
+        found = {stem: count for stem in stems if (count := self._searcher.doc_freq(field, stem))} if are_counted else {}
+        if not found and known_only:
+            return []
         if len(found) < 2:
             return [in_field(field, [next(iter(found), stems[0])])]
         most = self._rarity(max(found.values()))
