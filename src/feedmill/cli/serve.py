@@ -22,6 +22,7 @@ from setproctitle import setproctitle
 
 from feedmill.admintoken import ensure_token
 from feedmill.cli.options import DATA, Config, Data
+from feedmill.cli.role import live_as
 from feedmill.cli.supervisor import Role, Supervisor
 from feedmill.http.listen import ROLE_LISTENERS, listener_addresses, open_listener
 from feedmill.logs import configure_logs
@@ -83,9 +84,6 @@ def serve(
 
 
 def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
-    # only here: it loads the whole house, which every role then has, and no other command waits for
-    from feedmill.cli.role import live_as
-
     with ExitStack() as stack:
         sockets = _open_sockets(loaded.settings, stack)
         migrate(data, loaded.settings)
