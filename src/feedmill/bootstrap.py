@@ -37,6 +37,7 @@ from feedmill.model.ranking import Ranking
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
 from feedmill.services.clustering import FindGroups
+from feedmill.services.explaining import Explaining
 from feedmill.services.extracting import Extracting
 from feedmill.services.feeder import Feeder, FeederLane
 from feedmill.services.feeding import Policy, SliceLimits
@@ -57,7 +58,7 @@ from feedmill.services.sessions import SessionLimits, Sessions
 from feedmill.services.signing import Signing
 from feedmill.services.throttle import Bounds, Throttle
 from feedmill.services.tokencheck import TokenCheck
-from feedmill.services.upkeep import Upkeep
+from feedmill.services.upkeep import Upkeep, UpkeepLimits
 from feedmill.settings import Settings
 from feedmill.settings.authorization import limits_of, rules_of
 from feedmill.settings.serving import merge_kept, serving_of
@@ -204,7 +205,13 @@ class House:
 
     def upkeep(self) -> Upkeep:
         """Makes the service that forgets what is no longer needed."""
-        return Upkeep(store=self.store, files=self.files, blobs=self.blobs, garbage=self.blobs, clock=utc_now)
+        limits = UpkeepLimits(history=timedelta(days=self.settings.history.days))
+        return Upkeep(store=self.store, files=self.files, blobs=self.blobs, garbage=self.blobs, clock=utc_now, limits=limits)
+
+    @property
+    def explaining(self) -> Explaining:
+        """What decides who may see what, and who could."""
+        return Explaining(self.store, utc_now, timedelta(days=self.settings.history.days))
 
     @property
     def auditing(self) -> Auditing:

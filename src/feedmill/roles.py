@@ -24,7 +24,6 @@ from feedmill.http.status import tell_status
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.runstate import find_server
 from feedmill.services.cachedcopy import CachedCopies
-from feedmill.services.explaining import Explaining
 from feedmill.services.feeder import FeederLane
 from feedmill.services.indexing import request_rebuild
 from feedmill.services.overview import tell_gauges
@@ -154,7 +153,7 @@ def _administration_of(house: House) -> Administration:
         find_problems=_problems_of(house),
         settings=editor,
         stylesheets=StylesheetShelf(editor, house.data / "stylesheets"),
-        explaining=Explaining(house.store),
+        explaining=house.explaining,
     )
 
 

@@ -41,6 +41,10 @@ def deny(name: str, scope: Scope = Scope.USER) -> Entry:
     return Entry(access=Access.DENY, principal=Principal(scope=scope, name=name))
 
 
+def explaining_of(store: SqlStore) -> Explaining:
+    return Explaining(store, lambda: NOW, minutes(60 * 24))
+
+
 def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
     with store.writing() as unit:
         unit.acls.save_many([an_acl(url, acl=acl) for url, acl in acls.items() if acl is not None], at=NOW)
@@ -102,8 +106,7 @@ def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
     assert seen(store, directory, ANN) == set()
     publish(store, 3, {"staff": [user("ann")]}, whole=True)
     assert seen(store, directory, ANN) == {URLS[0]}
-    with store.writing() as unit:
-        unit.groups.clean(4, "src")
+    publish(store, 4, {}, whole=True)
     assert seen(store, directory, ANN) == set()
 
 
@@ -323,7 +326,7 @@ def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> N
         unit.acls.save_many([an_acl(folder, acl=opened)], at=NOW - minutes(6))
         unit.acls.save_many([an_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
         unit.acls.remove_many([document], at=NOW - minutes(2))
-    explaining, question = Explaining(store), Question(url=document, identity=ANN)
+    explaining, question = explaining_of(store), Question(url=document, identity=ANN)
     told = [explaining.explain(question, at=NOW - minutes(ago)) for ago in (10, 8, 6, 5, 3, 1)]
     assert [each.verdict.value for each in told] == ["INDETERMINATE", "INDETERMINATE", "PERMIT", "PERMIT", "DENY", "INDETERMINATE"]
     assert [len(each.path) for each in told] == [0, 1, 2, 2, 2, 0]
@@ -334,9 +337,9 @@ def test_everybody_named_is_listed_with_what_the_chain_says_to_him(store: SqlSto
     folder, document, *_ = URLS
     parent = Acl(entries=(permit("staff", Scope.GROUP), deny("bob")), inheritance_type=InheritanceType.PARENT_OVERRIDES)
     put_acls(store, {document: Acl(entries=(permit("ann"), permit("bob")), inherit_from=folder), folder: parent})
-    named = {(each.scope.value, each.name): verdict.value for each, verdict in Explaining(store).list_named(document)}
+    named = {(each.scope.value, each.name): verdict.value for each, verdict in explaining_of(store).list_named(document)}
     assert named == {("user", "ann"): "PERMIT", ("user", "bob"): "DENY", ("group", "staff"): "PERMIT"}
-    assert Explaining(store).list_named("http://none/") == []
+    assert explaining_of(store).list_named("http://none/") == []
 
 
 def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exist(store: SqlStore) -> None:

@@ -144,9 +144,8 @@ def test_publish_whole_layer_replaces_its_source_alone(store: SqlStore) -> None:
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["b", "shared"], ["shared"], 3)
     load(store, 3, define("c", user("ann")), define("gone"), source="one", whole=True)
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["b", "c"], ["shared"], 3)
-    with store.writing() as unit:
-        unit.groups.clean(4, "two")
-        unit.groups.clean(5, "never")
+    load(store, 4, source="two", whole=True)
+    load(store, 5, source="never", whole=True)
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["c"], [], 1)
     assert prune(store) == 3
     assert groups_of(store, "ann") == ["c"]

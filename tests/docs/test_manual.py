@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -13,6 +14,7 @@ from typer.main import get_command
 
 from feedmill.adapters.bell import SocketBell
 from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.bootstrap import utc_now
 from feedmill.cli.main import app
 from feedmill.cli.serve import ROLES
 from feedmill.http.admin import Administration, admin_app
@@ -128,7 +130,8 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     text = section(page("reference/operation.md"), "Admin port")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
-        whole = replace(administration, settings=editor, stylesheets=StylesheetShelf(editor, tmp_path), explaining=Explaining(store))
+        explaining = Explaining(store, utc_now, timedelta(days=90))
+        whole = replace(administration, settings=editor, stylesheets=StylesheetShelf(editor, tmp_path), explaining=explaining)
         for route in admin_app(whole, "x").routes:
             assert f"{route.path}`" in text  # type: ignore[attr-defined]
 

@@ -1,16 +1,16 @@
 """``feedmill access``: says who may see what, and why."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
 
-from feedmill.bootstrap import utc_now
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.cli.users import tell_command
 from feedmill.core.dates import parse_iso
@@ -21,11 +21,12 @@ from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.services.accessreview import AccessReview
-from feedmill.services.explaining import Explaining, Question
-from feedmill.services.upkeep import UpkeepLimits
+from feedmill.services.explaining import Question
 from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal
 
 access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
+
+ExplainMany = Callable[[Sequence[Question]], list[Decision]]
 
 BATCH_LINES = 2_000
 BYTE_ORDER_MARK = "\ufeff"
@@ -72,7 +73,7 @@ def explain(
     groups: Groups = None,
     batch: Annotated[Path | None, typer.Option("--batch", metavar="FILE", help="Questions as JSON lines; - reads standard input.")] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="By the ACLs that held then: a date or time, UTC unless it says.")
+        str | None, typer.Option("--at", metavar="TIME", help="By the ACLs and groups that held then: a date or time, UTC unless it says.")
     ] = None,
     data: Data = DATA,
     config: Config = None,
@@ -81,14 +82,14 @@ def explain(
     """Decide what the ACLs of a URL say to somebody, and tell the whole derivation. With --batch, decide many."""
     if (url is None) is (batch is None):
         raise typer.BadParameter("give either a URL or --batch FILE")
-    if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE or at is not None):
-        raise typer.BadParameter("with --batch users and groups stand in the file, and the ACLs are those of now")
+    if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):
+        raise typer.BadParameter("with --batch users and groups stand in the file")
     moment = None if at is None else _read_time(at)
     with workplace(data, config).read() as house:
-        explaining = Explaining(house.store)
+        explaining = house.explaining
         if batch is not None:
-            tell_command(house, "access explain", {"batch": str(batch)}, AuditKind.DECISION_ASKED)
-            _explain_batch(explaining, batch, as_json=as_json)
+            tell_command(house, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
+            _explain_batch(partial(explaining.explain_many, at=moment), batch, as_json=as_json)
         elif url is not None:
             asked: dict[str, str | int | bool | list[str]] = {
                 "url": url,
@@ -112,7 +113,7 @@ def who(
     """List whom the ACLs of a URL name, with what they say to who is this user, or in this group, and nothing else."""
     with workplace(data, config).read() as house:
         tell_command(house, "access who", {"url": url}, AuditKind.DECISION_ASKED)
-        named = Explaining(house.store).list_named(url)
+        named = house.explaining.list_named(url)
     if as_json:
         print_json({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
         return
@@ -149,8 +150,6 @@ def _read_time(text: str) -> datetime:
     moment = parse_iso(text)
     if moment is None:
         raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
-    if moment < utc_now() - UpkeepLimits().history:
-        raise BadRequest(f"ACLs are kept for {UpkeepLimits().history.days} days; '{text}' is longer ago")
     return moment
 
 
@@ -165,17 +164,17 @@ def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None
         out.print(clean(f"  {step.url} ({step.acl.inheritance_type.value}): {step.local.value}, {said}"))
 
 
-def _explain_batch(explaining: Explaining, file: Path, *, as_json: bool) -> None:
+def _explain_batch(explain_many: ExplainMany, file: Path, *, as_json: bool) -> None:
     if str(file) == "-":
-        _answer_lines(explaining, sys.stdin, as_json=as_json)
+        _answer_lines(explain_many, sys.stdin, as_json=as_json)
         return
     if not file.is_file():
         raise typer.BadParameter(f"there is no file '{file}'")
     with file.open(encoding="utf-8", errors="surrogateescape") as lines:
-        _answer_lines(explaining, lines, as_json=as_json)
+        _answer_lines(explain_many, lines, as_json=as_json)
 
 
-def _answer_lines(explaining: Explaining, lines: TextIO, *, as_json: bool) -> None:
+def _answer_lines(explain_many: ExplainMany, lines: TextIO, *, as_json: bool) -> None:
     asked = _parse_lines(lines)
     is_over = False
     while not is_over:
@@ -186,15 +185,15 @@ def _answer_lines(explaining: Explaining, lines: TextIO, *, as_json: bool) -> No
                 chunk.append(question)  # noqa: PERF402  what was read before a fault is kept
         except BadRequest as exc:
             fault = exc
-        _answer_chunk(explaining, chunk, as_json=as_json)
+        _answer_chunk(explain_many, chunk, as_json=as_json)
         if fault is not None:
             # what was asked before the bad line is answered
             raise fault
         is_over = len(chunk) < BATCH_LINES
 
 
-def _answer_chunk(explaining: Explaining, chunk: Sequence[tuple[Question, str | None]], *, as_json: bool) -> None:
-    decisions = explaining.explain_many([question for question, _ in chunk])
+def _answer_chunk(explain_many: ExplainMany, chunk: Sequence[tuple[Question, str | None]], *, as_json: bool) -> None:
+    decisions = explain_many([question for question, _ in chunk])
     if as_json:
         for decision, (_, user) in zip(decisions, chunk, strict=True):
             print_json(render_decision(decision, user))

@@ -7,7 +7,7 @@ from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
 from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
-from feedmill.ports.groups import DeadGroup, GroupDefinition, Groups
+from feedmill.ports.groups import ComparedTo, DeadGroup, ForgottenTo, GroupDefinition, GroupHistory, Groups
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
 from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
@@ -22,6 +22,7 @@ __all__ = [
     "BlobStore",
     "Classes",
     "Clock",
+    "ComparedTo",
     "DeadGroup",
     "Documents",
     "Extractor",
@@ -30,7 +31,9 @@ __all__ = [
     "FeedFiles",
     "Feeds",
     "FileUse",
+    "ForgottenTo",
     "GroupDefinition",
+    "GroupHistory",
     "Groups",
     "IndexWriter",
     "KeptRefs",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.access import Principal
@@ -73,9 +74,6 @@ class Groups(Protocol):
     def drop(self, feed_id: int) -> None:
         """Gives up a layer, if there is one."""
 
-    def clean(self, feed_id: int, source: str) -> None:
-        """Removes all that a source has, for a feed that says so."""
-
     def list_dead(self, *, after: int, limit: int) -> list[DeadGroup]:
         """Lists definitions that nobody sees any more, by id from ``after`` on."""
 
@@ -87,3 +85,41 @@ class Groups(Protocol):
 
     def remove_empty_layers(self) -> None:
         """Forgets layers without definitions, but for one that is being built."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedTo:
+    """How far the comparison of a layer with what is seen is. Opaque to all but who gave it."""
+
+    gains_only: bool = True
+    definition: int = 0
+    member: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgottenTo:
+    """How far the forgetting of old changes is. Opaque to all but who gave it."""
+
+    member: bytes = b""
+    group: int = -1
+    feed_id: int = -1
+
+
+class GroupHistory(Protocol):
+    """What groups feeds changed in who is in which group, so that the groups of a time can be told from those of now.
+
+    Sources are united: a membership that one source takes away and another has is no change. ``compare`` is called for a layer until it
+    gives None, then ``publish`` in the transaction that publishes the layer; what was compared for a layer that is given up is forgotten.
+    """
+
+    def compare(self, feed_id: int, after: ComparedTo, limit: int) -> ComparedTo | None:
+        """Keeps what publishing a layer will change, about as many members at once as the limit says. None at the end."""
+
+    def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
+        """Keeps when a layer was published; never before an earlier one, whatever the clock says."""
+
+    def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
+        """Finds as ``Groups.find_parents``, as groups were at a time."""
+
+    def forget(self, before: datetime, after: ForgottenTo, limit: int) -> ForgottenTo | None:
+        """Forgets changes older than a time, going through some of them at once. None at the end."""

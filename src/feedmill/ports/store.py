@@ -9,7 +9,7 @@ from typing import Protocol
 
 from feedmill.ports.documents import Acls, Classes, Documents
 from feedmill.ports.feeds import Feeds, Sources
-from feedmill.ports.groups import Groups
+from feedmill.ports.groups import GroupHistory, Groups
 from feedmill.ports.marks import Facts, KeptSettings, Marks
 from feedmill.ports.policies import Policies
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimes, Sessions
@@ -49,6 +49,10 @@ class UnitOfWork(Protocol):
     @property
     def groups(self) -> Groups:
         """The groups database."""
+
+    @property
+    def group_history(self) -> GroupHistory:
+        """How groups were before."""
 
     @property
     def kept_settings(self) -> KeptSettings:

@@ -1,12 +1,13 @@
 """Explains what the ACLs of URLs say to somebody, one question or thousands a second.
 
-Decisions are those of the reference evaluator on what the store has now. ACLs and groups of many questions are read together, a level of
-chains and of groups at a time, so that a question costs no statement of its own.
+Decisions are those of the reference evaluator on what the store has now, or had at a time. ACLs and groups of many questions are read
+together, a level of chains and of groups at a time, so that a question costs no statement of its own.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from feedmill.core.access import in_one_order
 from feedmill.core.evaluator import decide_for
@@ -14,8 +15,9 @@ from feedmill.core.groupresolution import FindGroups, resolve_groups
 from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys, subject_of
 from feedmill.model.access import Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
+from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity, PrincipalKey, Subject
-from feedmill.ports import Store, UnitOfWork
+from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.deciding import read_chains, read_chains_at
 
 
@@ -30,20 +32,17 @@ class Question:
 class Explaining:
     """Answers questions from a store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Clock, history: timedelta) -> None:
         self._store = store
+        self._clock = clock
+        self._history = history
 
     def explain(self, question: Question, *, at: datetime | None = None) -> Decision:
-        """Decides one question, by the ACLs that held at a time where one is given, and the groups of now.
+        """Decides one question, by the ACLs and groups that held at a time where one is given.
 
-        Errors: Denied for who is in too many groups; Busy.
+        Errors: BadRequest for a time of which nothing is kept; Denied for who is in too many groups; Busy.
         """
-        if at is None:
-            return self.explain_many([question])[0]
-        with self._store.reading() as unit:
-            acls = read_chains_at(unit, [question.url], at)
-            forms = _resolve_many(unit, [question.identity])
-        return decide_for(question.url, forms[question.identity], acls.get)
+        return self.explain_many([question], at=at)[0]
 
     def list_named(self, url: str) -> list[tuple[Principal, Verdict]]:
         """Lists everybody whom the ACLs of a URL and of its ancestors name, with what they say to who is nobody else."""
@@ -52,12 +51,22 @@ class Explaining:
         named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
         return [(each, decide_for(url, forms_of(_alone(each)), acls.get).verdict) for each in named]
 
-    def explain_many(self, questions: Sequence[Question]) -> list[Decision]:
+    def explain_many(self, questions: Sequence[Question], *, at: datetime | None = None) -> list[Decision]:
         """Decides questions, in order, all as of one moment. Errors: as above."""
+        urls = [question.url for question in questions]
+        identities = {question.identity for question in questions}
+        if at is not None:
+            check_kept(at, self._clock(), self._history)
         with self._store.reading() as unit:
-            acls: dict[str, Acl] = read_chains(unit, [question.url for question in questions])
-            forms = _resolve_many(unit, {question.identity for question in questions})
+            acls: dict[str, Acl] = read_chains(unit, urls) if at is None else read_chains_at(unit, urls, at)
+            forms = resolve_many(unit, identities, at=at)
         return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+
+
+def check_kept(at: datetime, now: datetime, history: timedelta) -> None:
+    """Checks that what held at a time is still kept. Errors: BadRequest."""
+    if at < now - history:
+        raise BadRequest(f"what was before is kept for {history.days} days; {at.isoformat()} is longer ago")
 
 
 def _alone(principal: Principal) -> Identity:
@@ -65,13 +74,14 @@ def _alone(principal: Principal) -> Identity:
     return Identity(users=(subject,)) if subject.scope is Scope.USER else Identity(groups=(subject,))
 
 
-def _resolve_many(unit: UnitOfWork, identities: Iterable[Identity]) -> dict[Identity, Forms]:
+def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: datetime | None = None) -> dict[Identity, Forms]:
+    """Gives the forms of each identity with its groups of now, or of a time. Errors: Denied for who is in too many groups."""
     asked = list(identities)
-    find = _read_groups(unit, asked)
+    find = _read_groups(asked, unit.groups.find_parents if at is None else partial(unit.group_history.find_parents_at, at=at))
     return {identity: forms_of(resolve_groups(identity, find)) for identity in asked}
 
 
-def _read_groups(unit: UnitOfWork, identities: Sequence[Identity]) -> FindGroups:
+def _read_groups(identities: Sequence[Identity], find_parents: FindGroups) -> FindGroups:
     """Reads all groups that any of them is in, a level at a time, and gives what finds them."""
     known: dict[PrincipalKey, list[Subject]] = {}
     signed_in = {subject for identity in identities for subject in (*identity.users, *identity.groups)}
@@ -79,7 +89,7 @@ def _read_groups(unit: UnitOfWork, identities: Sequence[Identity]) -> FindGroups
     while level:
         known.update((key, []) for key in level)
         reached: set[Subject] = set()
-        for key, group in unit.groups.find_parents(tuple(level)):
+        for key, group in find_parents(tuple(level)):
             known[key].append(group)
             reached.add(group)
         level = {key for group in reached for key in own_keys(group)} - known.keys()

@@ -12,10 +12,11 @@ Source: interfaces, "Feed port"; gsa-compat 1.8, 5.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from feedmill.core.feedstate import final_state
 from feedmill.model.change import Faulty, GroupChange, PutGroup
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
-from feedmill.ports import UnitOfWork
+from feedmill.ports import ComparedTo, UnitOfWork
 from feedmill.services.feedrun import LOST, Tools, ended, logged
 
 MAX_MEMBERSHIPS = 3_000_000
@@ -42,6 +43,7 @@ class GroupsRun:
         self._tools = tools
         self._limits = limits or GroupsLimits()
         self._changes: Iterator[GroupChange] | None = None
+        self._compared: ComparedTo | None = ComparedTo()
 
     @property
     def is_over(self) -> bool:
@@ -55,8 +57,10 @@ class GroupsRun:
                 self._scan()
             case Phase.APPLY:
                 self._build()
-            case Phase.SWEEP:
+            case Phase.SWEEP if self._is_failed or self._compared is None:
                 self._publish()
+            case Phase.SWEEP:
+                self._compare()
 
     def _scan(self) -> None:
         """Reads the whole feed once: what is not well-formed to its end changes nothing."""
@@ -135,23 +139,32 @@ class GroupsRun:
         unit.feeds.save(feed, log)
         return feed
 
+    @property
+    def _is_failed(self) -> bool:
+        return final_state(included=self.feed.included, errors=self.feed.errors, acls=0) is FeedState.FAILED_IN_ERROR
+
+    def _compare(self) -> None:
+        """Keeps a piece of what publishing will change. After a crash this begins anew, and what is kept already is kept once."""
+        feed, at_once = self.feed, self._limits.memberships
+        with self._tools.store.writing() as unit:
+            unit.groups.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            self._compared = unit.group_history.compare(feed.id, self._compared or ComparedTo(), at_once)
+
     def _publish(self) -> None:
-        """Shows what the feed says and ends it, in one transaction; or gives the layer up."""
+        """Shows what the feed says and ends it, in one transaction; or gives the layer up. A cleanup is a whole layer of nothing."""
         feed, now = self.feed, self._tools.clock()
         log: tuple[LogEntry, ...] = ()
         feed = ended(replace(feed, finished_at=now), is_obeyed=True, searchable_at=now)
         with self._tools.store.writing() as unit:
-            if feed.kind is FeedKind.GROUPS_CLEANUP:
-                unit.groups.clean(feed.id, feed.datasource)
+            unit.groups.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            is_full = unit.groups.expected_memberships(feed.id) > self._limits.max_memberships
+            if feed.state is FeedState.FAILED_IN_ERROR or is_full:
+                unit.groups.drop(feed.id)
             else:
-                unit.groups.build(feed.id, feed.datasource, whole=feed.kind is FeedKind.GROUPS_FULL)
-                is_full = unit.groups.expected_memberships(feed.id) > self._limits.max_memberships
-                if feed.state is FeedState.FAILED_IN_ERROR or is_full:
-                    unit.groups.drop(feed.id)
-                else:
-                    unit.groups.publish(feed.id)
-                if is_full:
-                    feed, log = _at_capacity(feed)
+                unit.groups.publish(feed.id)
+                unit.group_history.publish(feed.id, feed.datasource, at=now)
+            if is_full:
+                feed, log = _at_capacity(feed)
             unit.feeds.save(feed, log)
         self.feed = feed
 

@@ -14,7 +14,7 @@ import structlog
 
 from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed
-from feedmill.ports import BlobGarbage, BlobStore, Clock, FeedFiles, Store
+from feedmill.ports import BlobGarbage, BlobStore, Clock, FeedFiles, ForgottenTo, Store
 from feedmill.services.blobcleaning import BlobCleaning
 from feedmill.services.filecleaning import tidy_feed_files
 from feedmill.services.groupcleaning import clean_groups
@@ -22,6 +22,7 @@ from feedmill.services.groupcleaning import clean_groups
 FEEDS_AT_ONCE = 200
 LOG_ENTRIES_AT_ONCE = 20_000
 DOCUMENTS_AT_ONCE = 1_000
+GROUP_CHANGES_AT_ONCE = 10_000
 
 log = structlog.get_logger("upkeep")
 
@@ -68,6 +69,7 @@ class Upkeep:
             _Task(name="feed files", every=timedelta(minutes=10), begin=self._tidy_files, due_at=now),
             _Task(name="groups", every=timedelta(minutes=10), begin=lambda: clean_groups(store), due_at=now),
             _Task(name="history", every=timedelta(days=1), begin=self._forget_history, due_at=now),
+            _Task(name="group history", every=timedelta(days=1), begin=self._forget_groups, due_at=now),
             _Task(name="access", every=timedelta(days=1), begin=self._forget_access, due_at=now),
             _Task(name="blobs", every=timedelta(hours=1), begin=cleaning.round, due_at=now),
         ]
@@ -133,6 +135,14 @@ class Upkeep:
         while reached is not None:
             with self._store.writing() as unit:
                 reached = unit.documents.forget_old(before, after=reached, limit=DOCUMENTS_AT_ONCE)
+            yield
+
+    def _forget_groups(self) -> Iterator[None]:
+        before = self._clock() - self._limits.history
+        reached: ForgottenTo | None = ForgottenTo()
+        while reached is not None:
+            with self._store.writing() as unit:
+                reached = unit.group_history.forget(before, reached, GROUP_CHANGES_AT_ONCE)
             yield
 
     def _forget_access(self) -> Iterator[None]:

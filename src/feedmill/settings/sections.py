@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings
 from feedmill.settings.section import NetworkList, OpenSection, Pattern, RulePattern, Section
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
-from feedmill.settings.signin import Audit, SignIn
+from feedmill.settings.signin import Audit, History, SignIn
 
 _SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
@@ -209,6 +209,7 @@ class Settings(Section):
     logs: Logs = Logs()
     signin: SignIn = SignIn()
     audit: Audit = Audit()
+    history: History = History()
     authorization: tuple[AuthorizationSettings, ...] = ()
     late_binding: LateBindingSettings = LateBindingSettings()
     query: QuerySettings = QuerySettings()

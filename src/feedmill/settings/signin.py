@@ -1,4 +1,4 @@
-"""How people sign in, and how long the audit log is kept."""
+"""How people sign in, and how long the audit log and what was before are kept."""
 
 import re
 from typing import Annotated
@@ -161,3 +161,9 @@ class Audit(Section):
     """How long the audit log is kept. Units: days, 0 = for ever."""
 
     days: Annotated[int, Field(ge=0, le=36_500)] = 365
+
+
+class History(Section):
+    """How long the store keeps what was before: ACLs, groups, what happened to documents. Units: days."""
+
+    days: Annotated[int, Field(ge=1, le=3_650)] = 90

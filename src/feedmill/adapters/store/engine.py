@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store.access import SqlAcls, SqlClasses
 from feedmill.adapters.store.documents import SqlDocuments
 from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
+from feedmill.adapters.store.grouphistory import SqlGroupHistory
 from feedmill.adapters.store.groups import SqlGroups
 from feedmill.adapters.store.keptsettings import SqlKeptSettings
 from feedmill.adapters.store.marks import SqlFacts, SqlMarks
@@ -30,6 +31,7 @@ class SqlUnit:
         self.marks = SqlMarks(connection)
         self.facts = SqlFacts(connection)
         self.groups = SqlGroups(connection)
+        self.group_history = SqlGroupHistory(connection, self.groups)
         self.kept_settings = SqlKeptSettings(connection)
         self.policies = SqlPolicies(connection, policy_cache or PolicyCache())
         self.accounts = SqlAccounts(connection)

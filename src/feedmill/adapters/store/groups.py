@@ -3,9 +3,10 @@
 Rules: a layer is building, visible or dead, and its state is all that changes when it is published, so that this takes no longer for
 three million memberships than for one. A definition counts when its layer is visible and no visible layer of the same source and of a
 newer feed defines the same group. Members are kept as digests of the keys under which they are looked up, never as names. A definition
-without members is kept only where an older one of its source has to be covered.
+without members is kept only where an older one of its source has to be covered. How groups were before stands in ``grouphistory``.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ _GENERATION = "groups.generation"
 _MEMBERS_AT_ONCE = 50_000
 _INSERT_SQLITE = "INSERT INTO group_members (definition_id, member_digest) VALUES (?, ?)"
 _INSERT_POSTGRES = "INSERT INTO group_members (definition_id, member_digest) VALUES (%s, %s)"
-_BUILDING, _VISIBLE, _DEAD = "building", "visible", "dead"
+BUILDING, VISIBLE, _DEAD = "building", "visible", "dead"
 
 
 def _group_digest(group: Principal) -> bytes:
@@ -50,7 +51,7 @@ class SqlGroups:
         columns = (group_members.c.member_digest, group_definitions.c.namespace, group_definitions.c.domain, group_definitions.c.name)
         joined = group_members.join(group_definitions, group_definitions.c.id == group_members.c.definition_id)
         query = sa.select(*columns).select_from(joined.join(group_layers, group_layers.c.feed_id == group_definitions.c.feed_id))
-        query = query.where(group_layers.c.state == _VISIBLE, ~_covered())
+        query = query.where(group_layers.c.state == VISIBLE, ~covered())
         found: dict[tuple[bytes, str, str, str], None] = {}
         for batch in batches(list(by_digest)):
             for digest, namespace, domain, name in self._connection.execute(query.where(group_members.c.member_digest.in_(batch))):
@@ -71,7 +72,7 @@ class SqlGroups:
 
     def list_visible(self) -> dict[int, str]:
         """Lists the layers that are seen, with their sources."""
-        query = sa.select(group_layers.c.feed_id, group_layers.c.source).where(group_layers.c.state == _VISIBLE)
+        query = sa.select(group_layers.c.feed_id, group_layers.c.source).where(group_layers.c.state == VISIBLE)
         return {row.feed_id: row.source for row in self._connection.execute(query)}
 
     def iter_definitions(self, feed_id: int) -> Iterator[GroupDefinition]:
@@ -94,7 +95,7 @@ class SqlGroups:
 
     def build(self, feed_id: int, source: str, *, whole: bool) -> None:
         """Begins a feed's layer, where it is not begun yet."""
-        layer = {"feed_id": feed_id, "source": source, "whole": whole, "state": _BUILDING, "memberships": 0, "replaced": 0}
+        layer = {"feed_id": feed_id, "source": source, "whole": whole, "state": BUILDING, "memberships": 0, "replaced": 0}
         self._connection.execute(insert(self._connection, group_layers).values(layer).on_conflict_do_nothing())
 
     def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:
@@ -109,7 +110,7 @@ class SqlGroups:
         for digest, definition in defined.items():
             digests = _member_digests(definition.members)
             if digests or digest in older:
-                new.append(_row(next_id + len(new), feed_id, digest, definition.group, len(digests)))
+                new.append(_row(next_id + len(new), feed_id, digest, definition.group, digests))
                 members.extend((new[-1]["id"], member) for member in digests)
         if new:
             self._connection.execute(sa.insert(group_definitions), new)
@@ -131,7 +132,8 @@ class SqlGroups:
             known.update(bytes(digest) for digest in self._connection.execute(query).scalars())
         fresh = [(definition_id, digest) for digest in digests if digest not in known]
         self._insert_members(fresh)
-        grown = sa.update(table).where(table.c.id == definition_id).values(memberships=table.c.memberships + len(fresh))
+        counted = {"memberships": table.c.memberships + len(fresh), "members_digest": None}
+        grown = sa.update(table).where(table.c.id == definition_id).values(counted)
         self._connection.execute(grown)
         return self._add(feed_id, len(fresh), 0)
 
@@ -164,17 +166,12 @@ class SqlGroups:
         expected = self._expected_of_source(layer)
         if layer["whole"]:
             self._bury(layer["source"])
-        self._set_state(feed_id, _VISIBLE)
+        self._set_state(feed_id, VISIBLE)
         self._settle(feed_id, layer["source"], expected)
 
     def drop(self, feed_id: int) -> None:
         """Gives up a layer."""
         self._set_state(feed_id, _DEAD)
-
-    def clean(self, feed_id: int, source: str) -> None:
-        """Removes all that a source has."""
-        self._bury(source)
-        self._settle(feed_id, source, 0)
 
     # --- upkeep ---
 
@@ -182,7 +179,7 @@ class SqlGroups:
         """Lists definitions that nobody sees any more."""
         table = group_definitions
         hides_nothing = sa.and_(table.c.memberships == 0, ~_covers())
-        is_dead = sa.or_(group_layers.c.state == _DEAD, sa.and_(group_layers.c.state == _VISIBLE, sa.or_(hides_nothing, _covered())))
+        is_dead = sa.or_(group_layers.c.state == _DEAD, sa.and_(group_layers.c.state == VISIBLE, sa.or_(hides_nothing, covered())))
         query = sa.select(table.c.id, table.c.memberships).join(group_layers, group_layers.c.feed_id == table.c.feed_id)
         query = query.where(table.c.id > after, is_dead).order_by(table.c.id).limit(limit)
         return [DeadGroup(id=id_, memberships=count) for id_, count in self._connection.execute(query)]
@@ -203,7 +200,7 @@ class SqlGroups:
     def remove_empty_layers(self) -> None:
         """Forgets layers without definitions, but for one that is being built."""
         has_any = sa.exists().where(group_definitions.c.feed_id == group_layers.c.feed_id)
-        self._connection.execute(sa.delete(group_layers).where(group_layers.c.state != _BUILDING, ~has_any))
+        self._connection.execute(sa.delete(group_layers).where(group_layers.c.state != BUILDING, ~has_any))
 
     # --- steps ---
 
@@ -248,7 +245,7 @@ class SqlGroups:
         found: dict[bytes, sa.RowMapping] = {}
         for batch in batches(digests):
             query = sa.select(table).join(group_layers, group_layers.c.feed_id == table.c.feed_id)
-            query = query.where(group_layers.c.source == source, group_layers.c.state == _VISIBLE, table.c.group_digest.in_(batch))
+            query = query.where(group_layers.c.source == source, group_layers.c.state == VISIBLE, table.c.group_digest.in_(batch))
             for row in self._connection.execute(query.order_by(table.c.feed_id)).mappings():
                 found[bytes(row["group_digest"])] = row
         return found
@@ -262,7 +259,7 @@ class SqlGroups:
         return kept + int(layer["memberships"])
 
     def _bury(self, source: str) -> None:
-        visible = (group_layers.c.source == source, group_layers.c.state == _VISIBLE)
+        visible = (group_layers.c.source == source, group_layers.c.state == VISIBLE)
         self._connection.execute(sa.update(group_layers).where(*visible).values(state=_DEAD))
 
     def _set_state(self, feed_id: int, state: str) -> None:
@@ -277,10 +274,16 @@ class SqlGroups:
         SqlFacts(self._connection).put(_GENERATION, str(feed_id))
 
 
-def _row(id_: int, feed_id: int, digest: bytes, group: Principal, memberships: int) -> dict[str, Any]:
+def _row(id_: int, feed_id: int, digest: bytes, group: Principal, members: Sequence[bytes]) -> dict[str, Any]:
     subject = subject_of(group)
     names = {"namespace": rows.plain(subject.namespace), "domain": rows.plain(subject.domain), "name": rows.plain(subject.name)}
-    return {"id": id_, "feed_id": feed_id, "group_digest": digest, "memberships": memberships, **names}
+    counted = {"memberships": len(members), "members_digest": _digest_all(members)}
+    return {"id": id_, "feed_id": feed_id, "group_digest": digest, **counted, **names}
+
+
+def _digest_all(members: Sequence[bytes]) -> bytes:
+    """Gives what tells whether two groups have the same members."""
+    return hashlib.blake2b(b"".join(sorted(members)), digest_size=16).digest()
 
 
 def _in_layer(feed_id: int, digests: Sequence[bytes], *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
@@ -288,7 +291,7 @@ def _in_layer(feed_id: int, digests: Sequence[bytes], *columns: sa.ColumnElement
     return sa.select(*columns).where(table.c.feed_id == feed_id, table.c.group_digest.in_(digests))
 
 
-def _covered() -> sa.ColumnElement[bool]:
+def covered() -> sa.ColumnElement[bool]:
     """Whether a newer visible layer of the same source defines the group too."""
     return _has_other(lambda other: other.c.feed_id > group_definitions.c.feed_id)
 
@@ -302,5 +305,5 @@ def _has_other(compare: Callable[[sa.FromClause], sa.ColumnElement[bool]]) -> sa
     other, layer = group_definitions.alias(), group_layers.alias()
     same = (other.c.group_digest == group_definitions.c.group_digest, layer.c.source == group_layers.c.source)
     joined = other.join(layer, layer.c.feed_id == other.c.feed_id)
-    query = sa.select(other.c.id).select_from(joined).where(*same, layer.c.state == _VISIBLE, compare(other))
+    query = sa.select(other.c.id).select_from(joined).where(*same, layer.c.state == VISIBLE, compare(other))
     return query.correlate(group_definitions, group_layers).exists()

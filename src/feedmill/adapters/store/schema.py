@@ -257,6 +257,7 @@ group_definitions = sa.Table(
     sa.Column("domain", sa.Text, nullable=False),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("memberships", sa.BigInteger, nullable=False),
+    sa.Column("members_digest", sa.LargeBinary),
     sa.Index("ix_group_definitions_group", "group_digest", "feed_id", unique=True),
 )
 
@@ -266,6 +267,38 @@ group_members = sa.Table(
     sa.Column("definition_id", _Id, primary_key=True, autoincrement=False),
     sa.Column("member_digest", sa.LargeBinary, primary_key=True, autoincrement=False),
     sa.Index(None, "member_digest", "definition_id"),
+    sqlite_with_rowid=False,
+)
+
+# How groups were before: what each published feed changed in who is in which group, all sources together. A change without a member is a
+# group that had none before. A name's feed is the newest that changed the group.
+group_publications = sa.Table(
+    "group_publications",
+    metadata,
+    sa.Column("feed_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False, index=True),
+)
+
+group_names = sa.Table(
+    "group_names",
+    metadata,
+    sa.Column("number", _Id, primary_key=True, autoincrement=True),
+    sa.Column("group_digest", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("namespace", sa.Text, nullable=False),
+    sa.Column("domain", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("feed_id", sa.BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+group_changes = sa.Table(
+    "group_changes",
+    metadata,
+    sa.Column("member_digest", sa.LargeBinary, primary_key=True, autoincrement=False),
+    sa.Column("group_number", _Id, primary_key=True, autoincrement=False),
+    sa.Column("feed_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("gained", sa.Boolean(create_constraint=False), nullable=False),
     sqlite_with_rowid=False,
 )
 

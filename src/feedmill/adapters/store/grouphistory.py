@@ -1,0 +1,307 @@
+"""How groups were before, in SQL.
+
+Rules: only what changes is kept, a row a membership: which feed gave it or took it, all sources united. The groups of a time are those of
+now with later changes undone: of a member and a group the earliest change after the time tells, or where there is none, now does. A group
+that had no members before is one row without a member, so that a first load writes a row a group. Rows of a feed count from its
+publication on. Whether two definitions have the same members is told by a digest of them, where it is known, so that a source that
+replaces its groups by the same ones costs a comparison a group and keeps nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store import rows
+from feedmill.adapters.store.groups import BUILDING, VISIBLE, SqlGroups, covered
+from feedmill.adapters.store.schema import (
+    group_changes,
+    group_definitions,
+    group_layers,
+    group_members,
+    group_names,
+    group_publications,
+)
+from feedmill.adapters.store.statements import batches, insert
+from feedmill.core.principals import digest_of, exact_key
+from feedmill.model.identity import PrincipalKey, Subject
+from feedmill.model.scope import Scope
+from feedmill.ports import ComparedTo, ForgottenTo
+
+_ALL = b""
+_DEFINITIONS_AT_ONCE = 1_000
+_VALUES = "(member_digest, group_number, feed_id, gained) VALUES"
+_INSERT_SQLITE = f"INSERT INTO group_changes {_VALUES} (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_INSERT_POSTGRES = f"INSERT INTO group_changes {_VALUES} (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Defined:
+    """A definition, of which members are compared. Shape: ``digest`` is the group's, ``members`` that of its members, if known."""
+
+    id: int
+    digest: bytes
+    source: str
+    names: tuple[str, str, str]
+    memberships: int
+    members: bytes | None
+
+    def is_same_as(self, other: "_Defined") -> bool:
+        return self.members is not None and self.members == other.members
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """A definition whose members have changed but for those that are also in the others."""
+
+    at: int
+    defined: _Defined | None
+    others: tuple[_Defined, ...] = ()
+
+    @property
+    def is_idle(self) -> bool:
+        return self.defined is None or not self.defined.memberships or any(map(self.defined.is_same_as, self.others))
+
+
+class SqlGroupHistory:
+    """Fills ``ports.GroupHistory``."""
+
+    def __init__(self, connection: sa.Connection, groups: SqlGroups) -> None:
+        self._connection = connection
+        self._groups = groups
+
+    # --- comparing ---
+
+    def compare(self, feed_id: int, after: ComparedTo, limit: int) -> ComparedTo | None:
+        """Keeps what publishing a layer will change, first what is gained, then what is lost."""
+        layer = self._connection.execute(sa.select(group_layers).where(group_layers.c.feed_id == feed_id)).mappings().one()
+        tasks = self._list_tasks(layer, after)
+        if not tasks:
+            return ComparedTo(gains_only=False) if after.gains_only else None
+        numbers = self._number_many([task.defined for task in tasks if task.defined is not None and not task.is_idle], feed_id)
+        room, reached = limit, after
+        for task in tasks:
+            if task.defined is not None and not task.is_idle:
+                place = (numbers[task.defined.digest], feed_id, after.gains_only)
+                last, examined = self._keep(task, place, reached.member, room)
+                room -= examined
+                if last is not None:
+                    return ComparedTo(gains_only=after.gains_only, definition=reached.definition, member=last)
+            reached = ComparedTo(gains_only=after.gains_only, definition=task.at)
+            if room <= 0:
+                break
+        return reached
+
+    def _list_tasks(self, layer: sa.RowMapping, after: ComparedTo) -> list[_Task]:
+        """Lists what is to be compared next: definitions of the layer, or where a whole one takes things away, those it replaces."""
+        if layer["whole"] and not after.gains_only:
+            return self._list_replaced(layer, after.definition)
+        query = _definitions().where(group_definitions.c.feed_id == layer["feed_id"])
+        mine = self._read(_next(query, after.definition))
+        seen = self._find_seen([each.digest for each in mine])
+        if after.gains_only:
+            return [_Task(at=each.id, defined=each, others=tuple(seen.get(each.digest, ()))) for each in mine]
+        return [_task_of_loss(each, layer["source"], seen.get(each.digest, ())) for each in mine]
+
+    def _list_replaced(self, layer: sa.RowMapping, after: int) -> list[_Task]:
+        source = layer["source"]
+        query = _definitions().where(group_layers.c.source == source, group_layers.c.state == VISIBLE, ~covered())
+        replaced = self._read(_next(query, after))
+        digests = [each.digest for each in replaced]
+        fresh: dict[bytes, _Defined] = {}
+        for batch in batches(digests):
+            query = _definitions().where(group_definitions.c.feed_id == layer["feed_id"], group_definitions.c.group_digest.in_(batch))
+            fresh.update((each.digest, each) for each in self._read(query))
+        seen = self._find_seen(digests)
+        tasks = []
+        for each in replaced:
+            others = [other for other in seen.get(each.digest, ()) if other.source != source]
+            others += [fresh[each.digest]] if each.digest in fresh else []
+            tasks.append(_Task(at=each.id, defined=each, others=tuple(others)))
+        return tasks
+
+    def _find_seen(self, digests: Sequence[bytes]) -> dict[bytes, list[_Defined]]:
+        """Finds what counts now of groups, in all sources."""
+        found: dict[bytes, list[_Defined]] = {}
+        for batch in batches(digests):
+            query = _definitions().where(group_layers.c.state == VISIBLE, group_definitions.c.group_digest.in_(batch), ~covered())
+            for each in self._read(query.where(group_definitions.c.memberships > 0)):
+                found.setdefault(each.digest, []).append(each)
+        return found
+
+    def _read(self, query: sa.Select[Any]) -> list[_Defined]:
+        return [
+            _Defined(
+                id=row["id"],
+                digest=bytes(row["group_digest"]),
+                source=row["source"],
+                names=(row["namespace"], row["domain"], row["name"]),
+                memberships=row["memberships"],
+                members=None if row["members_digest"] is None else bytes(row["members_digest"]),
+            )
+            for row in self._connection.execute(query).mappings()
+        ]
+
+    def _keep(self, task: _Task, place: tuple[int, int, bool], after: bytes, room: int) -> tuple[bytes | None, int]:
+        """Keeps changes of one definition; gives the member to go on behind, None at its end, and how many were looked at."""
+        assert task.defined is not None
+        if place[2] and not task.others:
+            self._insert([(_ALL, *place)])
+            return None, 1
+        table = group_members.c
+        query = sa.select(table.member_digest).where(table.definition_id == task.defined.id, table.member_digest > after)
+        found = self._connection.execute(query.order_by(table.member_digest).limit(room)).scalars()
+        members = [bytes(member) for member in found]
+        kept = set(members)
+        for other in task.others:
+            kept -= self._find_members(other.id, [member for member in members if member in kept])
+        self._insert([(member, *place) for member in members if member in kept])
+        return (members[-1] if len(members) >= room else None), len(members)
+
+    def _find_members(self, definition_id: int, members: Sequence[bytes]) -> set[bytes]:
+        found: set[bytes] = set()
+        for batch in batches(members):
+            query = sa.select(group_members.c.member_digest)
+            query = query.where(group_members.c.definition_id == definition_id, group_members.c.member_digest.in_(batch))
+            found.update(map(bytes, self._connection.execute(query).scalars()))
+        return found
+
+    def _insert(self, changes: Sequence[tuple[bytes, int, int, bool]]) -> None:
+        if changes:
+            is_postgres = self._connection.dialect.name == "postgresql"
+            self._connection.exec_driver_sql(_INSERT_POSTGRES if is_postgres else _INSERT_SQLITE, list(changes))
+
+    def _number_many(self, changed: Sequence[_Defined], feed_id: int) -> dict[bytes, int]:
+        """Gives the number of each group, and keeps that a feed changes it."""
+        values = {
+            each.digest: dict(zip(("namespace", "domain", "name"), each.names, strict=True))
+            | {"group_digest": each.digest, "feed_id": feed_id}
+            for each in changed
+        }
+        if values:
+            adding = insert(self._connection, group_names)
+            adding = adding.on_conflict_do_update(index_elements=["group_digest"], set_={"feed_id": adding.excluded.feed_id})
+            self._connection.execute(adding, list(values.values()))
+        found: dict[bytes, int] = {}
+        for batch in batches(list(values)):
+            query = sa.select(group_names.c.group_digest, group_names.c.number).where(group_names.c.group_digest.in_(batch))
+            found.update((bytes(digest), number) for digest, number in self._connection.execute(query))
+        return found
+
+    def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
+        """Keeps when a layer was published."""
+        newest = self._connection.execute(sa.select(sa.func.max(group_publications.c.at))).scalar() or 0
+        moment = max(newest, rows.to_micros(at) or 0)
+        adding = insert(self._connection, group_publications).values(feed_id=feed_id, source=source, at=moment)
+        self._connection.execute(adding.on_conflict_do_nothing())
+
+    # --- looking back ---
+
+    def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
+        """Finds the groups that had members of these keys at a time."""
+        now = self._groups.find_parents(keys)
+        by_digest = {digest_of(key): key for key in keys}
+        first = self._read_first_changes(list(by_digest), at)
+        subjects = self._read_names({number for _, number in first})
+        held: dict[tuple[bytes, int], None] = {}
+        numbers = self._find_numbers({subject for _, subject in now})
+        found = []
+        for key, subject in now:
+            number = numbers.get(subject)
+            if number is None:
+                found.append((key, subject))
+            else:
+                held[digest_of(key), number] = None
+                subjects[number] = subject
+        begun = self._read_beginnings({number for _, number in (*held, *first)}, at)
+        for pair in dict.fromkeys((*held, *first)):
+            changed_by, gained = first.get(pair, (None, None))
+            begun_by = begun.get(pair[1])
+            if begun_by is not None and (changed_by is None or begun_by < changed_by):
+                continue
+            if gained is None or not gained:
+                found.append((by_digest[pair[0]], subjects[pair[1]]))
+        return found
+
+    def _read_first_changes(self, digests: Sequence[bytes], at: datetime) -> dict[tuple[bytes, int], tuple[int, bool]]:
+        """Reads of each member and group the earliest change after a time: its feed, and whether it was a gain."""
+        first: dict[tuple[bytes, int], tuple[int, bool]] = {}
+        table = group_changes.c
+        for batch in batches(digests):
+            query = _changes(at, table.member_digest, table.group_number, table.feed_id, table.gained)
+            for member, group, feed_id, gained in self._connection.execute(query.where(table.member_digest.in_(batch))):
+                pair = (bytes(member), group)
+                if pair not in first or feed_id < first[pair][0]:
+                    first[pair] = (feed_id, bool(gained))
+        return first
+
+    def _read_beginnings(self, numbers: Iterable[int], at: datetime) -> dict[int, int]:
+        """Reads which feed was the first after a time to find groups without members."""
+        table, found = group_changes.c, dict[int, int]()
+        for batch in batches(list(numbers)):
+            query = _changes(at, table.group_number, sa.func.min(table.feed_id)).group_by(table.group_number)
+            query = query.where(table.member_digest == _ALL, table.group_number.in_(batch))
+            found.update((number, feed_id) for number, feed_id in self._connection.execute(query))
+        return found
+
+    def _read_names(self, numbers: Iterable[int]) -> dict[int, Subject]:
+        found: dict[int, Subject] = {}
+        for batch in batches(list(numbers)):
+            for row in self._connection.execute(sa.select(group_names).where(group_names.c.number.in_(batch))):
+                found[row.number] = Subject(scope=Scope.GROUP, name=row.name, domain=row.domain, namespace=row.namespace)
+        return found
+
+    def _find_numbers(self, subjects: Iterable[Subject]) -> Mapping[Subject, int]:
+        by_digest = {digest_of(exact_key(subject)): subject for subject in subjects}
+        found: dict[Subject, int] = {}
+        for batch in batches(list(by_digest)):
+            query = sa.select(group_names.c.group_digest, group_names.c.number).where(group_names.c.group_digest.in_(batch))
+            found.update((by_digest[bytes(digest)], number) for digest, number in self._connection.execute(query))
+        return found
+
+    # --- upkeep ---
+
+    def forget(self, before: datetime, after: ForgottenTo, limit: int) -> ForgottenTo | None:
+        """Forgets changes older than a time, and those of layers that were given up."""
+        self._connection.execute(sa.delete(group_publications).where(group_publications.c.at < rows.to_micros(before)))
+        table = group_changes.c
+        place = sa.tuple_(table.member_digest, table.group_number, table.feed_id)
+        begin = sa.tuple_(sa.literal(after.member), sa.literal(after.group), sa.literal(after.feed_id))
+        next_ = sa.select(table.member_digest, table.group_number, table.feed_id).where(place > begin)
+        reached = self._connection.execute(next_.order_by(*place.clauses).limit(1).offset(limit - 1)).first()
+        among = [place > begin]
+        if reached is not None:
+            among.append(place <= sa.tuple_(*(sa.literal(value) for value in reached)))
+        self._connection.execute(sa.delete(group_changes).where(*among, *_is_forgotten(table.feed_id)))
+        if reached is not None:
+            return ForgottenTo(member=bytes(reached[0]), group=reached[1], feed_id=reached[2])
+        self._connection.execute(sa.delete(group_names).where(*_is_forgotten(group_names.c.feed_id)))
+        return None
+
+
+def _task_of_loss(each: _Defined, source: str, seen: Sequence[_Defined]) -> _Task:
+    mine = [other for other in seen if other.source == source]
+    others = [other for other in seen if other.source != source]
+    return _Task(at=each.id, defined=mine[0] if mine else None, others=(*others, each))
+
+
+def _definitions() -> sa.Select[Any]:
+    query = sa.select(group_definitions, group_layers.c.source)
+    return query.join(group_layers, group_layers.c.feed_id == group_definitions.c.feed_id)
+
+
+def _next(query: sa.Select[Any], after: int) -> sa.Select[Any]:
+    return query.where(group_definitions.c.id > after).order_by(group_definitions.c.id).limit(_DEFINITIONS_AT_ONCE)
+
+
+def _changes(at: datetime, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    query = sa.select(*columns).join(group_publications, group_publications.c.feed_id == group_changes.c.feed_id)
+    return query.where(group_publications.c.at > rows.to_micros(at))
+
+
+def _is_forgotten(feed_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
+    published = sa.select(group_publications.c.feed_id)
+    building = sa.select(group_layers.c.feed_id).where(group_layers.c.state == BUILDING)
+    return [feed_id.not_in(published), feed_id.not_in(building)]
