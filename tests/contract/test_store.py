@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,11 @@ class Broken(Exception):
     pass
 
 
+def look_and_break(unit: UnitOfWork) -> None:
+    assert set(unit.documents.find_many([URL])) == {URL}
+    raise Broken
+
+
 def write_everything_and_break(unit: UnitOfWork) -> None:
     ids = unit.documents.save_many([a_document(URL)])
     assert ids == {URL: 1}
@@ -76,6 +82,41 @@ def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
         assert set(unit.documents.find_many([URL, URL + "2"])) == {URL}
     with store.reading() as unit:
         assert unit.documents.count_live() == 2
+
+
+def test_reading_after_exception_begins_anew(store: SqlStore) -> None:
+    save(store, a_document(URL))
+    for _ in range(2):
+        with pytest.raises(Broken), store.reading() as unit:
+            look_and_break(unit)
+    save(store, a_document(URL + "2"))
+    with store.reading() as unit:
+        assert unit.documents.count_live() == 2
+
+
+def test_reading_many_at_once_gives_each_its_own_state(store: SqlStore) -> None:
+    with ExitStack() as stack:
+        units = []
+        for number in range(12):
+            with store.writing() as writer:
+                writer.facts.put("n", str(number))
+            units.append(stack.enter_context(store.reading()))
+            assert units[-1].facts.get("n") == str(number)
+        assert [unit.facts.get("n") for unit in units] == [str(number) for number in range(12)]
+    with store.reading() as unit:
+        assert unit.facts.get("n") == "11"
+
+
+def test_reading_with_any_number_of_keys_finds_those_that_there_are(store: SqlStore) -> None:
+    urls = [f"{URL}{number}" for number in range(1_201)]
+    for url in (urls[0], urls[-1]):
+        save(store, a_document(url))
+    with store.reading() as unit:
+        for wanted in ([], urls[:1], urls[:2], urls):
+            found = unit.documents.find_many(wanted)
+            assert set(found) == set(wanted) & {urls[0], urls[-1]}
+            by_id = unit.documents.find_by_id([document.id or 0 for document in found.values()])
+            assert set(by_id.values()) == set(found.values())
 
 
 def test_reading_with_open_write_does_not_wait_for_it(store: SqlStore) -> None:
@@ -121,6 +162,7 @@ def test_sqlite_store_with_connection_is_durable(tmp_path: Path) -> None:
 
 PRELUDE = """
 import sys, time
+from contextlib import ExitStack
 from pathlib import Path
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -413,7 +455,7 @@ def test_postgres_without_server_is_busy(tmp_path: Path) -> None:
 
 def test_store_without_free_connection_is_busy(tmp_path: Path) -> None:
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'store.sqlite'}", pool_size=1, max_overflow=0, pool_timeout=0.05)
-    store = SqlStore(engine, engine)
+    store = SqlStore(engine, engine.begin)
     with store.reading(), pytest.raises(Busy), store.reading():
         pass
     store.close()

@@ -175,8 +175,9 @@ class _Endpoints:
     def search(self, request: Request) -> Response:
         """Answers a search as JSON."""
         asked = read_search(request.query_params)
-        configured = self.site.find_facets(request.query_params.get("client", ""))
-        facets, told = read_facets(request.query_params.getlist("facet"), configured)
+        names = request.query_params.getlist("facet")
+        configured = self.site.find_facets(request.query_params.get("client", "")) if names else ()
+        facets, told = read_facets(names, configured)
         explains = request.query_params.get("explain", "") == "1" and find_asker(request).role is Role.ADMINISTRATOR
         text = request.query_params.get("cursor", "")
         cursor = read_cursor(text, asked.request) if text else None

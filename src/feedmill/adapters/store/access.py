@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
+from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import access_classes, acl_versions, acls, digest
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.core.access import in_one_order
@@ -19,6 +20,11 @@ from feedmill.model.access import Access, AccessClass, AccessKey, Acl, AclVersio
 
 _NEWEST_CLASS = "access.newest_class"
 READ_AT_ONCE = 10_000
+
+_CLASS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "entries", "rule"))
+_CLASSES = Prepared(lambda numbers: sa.select(*_CLASS).where(access_classes.c.number.in_(numbers)))
+_CLASSES_OF_ACLS = Prepared(lambda digests: sa.select(acls.c.url, acls.c.access_class).where(acls.c.url_digest.in_(digests)))
+_NEWEST_VERSION = Prepared(lambda _: sa.select(sa.func.max(acl_versions.c.number)))
 
 
 class SqlClasses:
@@ -53,8 +59,8 @@ class SqlClasses:
         """Gives what classes are; those that are no more are left out."""
         found: dict[int, AccessKey] = {}
         for batch in batches(numbers):
-            for row in self._connection.execute(sa.select(access_classes).where(access_classes.c.number.in_(batch))).mappings():
-                found[row["number"]] = _key_from_row(row)
+            for number, *row in _CLASSES.run(self._connection, batch):
+                found[number] = _key_from_row(*row)
         return found
 
     def iter_packed(self, after: int) -> Iterator[PackedClass]:
@@ -117,15 +123,15 @@ def pack_keys(acl: Acl) -> bytes:
     return b"".join(digest_of(key_of(entry.principal)) + (b"\1" if entry.access is Access.DENY else b"\0") for entry in acl.entries)
 
 
-def _key_from_row(row: sa.RowMapping) -> AccessKey:
-    if row["inheritance_type"] is None:
-        return AccessKey(acl=None, rule=row["rule"])
+def _key_from_row(inheritance_type: str | None, inherit_from: str | None, entries: str, rule: int) -> AccessKey:
+    if inheritance_type is None:
+        return AccessKey(acl=None, rule=rule)
     acl = Acl(
-        entries=rows.entries_from_json(row["entries"]),
-        inheritance_type=InheritanceType(row["inheritance_type"]),
-        inherit_from=row["inherit_from"],
+        entries=rows.entries_from_json(entries),
+        inheritance_type=InheritanceType(inheritance_type),
+        inherit_from=inherit_from,
     )
-    return AccessKey(acl=acl, rule=row["rule"])
+    return AccessKey(acl=acl, rule=rule)
 
 
 class SqlAcls:
@@ -172,8 +178,7 @@ class SqlAcls:
         """Finds the classes of ACLs by URL."""
         found: dict[str, int] = {}
         for batch in batches([digest(url) for url in urls]):
-            query = sa.select(acls.c.url, acls.c.access_class).where(acls.c.url_digest.in_(batch))
-            found.update((url, number) for url, number in self._connection.execute(query))
+            found.update((url, number) for url, number in _CLASSES_OF_ACLS.run(self._connection, batch))
         return found
 
     def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
@@ -194,7 +199,7 @@ class SqlAcls:
 
     def newest_version(self) -> int:
         """Gives the number of the newest version, 0 when there is none."""
-        return int(self._connection.execute(sa.select(sa.func.max(acl_versions.c.number))).scalar() or 0)
+        return int(_NEWEST_VERSION.run(self._connection)[0][0] or 0)
 
     def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
         """Lists versions by number."""

@@ -6,12 +6,16 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
+from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import LIVE, digest, documents, events
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.model.document import Document, Event, Text
 from feedmill.ports import KeptRefs, LiveUrl
 
 EVENTS_KEPT = 20
+
+_BY_DIGEST = Prepared(lambda digests: sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
+_BY_ID = Prepared(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_(ids)))
 
 
 class SqlDocuments:
@@ -24,7 +28,7 @@ class SqlDocuments:
         """Finds documents by URL."""
         found: dict[str, Document] = {}
         for batch in batches([digest(url) for url in urls]):
-            for row in self._connection.execute(sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(batch))):
+            for row in _BY_DIGEST.run(self._connection, batch):
                 document = rows.document_from_row(row)
                 found[document.url] = document
         return found
@@ -33,8 +37,9 @@ class SqlDocuments:
         """Finds documents by id."""
         found: dict[int, Document] = {}
         for batch in batches(ids):
-            for row in self._connection.execute(sa.select(*rows.DOCUMENT).where(documents.c.id.in_(batch))):
-                found[row.id] = rows.document_from_row(row)
+            for row in _BY_ID.run(self._connection, batch):
+                document = rows.document_from_row(row)
+                found[row[0]] = document
         return found
 
     def save_many(self, changed: Sequence[Document]) -> dict[str, int]:

@@ -41,17 +41,18 @@ class SqlUnit:
 
 
 class SqlStore:
-    """Fills ``ports.Store``; ``turn`` makes writers of one database file take turns, ``on_close`` gives back what that needs."""
+    """Fills ``ports.Store``; ``snapshot`` opens a read transaction, ``turn`` makes writers of one database file take turns, ``on_close``
+    gives back what those need."""
 
     def __init__(
         self,
         writer: sa.Engine,
-        reader: sa.Engine,
+        snapshot: Callable[[], AbstractContextManager[sa.Connection]],
         turn: Callable[[], AbstractContextManager[None]] = nullcontext,
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self.writer = writer
-        self._reader = reader
+        self._snapshot = snapshot
         self._turn = turn
         self._on_close = on_close
         self._policy_cache = PolicyCache()
@@ -59,24 +60,18 @@ class SqlStore:
     @contextmanager
     def writing(self) -> Iterator[UnitOfWork]:
         """Opens a write transaction."""
-        with self._turn(), self._unit(self.writer) as unit:
-            yield unit
+        with self._turn(), translated(), self.writer.begin() as connection:
+            yield SqlUnit(connection, self._policy_cache)
 
     @contextmanager
     def reading(self) -> Iterator[UnitOfWork]:
         """Opens a read snapshot."""
-        with self._unit(self._reader) as unit:
-            yield unit
-
-    @contextmanager
-    def _unit(self, engine: sa.Engine) -> Iterator[UnitOfWork]:
-        with translated(), engine.begin() as connection:
+        with translated(), self._snapshot() as connection:
             yield SqlUnit(connection, self._policy_cache)
 
     def close(self) -> None:
         """Closes all connections."""
         self.writer.dispose()
-        self._reader.dispose()
         if self._on_close is not None:
             self._on_close()
             self._on_close = None

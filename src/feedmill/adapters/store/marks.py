@@ -6,9 +6,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
+from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import facts, marks, overtaken_marks
 from feedmill.adapters.store.statements import batches, insert, upsert
 from feedmill.ports import Lane, Mark, Stage
+
+_FACTS = Prepared(lambda names: sa.select(facts.c.name, facts.c.value).where(facts.c.name.in_(names)))
 
 
 class SqlMarks:
@@ -113,12 +116,11 @@ class SqlFacts:
 
     def get(self, name: str) -> str | None:
         """Gives a value, None when it was never set."""
-        return self._connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar()
+        return self.find_many([name]).get(name)
 
     def find_many(self, names: Sequence[str]) -> dict[str, str]:
         """Finds the values of those names that were set."""
-        query = sa.select(facts.c.name, facts.c.value).where(facts.c.name.in_(names))
-        return {row.name: row.value for row in self._connection.execute(query)}
+        return dict(_FACTS.run(self._connection, names)) if names else {}
 
     def put(self, name: str, value: str) -> None:
         """Sets a value."""

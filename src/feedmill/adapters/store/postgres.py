@@ -29,4 +29,4 @@ def open_postgres(url: str, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
         if not connection.get_execution_options().get("postgresql_readonly"):
             connection.exec_driver_sql(begin)
 
-    return SqlStore(engine, reader)
+    return SqlStore(engine, reader.begin)

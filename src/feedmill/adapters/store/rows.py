@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,7 +20,6 @@ _STATES = {state.value: state for state in DocumentState}
 _ORIGINS = {origin.value: origin for origin in Origin}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_NO_ATTRIBUTES = Attributes()
 _DECODER = json.JSONDecoder()
 
 
@@ -141,9 +141,8 @@ def _attributes_to_json(attributes: Attributes) -> str:
     return _dumps(kept)
 
 
+@lru_cache(maxsize=1_000)
 def _attributes_from_json(text: str) -> Attributes:
-    if text == "{}":
-        return _NO_ATTRIBUTES
     kept = _loads(text)
     if "last_modified" in kept:
         kept["last_modified"] = _time(kept["last_modified"])
@@ -207,7 +206,7 @@ def document_from_row(row: Sequence[Any]) -> Document:
         seen_feed_id=seen_feed_id,
         attributes=_attributes_from_json(attributes),
         metadata=_pairs(metadata),
-        secure=secure,
+        secure=bool(secure),
         content=content,
         content_bytes=content_bytes,
         charset=charset,

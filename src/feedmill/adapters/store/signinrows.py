@@ -1,5 +1,6 @@
 """Rows of local users, sessions and tokens to model and back."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -41,7 +42,7 @@ def account_to_row(account: Account) -> dict[str, Any]:
     }
 
 
-def session_from_row(row: Row) -> Session:
+def session_from_row(row: Mapping[str, Any]) -> Session:
     """Gives the session of a row. Errors: Corrupt."""
     return Session(
         digest=row["digest"],

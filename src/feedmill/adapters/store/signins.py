@@ -5,11 +5,15 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store import signinrows as rows
+from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.rows import to_micros
 from feedmill.adapters.store.schema import accounts, api_tokens, one_times, session_marks, sessions
 from feedmill.adapters.store.statements import insert, upsert
 from feedmill.core.sessionmarks import marks_of
 from feedmill.model.signin import Account, ApiToken, Session
+
+_SESSION = tuple(column.name for column in sessions.columns)
+_SESSIONS = Prepared(lambda digests: sa.select(*sessions.columns).where(sessions.c.digest.in_(digests)))
 
 
 class SqlAccounts:
@@ -59,8 +63,8 @@ class SqlSessions:
 
     def find(self, digest: bytes) -> Session | None:
         """Finds a session."""
-        row = self._connection.execute(sa.select(sessions).where(sessions.c.digest == digest)).mappings().one_or_none()
-        return rows.session_from_row(row) if row is not None else None
+        found = _SESSIONS.run(self._connection, [digest])
+        return rows.session_from_row(dict(zip(_SESSION, found[0], strict=True))) if found else None
 
     def save(self, session: Session) -> None:
         """Inserts a session or replaces it."""

@@ -1,39 +1,92 @@
 """The store on SQLite, the embedded default: WAL, ``synchronous=FULL``, every write transaction immediate."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.prepared import run_text
 from feedmill.adapters.store.turn import Turn
 
 BUSY_SECONDS = 60
+KEPT = 8
+"""How many connections of readers, and of writers, stay open."""
+
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY", "cache_size=-32000", "mmap_size=268435456")
 
 
 def open_sqlite(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
     """Opens the store in a file that the migrations have made; ``busy_seconds`` is how long a foreign program's lock is waited for."""
     turn = Turn(path.parent)
-    writer = _engine(path, "BEGIN IMMEDIATE", busy_seconds)
-    return SqlStore(writer, _engine(path, "BEGIN", busy_seconds, "query_only=ON"), turn.taken, turn.close)
-
-
-def _engine(path: Path, begin: str, busy_seconds: float, *more_pragmas: str) -> sa.Engine:
-    engine = sa.create_engine(
-        f"sqlite:///{path}", connect_args={"timeout": busy_seconds, "check_same_thread": False}, pool_size=8, max_overflow=32
-    )
+    snapshots = Snapshots(_engine(path, busy_seconds, "query_only=ON"))
+    writer = _engine(path, busy_seconds)
 
     # The driver would begin a transaction only before the first write, and two readers that both go on to write would lose an update.
+    @sa.event.listens_for(writer, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def close() -> None:
+        snapshots.close()
+        turn.close()
+
+    return SqlStore(writer, snapshots.open, turn.taken, close)
+
+
+class Snapshots:
+    """Read transactions on connections that stay checked out of their pool while nobody reads.
+
+    A search opens several; to check a connection out, begin by SQLAlchemy's events and check it in again would take longer than what
+    most of them read. May be used from several threads.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._idle: list[sa.Connection] = []
+
+    @contextmanager
+    def open(self) -> Iterator[sa.Connection]:
+        """Opens a read transaction. Errors: SQLAlchemy's own."""
+        connection = self._take()
+        try:
+            run_text(connection, "BEGIN")
+            yield connection
+            connection.rollback()  # what SQLAlchemy believes to have begun, if it was asked for anything
+            connection.connection.rollback()
+        except BaseException:
+            connection.close()
+            raise
+        if len(self._idle) < KEPT:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    def _take(self) -> sa.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._engine.connect()
+
+    def close(self) -> None:
+        """Closes all connections."""
+        while self._idle:
+            self._idle.pop().close()
+        self._engine.dispose()
+
+
+def _engine(path: Path, busy_seconds: float, *more_pragmas: str) -> sa.Engine:
+    engine = sa.create_engine(
+        f"sqlite:///{path}", connect_args={"timeout": busy_seconds, "check_same_thread": False}, pool_size=KEPT, max_overflow=32
+    )
+
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None
         for pragma in (*_PRAGMAS, *more_pragmas):
             connection.execute(f"PRAGMA {pragma}")
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql(begin)
 
     return engine
