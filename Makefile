@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := .tools/bin/uv
 UV_VERSION := 0.13.8
+FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
-.PHONY: demo test test-full test-long install install-dev check bench api-reference lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long install install-dev check bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -16,6 +17,14 @@ test: check ## install and run all tests
 test-full: ## install the Debian packages that some tests need, and fail on any skip
 	bash .ci/packages
 	FEEDMILL_NO_SKIPS=1 $(MAKE) test
+	$(if $(wildcard $(FEEDMILL_KEYCLOAK)/bin/kc.sh),$(MAKE) run-keycloak,@echo "no Keycloak: $(FEEDMILL_KEYCLOAK); 'make test-keycloak' fetches one")
+
+test-keycloak: ## sign in over a real Keycloak; fetches it by Maven where FEEDMILL_KEYCLOAK names none
+	$(if $(wildcard $(FEEDMILL_KEYCLOAK)/bin/kc.sh),,bash .ci/keycloak)
+	$(MAKE) run-keycloak
+
+run-keycloak: install-dev
+	FEEDMILL_NO_SKIPS=1 FEEDMILL_KEYCLOAK=$(FEEDMILL_KEYCLOAK) $(BIN)/pytest tests/acceptance/test_keycloak.py
 
 test-long: install-dev ## the long forms of tests: a hundred kills, the largest feeds; some twenty minutes
 	$(BIN)/pytest -m slow

@@ -1,7 +1,7 @@
 """What holds for every test run.
 
-With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want the sample collection may be skipped then, since no
-package brings it.
+With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want the sample collection or a Keycloak may be skipped then,
+since no package brings them. ``make test-keycloak`` runs the latter.
 """
 
 import os
@@ -12,6 +12,7 @@ import pytest
 from tests.appliance import Appliance, running
 
 SAMPLES = "FEEDMILL_SAMPLES"
+KEYCLOAK = "FEEDMILL_KEYCLOAK"
 
 
 @pytest.fixture(scope="session")
@@ -40,4 +41,4 @@ def _forbidden_skips(config: pytest.Config) -> list[str]:
     if not os.environ.get("FEEDMILL_NO_SKIPS") or reporter is None:
         return []
     reports: Iterable[Any] = reporter.stats.get("skipped", ())
-    return [report.nodeid for report in reports if SAMPLES not in str(report.longrepr)]
+    return [report.nodeid for report in reports if not any(name in str(report.longrepr) for name in (SAMPLES, KEYCLOAK))]

@@ -131,7 +131,7 @@ def _signin_options_of(house: House, token: str) -> SignInOptions:
         secure_cookies=settings.secure_cookies,
         public_url=settings.public_url,
         openid=make_openid(settings, utc_now),
-        saml=make_saml(settings, utc_now),
+        saml=make_saml(settings, utc_now, house.store),
     )
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, BadSettings
-from feedmill.ports import Clock
+from feedmill.ports import Clock, Store
 from feedmill.ports.signin import Directory, OpenIdProvider, SamlProvider
+from feedmill.services.facts import SAML_KEY
+from feedmill.services.signing import ensure_secret
 from feedmill.settings.secrets import read_secret
 from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings, SignIn
 
@@ -43,25 +45,31 @@ def _make_openid(provider: OidcSettings, clock: Clock) -> OpenIdProvider:
             groups_claim=provider.groups_claim,
             ca_file=provider.ca_file,
             timeout_seconds=provider.timeout_seconds,
+            single_logout=provider.single_logout,
             roles=_rules_of(provider),
         ),
         clock,
     )
 
 
-def make_saml(settings: SignIn, clock: Clock) -> tuple[SamlProvider, ...]:
-    """Makes the providers of SAML. Errors: BadSettings where the extra is not installed, or metadata cannot be read."""
+def make_saml(settings: SignIn, clock: Clock, store: Store) -> tuple[SamlProvider, ...]:
+    """Makes the providers of SAML. Errors: BadSettings where the extra is not installed, or a file cannot be read."""
     if settings.saml:
         _need("signxml", "signin.saml")
-    return tuple(_make_saml(provider, clock) for provider in settings.saml)
+    return tuple(_make_saml(provider, clock, store) for provider in settings.saml)
 
 
-def _make_saml(provider: SamlSettings, clock: Clock) -> SamlProvider:
+def _make_saml(provider: SamlSettings, clock: Clock, store: Store) -> SamlProvider:
     from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
+    from feedmill.adapters.identity.samlkeys import make_key, read_key, read_key_files
     from feedmill.adapters.identity.samlmetadata import read_metadata
 
     try:
         about = read_metadata(Path(provider.metadata_file).read_bytes())
+        if provider.certificate:
+            key = read_key_files(Path(provider.certificate), Path(provider.key))
+        else:
+            key = read_key(ensure_secret(store, SAML_KEY, lambda: make_key(clock())))
     except (OSError, BadRequest) as exc:
         raise BadSettings([f"signin.saml: '{provider.metadata_file}': {exc}"]) from exc
     options = SamlOptions(
@@ -73,6 +81,8 @@ def _make_saml(provider: SamlSettings, clock: Clock) -> SamlProvider:
         entity_id=provider.entity_id,
         user_attribute=provider.user_attribute,
         groups_attribute=provider.groups_attribute,
+        single_logout=provider.single_logout,
+        key=key,
         roles=_rules_of(provider),
     )
     return SamlIdentityProvider(options, clock)

@@ -33,6 +33,7 @@ class OpenIdServer:
     about: dict[str, Any] = field(default_factory=dict)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
     refuses: str = ""
 
     def authorize(self, address: str) -> str:
@@ -43,6 +44,7 @@ class OpenIdServer:
         assert query["code_challenge_method"] == "S256"
         code = f"code-{len(self.codes)}"
         self.codes[code] = query
+        self.states.append(query["state"])
         return query["redirect_uri"] + "?" + urlencode({"code": code, "state": query["state"], "iss": self.issuer})
 
     def answer(self, path: str, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
@@ -54,6 +56,7 @@ class OpenIdServer:
                 "token_endpoint": f"{self.issuer}/token",
                 "jwks_uri": f"{self.issuer}/keys",
                 "userinfo_endpoint": f"{self.issuer}/userinfo",
+                "end_session_endpoint": f"{self.issuer}/logout?tenant=1",
             } | self.about
         if path == "/keys":
             return 200, {"keys": [self.shown.as_dict(private=False), {"kty": "oct", "k": "AAAA", "kid": "secret"}]}
@@ -73,16 +76,30 @@ class OpenIdServer:
             "iss": self.issuer,
             "aud": CLIENT,
             "sub": "0815",
+            "sid": f"session of {begun['state']}",
             "exp": self.now_seconds + 300,
             "iat": self.now_seconds,
             "nonce": begun["nonce"],
             "preferred_username": "ann@corp.example.com",
             "groups": ["/staff", "CORP\\eng"],
         } | self.claims
-        token = self._sign({name: value for name, value in claims.items() if value is not None})
+        token = self.sign({name: value for name, value in claims.items() if value is not None})
         return 200, {"access_token": "access", "token_type": "Bearer", "id_token": token}
 
-    def _sign(self, claims: dict[str, Any]) -> str:
+    def logout_token(self, **given: Any) -> str:
+        """Gives the provider's word that somebody left; a claim given as None is left out."""
+        claims = {
+            "iss": self.issuer,
+            "aud": CLIENT,
+            "iat": self.now_seconds,
+            "exp": self.now_seconds + 120,
+            "jti": "first",
+            "sub": "0815",
+            "events": {"http://schemas.openid.net/event/backchannel-logout": {}},
+        } | given
+        return self.sign({name: value for name, value in claims.items() if value is not None})
+
+    def sign(self, claims: dict[str, Any]) -> str:
         if self.algorithm == "none":
             parts = [json.dumps({"alg": "none"}).encode(), json.dumps(claims).encode(), b""]
             return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)

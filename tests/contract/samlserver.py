@@ -12,13 +12,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 from lxml import etree
+from samlencrypting import encrypt_assertion
 from signxml.algorithms import CanonicalizationMethod, DigestAlgorithm, SignatureConstructionMethod, SignatureMethod
 from signxml.signer import XMLSigner
 
+from feedmill.adapters.identity.samlkeys import ServerKey
 from feedmill.adapters.identity.samlmetadata import ASSERTION, METADATA, PROTOCOL, REDIRECT, SIGNATURE
+from feedmill.adapters.identity.samlsigning import write_query
 
 ENTITY = "https://idp.example.test/metadata"
 SIGN_ON = "https://idp.example.test/sso"
+LOGOUT = "https://idp.example.test/slo"
 
 
 class _OldSigner(XMLSigner):
@@ -46,6 +50,9 @@ class SamlServer:
     lasting: timedelta = timedelta(minutes=5)
     status: str = "urn:oasis:names:tc:SAML:2.0:status:Success"
     number: int = 0
+    encrypts: dict[str, object] | None = None
+    server_certificate: str = ""
+    logout: str = f'<SingleLogoutService Binding="{REDIRECT}" Location="{LOGOUT}" ResponseLocation="{LOGOUT}/done"/>'
 
     def __post_init__(self) -> None:
         self.certificate = self.certificate or certify(self.key)
@@ -56,7 +63,7 @@ class SamlServer:
             f'<EntityDescriptor xmlns="{METADATA}" entityID="{ENTITY}"><IDPSSODescriptor protocolSupportEnumeration="{PROTOCOL}">'
             f'<KeyDescriptor use="encryption"><KeyInfo xmlns="{SIGNATURE}"/></KeyDescriptor>'
             f'<KeyDescriptor use="signing"><KeyInfo xmlns="{SIGNATURE}"><X509Data><X509Certificate>{body}</X509Certificate>'
-            f'</X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="{REDIRECT}" Location="{SIGN_ON}?tenant=1"/>'
+            f'</X509Data></KeyInfo></KeyDescriptor>{self.logout}<SingleSignOnService Binding="{REDIRECT}" Location="{SIGN_ON}?tenant=1"/>'
             "</IDPSSODescriptor></EntityDescriptor>"
         ).encode()
 
@@ -72,12 +79,15 @@ class SamlServer:
         back = request.get("AssertionConsumerServiceURL", "")
         self.number += 1
         response = self._build(request.get("ID", ""), back, back.removesuffix("/acs") + "/metadata")
+        assertion = response[-1]
+        response.remove(assertion)
         if self.signs == "assertion":
-            assertion = response[-1]
-            response.remove(assertion)
-            response.append(self._sign(assertion))
-        elif self.signs == "response":
-            response = self._sign(response)
+            assertion = self.sign(assertion)
+        if self.encrypts is not None:
+            assertion = encrypt_assertion(assertion, self.server_certificate, **self.encrypts)
+        response.append(assertion)
+        if self.signs == "response":
+            response = self.sign(response)
         if edit is not None:
             edit(response)
         return base64.b64encode(etree.tostring(response)).decode()
@@ -89,19 +99,48 @@ class SamlServer:
  IssueInstant="{write(now)}" Destination="{back}" InResponseTo="{request_id}"><saml:Issuer>{self.issuer}</saml:Issuer>
 <samlp:Status><samlp:StatusCode Value="{self.status}"/></samlp:Status>
 <saml:Assertion ID="_assertion{self.number}" Version="2.0" IssueInstant="{write(now)}"><saml:Issuer>{self.issuer}</saml:Issuer>
-<saml:Subject><saml:NameID>{self.name}</saml:NameID>
+<saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">{self.name}</saml:NameID>
 <saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData
  NotOnOrAfter="{write(until)}" Recipient="{self.recipient or back}" InResponseTo="{self.answers or request_id}"/></saml:SubjectConfirmation>
 </saml:Subject><saml:Conditions NotBefore="{write(now)}" NotOnOrAfter="{write(until)}"><saml:AudienceRestriction>
 <saml:Audience>{self.audience or audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>
-<saml:AuthnStatement AuthnInstant="{write(now)}"><saml:AuthnContext><saml:AuthnContextClassRef
+<saml:AuthnStatement AuthnInstant="{write(now)}" SessionIndex="session{self.number}"><saml:AuthnContext><saml:AuthnContextClassRef
 >urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>
 <saml:AttributeStatement><saml:Attribute Name="urn:oid:groups" FriendlyName="groups">{values}</saml:Attribute>
 <saml:Attribute Name="login"><saml:AttributeValue>a.smith</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>
 </saml:Assertion></samlp:Response>"""
         return etree.fromstring(text)
 
-    def _sign(self, element: etree._Element) -> etree._Element:
+    def ask_logout(self, server_url: str, name: str, *indexes: str, **given: str) -> etree._Element:
+        """Gives a request to end sessions, not signed yet."""
+        self.number += 1
+        told = {"ID": f"_logout{self.number}", "IssueInstant": write(self.now()), "Destination": f"{server_url}/slo"} | given
+        attributes = " ".join(f'{key}="{value}"' for key, value in told.items())
+        listed = "".join(f"<samlp:SessionIndex>{index}</samlp:SessionIndex>" for index in indexes)
+        return etree.fromstring(
+            f'<samlp:LogoutRequest xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}" Version="2.0" {attributes}>'
+            f"<saml:Issuer>{self.issuer}</saml:Issuer><saml:NameID>{name}</saml:NameID>{listed}</samlp:LogoutRequest>"
+        )
+
+    def answer_logout(self, server_url: str, request: etree._Element, status: str = "") -> etree._Element:
+        """Gives the answer to a request of the server, not signed yet."""
+        return etree.fromstring(
+            f'<samlp:LogoutResponse xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}" Version="2.0" ID="_answer"'
+            f' IssueInstant="{write(self.now())}" Destination="{server_url}/slo" InResponseTo="{request.get("ID")}">'
+            f"<saml:Issuer>{self.issuer}</saml:Issuer><samlp:Status><samlp:StatusCode"
+            f' Value="{status or self.status}"/></samlp:Status></samlp:LogoutResponse>'
+        )
+
+    def query(self, name: str, message: etree._Element, relay_state: str = "") -> str:
+        """Gives a message as the query of an address, signed."""
+        key = ServerKey(private=self.key, certificate=self.certificate)
+        return write_query(name, message, key, relay_state)
+
+    def form(self, name: str, message: etree._Element) -> dict[str, str]:
+        """Gives a message as the fields of a form, signed."""
+        return {name: base64.b64encode(etree.tostring(self.sign(message))).decode()}
+
+    def sign(self, element: etree._Element) -> etree._Element:
         old = self.algorithm is SignatureMethod.RSA_SHA1 or self.digest is DigestAlgorithm.SHA1
         signer = (_OldSigner if old else XMLSigner)(
             method=SignatureConstructionMethod.enveloped,

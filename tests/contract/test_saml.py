@@ -5,6 +5,7 @@ import copy
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import etree
@@ -13,12 +14,16 @@ from signinhouse import PASSWORD, Browser, Hands, SignInHouse, open_signin_house
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 
 from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
+from feedmill.adapters.identity.samlkeys import make_key, read_key
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import Role
 
 FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
+
+
+OUR_KEY = read_key(make_key(Hands().now))
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +36,16 @@ def provider(keys: SamlServer) -> SamlServer:
     return SamlServer(now=Hands(), key=keys.key, certificate=keys.certificate)
 
 
-def open_with(folder: Path, provider: SamlServer, **given: str) -> SignInHouse:
+def open_with(folder: Path, provider: SamlServer, **given: Any) -> SignInHouse:
     clock = Hands()
     provider.now = clock
+    provider.server_certificate = OUR_KEY.certificate
     options = SamlOptions(
         name="corp",
         label="Corp",
         namespace="ad",
         provider=read_metadata(provider.metadata()),
+        key=OUR_KEY,
         roles=RoleRules(managers=("ENG",)),
         **given,
     )

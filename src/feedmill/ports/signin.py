@@ -1,12 +1,12 @@
 """What signing in needs of the outside world: repositories of the store, hashing of passwords, directories, the audit log."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from feedmill.model.audit import AuditEntry, AuditEvent
-from feedmill.model.signin import Account, ApiToken, Credential, Session
+from feedmill.model.signin import Account, ApiToken, Credential, ProviderSession, Session
 
 
 class Accounts(Protocol):
@@ -110,6 +110,28 @@ class Directory(Protocol):
         """Gives the credential of a user, None when name or password is wrong. Shape: an empty password proves nobody."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """How a browser is sent to a provider: by going to an address, or by sending it a form."""
+
+    url: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogoutAsked:
+    """What a provider wants ended: its sessions of these indexes, or all of ``name`` where there are none.
+
+    ``id`` may be used once until ``until``; ``number`` is what an answer names.
+    """
+
+    id: str
+    name: str
+    until: datetime
+    indexes: tuple[str, ...] = ()
+    number: str = ""
+
+
 class OpenIdProvider(Protocol):
     """A provider of OpenID Connect, to which a browser is sent. Errors: Busy when it does not answer."""
 
@@ -131,6 +153,16 @@ class OpenIdProvider(Protocol):
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
         """Gives the credential that a code stands for. Errors: Denied, for anything that is not as it must be."""
 
+    @property
+    def single_logout(self) -> bool:
+        """Whether both sides tell each other that somebody leaves."""
+
+    def leave(self, session: ProviderSession, left_url: str) -> Departure | None:
+        """Gives how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+
+    def read_logout(self, text: str) -> LogoutAsked:
+        """Reads the provider's word that somebody left, which counts once. Errors: Denied."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
@@ -140,6 +172,30 @@ class Assertion:
     answers: str
     credential: Credential
     until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogoutMessage:
+    """A message about logging out as it came: the whole query of an address, or the field of a form."""
+
+    query: str = ""
+    encoded: str = ""
+
+
+class SamlLogout(Protocol):
+    """How a provider of SAML and this server tell each other that somebody leaves."""
+
+    def begin(self, session: ProviderSession, entity_id: str) -> Departure | None:
+        """Gives how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+
+    def read(self, message: LogoutMessage, logout_url: str) -> LogoutAsked:
+        """Reads the provider's request. Errors: Denied, for anything that is not as it must be."""
+
+    def answer(self, asked: LogoutAsked, entity_id: str, relay_state: str, *, is_done: bool) -> Departure | None:
+        """Gives how a browser takes the answer back; None where the provider has no place for it."""
+
+    def confirm(self, message: LogoutMessage, logout_url: str) -> None:
+        """Reads what the provider says to a request of this server. Errors: Denied, also where it did not end the session."""
 
 
 class SamlProvider(Protocol):
@@ -165,6 +221,13 @@ class SamlProvider(Protocol):
 
     def describe(self, back_url: str) -> bytes:
         """Gives the metadata of this server for the provider, as XML."""
+
+    def entity_id(self, back_url: str) -> str:
+        """Gives the name by which the provider knows this server."""
+
+    @property
+    def logout(self) -> SamlLogout | None:
+        """How both sides tell each other that somebody leaves; None where that is not wanted."""
 
 
 class AuditLog(Protocol):

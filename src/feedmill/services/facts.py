@@ -32,3 +32,6 @@ PATTERNS_CURSOR = "patterns.cursor"
 
 SIGNIN_KEY = "signin.key"
 """The key by which cookies and forms of signing in are signed, in hex."""
+
+SAML_KEY = "signin.saml.key"
+"""The key and certificate by which this server is known to providers of SAML, as PEM."""

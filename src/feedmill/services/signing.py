@@ -1,6 +1,7 @@
 """All services of signing in, put together for one process."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -35,26 +36,36 @@ class Signing:
 
 
 def ensure_key(store: Store) -> bytes:
-    """Gives the key by which this installation signs what it hands to browsers, making it when there is none.
+    """Gives the key by which this installation signs what it hands to browsers, making it when there is none."""
+    return bytes.fromhex(ensure_secret(store, SIGNIN_KEY, lambda: secrets.token_hex(32)))
 
-    Where it cannot be kept (a full disk), a key for this process alone is better than no search.
+
+def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
+    """Gives a secret of this installation, making it when there is none.
+
+    Where it cannot be kept (a full disk), one for this process alone is better than no search.
     """
+    made = ""
     try:
-        return bytes.fromhex(_find_key(store) or _make_key(store))
+        held = _find_secret(store, name)
+        if held is not None:
+            return held
+        made = make()
+        return _keep_secret(store, name, made)
     except FeedmillError as exc:
-        _log.warning("signing key not kept", reason=str(exc))
-        return secrets.token_bytes(32)
+        _log.warning("secret not kept", name=name, reason=str(exc))
+        return made or make()
 
 
-def _find_key(store: Store) -> str | None:
+def _find_secret(store: Store, name: str) -> str | None:
     with store.reading() as unit:
-        return unit.facts.get(SIGNIN_KEY)
+        return unit.facts.get(name)
 
 
-def _make_key(store: Store) -> str:
+def _keep_secret(store: Store, name: str, made: str) -> str:
+    """Gives what is kept then: another process may have been first."""
     with store.writing() as unit:
-        held = unit.facts.get(SIGNIN_KEY)
+        held = unit.facts.get(name)
         if held is None:
-            held = secrets.token_hex(32)
-            unit.facts.put(SIGNIN_KEY, held)
-        return held
+            unit.facts.put(name, made)
+        return held if held is not None else made

@@ -127,6 +127,7 @@ class OidcSettings(Provider):
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     user_claim: Annotated[str, Field(min_length=1)] = "preferred_username"
     groups_claim: Annotated[str, Field(min_length=1)] = "groups"
+    single_logout: bool = True
     ca_file: str = ""
     timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
 
@@ -139,6 +140,9 @@ class SamlSettings(Provider):
     entity_id: str = ""
     user_attribute: str = ""
     groups_attribute: Annotated[str, Field(min_length=1)] = "groups"
+    single_logout: bool = True
+    certificate: str = ""
+    key: str = ""
 
 
 class SignIn(Section):

@@ -30,6 +30,7 @@ def check_providers(signin: SignIn) -> Iterator[Fault]:
         yield from _check_names(here, saml.name, [other.name for other in signin.saml[:place]])
         yield from _check_package(here, "signxml")
         yield from _check_metadata((*here, "metadata_file"), saml.metadata_file)
+        yield from _check_own_key(here, saml.certificate, saml.key)
 
 
 def _check_names(here: KeyPath, name: str, earlier: list[str]) -> Iterator[Fault]:
@@ -57,6 +58,18 @@ def _check_metadata(path: KeyPath, file: str) -> Iterator[Fault]:
         yield path, f"'{file}' cannot be read: {exc.strerror}"
     except BadRequest as exc:
         yield path, str(exc)
+
+
+def _check_own_key(here: KeyPath, certificate: str, key: str) -> Iterator[Fault]:
+    if bool(certificate) != bool(key):
+        yield (*here, "certificate"), "certificate and key belong together; give both, or neither for a pair that the server makes"
+    elif certificate:
+        from feedmill.adapters.identity.samlkeys import read_key_files
+
+        try:
+            read_key_files(Path(certificate), Path(key))
+        except BadRequest as exc:
+            yield (*here, "certificate"), str(exc)
 
 
 def _check_secret(here: KeyPath, key: str, text: str, file: str) -> Iterator[Fault]:

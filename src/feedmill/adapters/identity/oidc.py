@@ -10,7 +10,7 @@ import base64
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -23,12 +23,17 @@ from feedmill.adapters.identity.claims import read_groups, read_user
 from feedmill.adapters.identity.jsonhttp import JsonClient, check_url
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, Busy, Denied
-from feedmill.model.signin import Credential
+from feedmill.model.signin import Credential, ProviderSession
+from feedmill.ports.signin import Departure, LogoutAsked
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 KEPT_SECONDS = 3_600.0
 KEYS_AGAIN_SECONDS = 60.0
 LEEWAY_SECONDS = 60
+LOGOUT_SECONDS = 300
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+MAX_KEPT_TOKEN = 6_000
+"""Longer ID tokens are not kept to be told at the end: addresses would grow too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,7 @@ class OidcOptions:
     domain: str = ""
     ca_file: str = ""
     timeout_seconds: float = 5.0
+    single_logout: bool = True
     roles: RoleRules = field(default_factory=RoleRules)
 
 
@@ -116,7 +122,48 @@ class OidcProvider:
         if user is None:
             raise Denied(f"the provider tells no user: the claim {self._options.user_claim} is missing")
         role = self._options.roles.find(group.name for group in groups)
-        return Credential(provider=f"oidc:{self.name}", user=user, groups=groups, role=role)
+        session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_KEPT_TOKEN])
+        return Credential(provider=f"oidc:{self.name}", user=user, groups=groups, role=role, session=session)
+
+    @property
+    def single_logout(self) -> bool:
+        """Whether both sides tell each other that somebody leaves."""
+        return self._options.single_logout
+
+    def leave(self, session: ProviderSession, left_url: str) -> Departure | None:
+        """Gives how a browser tells the provider that somebody leaves. Source: RP-Initiated Logout 1.0, 2."""
+        about = self._learn().about
+        if not isinstance(about.get("end_session_endpoint"), str):
+            return None
+        asked = {"client_id": self._options.client_id, "post_logout_redirect_uri": left_url}
+        if session.details and len(session.details) < MAX_KEPT_TOKEN:
+            asked["id_token_hint"] = session.details
+        address = _address(about, "end_session_endpoint")
+        return Departure(url=f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}")
+
+    def read_logout(self, text: str) -> LogoutAsked:
+        """Reads a logout token. Source: Back-Channel Logout 1.0, 2.4 and 2.6."""
+        registry = jwt.JWTClaimsRegistry(
+            now=lambda: int(self._clock().timestamp()),
+            leeway=LEEWAY_SECONDS,
+            iss={"essential": True, "value": self._options.issuer},
+            aud={"essential": True, "value": self._options.client_id},
+            iat={"essential": True},
+            jti={"essential": True},
+            events={"essential": True},
+        )
+        claims = self._read_signed(text, registry, "logout token")
+        events, begun = claims["events"], claims["iat"]
+        if "nonce" in claims or not isinstance(events, dict) or LOGOUT_EVENT not in events:
+            raise Denied("the logout token is refused: it is another token")
+        now = self._clock()
+        if not isinstance(begun, int | float) or abs(now.timestamp() - begun) > LOGOUT_SECONDS:
+            raise Denied("the logout token is refused: it is not of now")
+        name, index = claims.get("sub"), claims.get("sid")
+        if not isinstance(name or "", str) or not isinstance(index or "", str) or not (name or index):
+            raise Denied("the logout token is refused: it names nobody")
+        until = now + timedelta(seconds=2 * LOGOUT_SECONDS)
+        return LogoutAsked(id=str(claims["jti"])[:1_000], name=name or "", indexes=(index,) if index else (), until=until)
 
     def _redeem(self, about: Mapping[str, Any], back_url: str, code: str, verifier: str) -> dict[str, Any]:
         form = {
@@ -137,6 +184,16 @@ class OidcProvider:
         return self._client.post(_address(about, "token_endpoint"), form, headers)
 
     def _read_token(self, text: str, nonce: str) -> Mapping[str, Any]:
+        claims = self._read_signed(text, self._registry(nonce), "ID token")
+        audience = claims.get("aud")
+        party = claims.get("azp")
+        is_shared = isinstance(audience, list) and len(audience) > 1
+        if (is_shared or party is not None) and party != self._options.client_id:
+            raise Denied("the ID token is for another client")
+        return claims
+
+    def _read_signed(self, text: str, registry: jwt.JWTClaimsRegistry, kind: str) -> Mapping[str, Any]:
+        """Gives the claims of a token that the provider signed and that holds."""
         try:
             claims = self._decode(text, self._learn().keys)
         except (JoseError, ValueError):
@@ -144,16 +201,11 @@ class OidcProvider:
             try:
                 claims = self._decode(text, self._learn(is_doubted=True).keys)
             except (JoseError, ValueError) as exc:
-                raise Denied(f"the ID token is refused: {exc}") from exc
+                raise Denied(f"the {kind} is refused: {exc}") from exc
         try:
-            self._registry(nonce).validate(dict(claims))
+            registry.validate(dict(claims))
         except JoseError as exc:
-            raise Denied(f"the ID token is refused: {exc}") from exc
-        audience = claims.get("aud")
-        party = claims.get("azp")
-        is_shared = isinstance(audience, list) and len(audience) > 1
-        if (is_shared or party is not None) and party != self._options.client_id:
-            raise Denied("the ID token is for another client")
+            raise Denied(f"the {kind} is refused: {exc}") from exc
         return claims
 
     def _decode(self, text: str, keys: KeySet) -> Mapping[str, Any]:

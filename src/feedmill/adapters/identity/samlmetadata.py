@@ -7,6 +7,7 @@ from typing import Any
 from cryptography import x509
 from lxml import etree
 
+from feedmill.adapters.identity.samlkeys import bare
 from feedmill.model.errors import BadRequest
 
 PROTOCOL = "urn:oasis:names:tc:SAML:2.0:protocol"
@@ -15,8 +16,26 @@ METADATA = "urn:oasis:names:tc:SAML:2.0:metadata"
 SIGNATURE = "http://www.w3.org/2000/09/xmldsig#"
 REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
-NAMES = {"p": PROTOCOL, "a": ASSERTION, "m": METADATA, "d": SIGNATURE}
+ENCRYPTION = "http://www.w3.org/2001/04/xmlenc#"
+ENCRYPTION_11 = "http://www.w3.org/2009/xmlenc11#"
+NAMES = {"p": PROTOCOL, "a": ASSERTION, "m": METADATA, "d": SIGNATURE, "e": ENCRYPTION, "f": ENCRYPTION_11}
+ALGORITHMS = (
+    f"{ENCRYPTION_11}aes256-gcm",
+    f"{ENCRYPTION_11}aes128-gcm",
+    f"{ENCRYPTION}rsa-oaep-mgf1p",
+    f"{ENCRYPTION_11}rsa-oaep",
+)
+"""By what providers should encrypt for this server, the best first."""
 MAX_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogoutPlace:
+    """Where a provider is told that somebody leaves, and by which binding. Shape: ``answer_url`` is "" where it is the same."""
+
+    binding: str
+    url: str
+    answer_url: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +45,7 @@ class IdentityProvider:
     entity_id: str
     sign_on_url: str
     certificates: tuple[str, ...]
+    logout: tuple[LogoutPlace, ...] = ()
 
 
 def parse_xml(data: bytes) -> etree._Element:
@@ -59,17 +79,41 @@ def read_metadata(data: bytes) -> IdentityProvider:
     certificates = tuple(_read_certificate(str(text)) for key in keys for text in key.itertext(f"{{{SIGNATURE}}}X509Certificate"))
     if not certificates:
         raise BadRequest("the metadata hold no certificate that signs")
-    return IdentityProvider(entity_id=entity.get("entityID", ""), sign_on_url=places[0], certificates=certificates)
+    logout = () if role is None else _read_logout(role)
+    return IdentityProvider(entity_id=entity.get("entityID", ""), sign_on_url=places[0], certificates=certificates, logout=logout)
 
 
-def write_metadata(entity_id: str, back_url: str) -> bytes:
-    """Writes the metadata of this server."""
+def _read_logout(role: etree._Element) -> tuple[LogoutPlace, ...]:
+    """Gives the places for logging out that can be used; a provider without any is none the worse."""
+    told = [
+        LogoutPlace(binding=service.get("Binding", ""), url=service.get("Location", ""), answer_url=service.get("ResponseLocation", ""))
+        for service in role.findall("m:SingleLogoutService", NAMES)
+    ]
+    web = ("https://", "http://")
+    return tuple(
+        place
+        for place in told
+        if place.binding in (REDIRECT, POST) and place.url.startswith(web) and (not place.answer_url or place.answer_url.startswith(web))
+    )
+
+
+def write_metadata(entity_id: str, back_url: str, logout_url: str, certificate: str) -> bytes:
+    """Writes the metadata of this server; ``logout_url`` is "" where the provider is not to tell who leaves."""
     root = etree.Element(f"{{{METADATA}}}EntityDescriptor", {"entityID": entity_id}, nsmap={"md": METADATA})
     role = etree.SubElement(
         root,
         f"{{{METADATA}}}SPSSODescriptor",
-        {"protocolSupportEnumeration": PROTOCOL, "AuthnRequestsSigned": "false", "WantAssertionsSigned": "true"},
+        {"protocolSupportEnumeration": PROTOCOL, "AuthnRequestsSigned": "true", "WantAssertionsSigned": "true"},
     )
+    for use in ("signing", "encryption"):
+        described = etree.SubElement(role, f"{{{METADATA}}}KeyDescriptor", {"use": use})
+        info = etree.SubElement(described, f"{{{SIGNATURE}}}KeyInfo", nsmap={"ds": SIGNATURE})
+        data = etree.SubElement(info, f"{{{SIGNATURE}}}X509Data")
+        etree.SubElement(data, f"{{{SIGNATURE}}}X509Certificate").text = bare(certificate)
+        for algorithm in ALGORITHMS if use == "encryption" else ():
+            etree.SubElement(described, f"{{{METADATA}}}EncryptionMethod", {"Algorithm": algorithm})
+    for binding in (REDIRECT, POST) if logout_url else ():
+        etree.SubElement(role, f"{{{METADATA}}}SingleLogoutService", {"Binding": binding, "Location": logout_url})
     given = {"Binding": POST, "Location": back_url, "index": "0", "isDefault": "true"}
     etree.SubElement(role, f"{{{METADATA}}}AssertionConsumerService", given)
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8")

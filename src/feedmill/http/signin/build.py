@@ -9,9 +9,12 @@ from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
 from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.openid import OpenIdWays
+from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
+from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.signin.site import SignInSite
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
 from feedmill.services.signing import Signing
@@ -49,7 +52,10 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         *(Choice(label=each.label, href=f"{PAGE}/saml/{each.name}", namespace=each.namespace) for each in options.saml),
     )
     templates = make_templates()
-    tools = PageTools(desk=desk, check=signing.check, guard=guard, auditing=signing.auditing, templates=templates, choices=choices)
+    leavings = Leavings(templates)
+    tools = PageTools(
+        desk=desk, check=signing.check, guard=guard, auditing=signing.auditing, templates=templates, leavings=leavings, choices=choices
+    )
     page = SignInPage(tools)
     gates = Gates(
         flows=Flows(options.key, cookies, signing.clock),
@@ -61,6 +67,8 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
     routes = (
         *page.routes(),
         *OpenIdWays(options.openid, gates).routes(),
+        *OpenIdLogoutWays(options.openid, gates, signing.sessions, signing.handovers, leavings).routes(),
         *SamlWays(options.saml, gates, signing.handovers).routes(),
+        *SamlLogoutWays(options.saml, gates, signing.sessions, signing.handovers, leavings).routes(),
     )
     return SignInSite(desk=desk, check=signing.check, guard=guard, routes=routes, has_choices=bool(choices))

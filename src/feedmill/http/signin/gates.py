@@ -48,6 +48,10 @@ class Gates:
         self.flows.end(response, request.scope)
         return response
 
+    def tell(self, request: Request, kind: AuditKind, details: Mapping[str, str | int | bool | list[str]]) -> None:
+        """Puts something that a provider did into the audit log."""
+        self.auditing.tell(kind, address=_peer(request), details=details)
+
     def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
         """Tells that nobody was proved. What exactly was wrong is for the audit log, not for whoever asks."""
         details = {"name": "", "way": provider, "reason": str(error)[:500]}

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 import jinja2
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -23,6 +22,7 @@ from feedmill.http.asker import Way, find_asker
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
+from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import Busy
@@ -68,6 +68,7 @@ class PageTools:
     guard: FormGuard
     auditing: Auditing
     templates: jinja2.Environment
+    leavings: Leavings
     choices: tuple[Choice, ...] = ()
 
 
@@ -113,7 +114,7 @@ class SignInPage:
     async def sign_out(self, request: Request) -> Response:
         """Ends the session."""
         fields = await read_form(request)
-        return await run_in_threadpool(self._sign_out, request, fields)
+        return await run_slowly(self._sign_out, request, fields)
 
     def admit(self, request: Request, proved: Sequence[Credential], target: str) -> Response:
         """Lets somebody in: a new session that takes over what the old one had, and on to the page that was asked for."""
@@ -202,6 +203,8 @@ class SignInPage:
             return self.ask_sign_out(request)
         asker = find_asker(request)
         text = self._cookies.read(request.scope, SESSION)
+        session = self._tools.desk.sessions.find(text) if text else None
+        exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
         is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and asker.way is Way.SESSION
         if is_everywhere:
             self._tools.desk.sessions.withdraw(mark_of_user(user) for user in asker.identity.users)
@@ -211,7 +214,8 @@ class SignInPage:
             actor = ", ".join(write_user(user) for user in asker.identity.users)
             address = request.client.host if request.client else ""
             self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
-        response = RedirectResponse("/", status_code=303, headers={**_NEVER_KEPT, "Clear-Site-Data": '"cache"'})
+        response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=_NEVER_KEPT)
+        response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
         return response
 

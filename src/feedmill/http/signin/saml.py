@@ -26,7 +26,7 @@ from feedmill.services.handovers import Handovers
 
 MAX_FORM_BYTES = 4_000_000
 HANDOVER = timedelta(minutes=1)
-FORMS_FROM_ELSEWHERE = r"/signin/saml/[^/]+/acs"
+FORMS_FROM_ELSEWHERE = r"/signin/saml/[^/]+/(?:acs|slo)"
 """Where forms of other sites are taken; what comes there is signed."""
 
 

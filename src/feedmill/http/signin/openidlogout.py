@@ -1,0 +1,100 @@
+"""Logging out by OpenID Connect, begun by either side.
+
+GET  /signin/oidc/NAME/left       where the provider sends the browser once somebody left there
+POST /signin/oidc/NAME/logout     takes the provider's own word that somebody left (back-channel)
+
+Source: OpenID Connect RP-Initiated Logout 1.0; OpenID Connect Back-Channel Logout 1.0, 2.5 to 2.8.
+"""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from feedmill.core.sessionmarks import mark_of_session
+from feedmill.http.signin.forms import find_field, read_form
+from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.leaving import Leavings
+from feedmill.http.signin.slowly import run_slowly
+from feedmill.model.audit import AuditKind
+from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
+from feedmill.model.signin import Credential
+from feedmill.ports.signin import Departure, OpenIdProvider
+from feedmill.services.handovers import Handovers
+from feedmill.services.sessions import Sessions
+
+_NEVER_KEPT = {"Cache-Control": "no-store"}
+
+
+class OpenIdLogoutWays:
+    """Logging out at the providers of OpenID Connect that want to be told, or tell."""
+
+    def __init__(
+        self, providers: tuple[OpenIdProvider, ...], gates: Gates, sessions: Sessions, handovers: Handovers, leavings: Leavings
+    ) -> None:
+        self._providers = {provider.name: provider for provider in providers if provider.single_logout}
+        self._gates = gates
+        self._sessions = sessions
+        self._handovers = handovers
+        for provider in self._providers.values():
+            leavings.add(f"oidc:{provider.name}", provider.label, self._leave_by(provider))
+
+    def routes(self) -> list[Route]:
+        """Gives the routes."""
+        return [
+            Route("/signin/oidc/{name}/left", self.come_back, methods=["GET"]),
+            Route("/signin/oidc/{name}/logout", self.take, methods=["POST"]),
+        ]
+
+    def come_back(self, request: Request) -> Response:
+        """Leads who left at the provider to the search page."""
+        self._find(request)
+        return RedirectResponse("/", status_code=303, headers=_NEVER_KEPT)
+
+    async def take(self, request: Request) -> Response:
+        """Takes a logout token."""
+        try:
+            fields = await read_form(request)
+        except (BadRequest, TooLarge) as exc:
+            return _refuse(str(exc))
+        return await run_slowly(self._take, request, find_field(fields, "logout_token"))
+
+    def _take(self, request: Request, text: str) -> Response:
+        provider = self._find(request)
+        way = f"oidc:{provider.name}"
+        try:
+            left = provider.read_logout(text)
+            if not self._handovers.use_once(f"logout {way} {left.id}", left.until):
+                raise Denied("the logout token was used before")
+        except Denied as exc:
+            self._gates.tell(request, AuditKind.SIGN_IN_FAILED, {"name": "", "way": way, "reason": f"single logout: {exc}"[:500]})
+            return _refuse("the logout token is refused")
+        except Busy as exc:
+            self._gates.tell(request, AuditKind.SIGN_IN_FAILED, {"name": "", "way": way, "reason": f"single logout: {exc}"[:500]})
+            return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=_NEVER_KEPT)
+        marks = [mark_of_session(way, "", index) for index in left.indexes] or [mark_of_session(way, left.name)]
+        ended = self._sessions.withdraw(marks)
+        self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
+        return Response(status_code=200, headers=_NEVER_KEPT)
+
+    def _leave_by(self, provider: OpenIdProvider) -> Callable[[Request, Credential], Departure | None]:
+        def leave(request: Request, credential: Credential) -> Departure | None:
+            if credential.session is None:
+                return None
+            try:
+                return provider.leave(credential.session, self._gates.url(request, f"/signin/oidc/{provider.name}/left"))
+            except (Busy, Denied):
+                return None  # who signs out here is signed out here, whether or not the provider can be told
+
+        return leave
+
+    def _find(self, request: Request) -> OpenIdProvider:
+        provider = self._providers.get(request.path_params["name"])
+        if provider is None:
+            raise NotFound("there is no such provider")
+        return provider
+
+
+def _refuse(text: str) -> Response:
+    return JSONResponse({"error": "invalid_request", "error_description": text}, 400, headers=_NEVER_KEPT)

@@ -1,0 +1,110 @@
+"""Single logout by SAML 2.0, begun by either side.
+
+GET, POST /signin/saml/NAME/slo     takes what the provider says: that somebody left, or that it heard who left here
+
+Sessions are found by what the provider calls them, not by a cookie: the message may come from the provider's own server, or in a frame of
+its page, with which browsers send no cookie.
+"""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from feedmill.core.sessionmarks import mark_of_session
+from feedmill.http.signin.forms import find_field, read_form
+from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.leaving import Leavings
+from feedmill.http.signin.slowly import run_slowly
+from feedmill.model.audit import AuditKind
+from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
+from feedmill.model.signin import Credential
+from feedmill.ports.signin import Departure, LogoutAsked, LogoutMessage, SamlLogout, SamlProvider
+from feedmill.services.handovers import Handovers
+from feedmill.services.sessions import Sessions
+
+MAX_RELAY_STATE = 2_000
+
+
+class SamlLogoutWays:
+    """Logging out at the providers of SAML that want to be told, or tell."""
+
+    def __init__(
+        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: Sessions, handovers: Handovers, leavings: Leavings
+    ) -> None:
+        self._providers = {provider.name: provider for provider in providers if provider.logout is not None}
+        self._gates = gates
+        self._sessions = sessions
+        self._handovers = handovers
+        self._leavings = leavings
+        for provider in self._providers.values():
+            leavings.add(f"saml:{provider.name}", provider.label, self._leave_by(provider))
+
+    def routes(self) -> list[Route]:
+        """Gives the routes."""
+        return [
+            Route("/signin/saml/{name}/slo", self.take_query, methods=["GET"]),
+            Route("/signin/saml/{name}/slo", self.take_form, methods=["POST"]),
+        ]
+
+    async def take_query(self, request: Request) -> Response:
+        """Takes a message by redirection."""
+        query = request.url.query
+        names = request.query_params
+        relay_state = names.get("RelayState", "")
+        return await run_slowly(self._take, request, LogoutMessage(query=query), relay_state, "SAMLResponse" in names)
+
+    async def take_form(self, request: Request) -> Response:
+        """Takes a posted message."""
+        try:
+            fields = await read_form(request, max_bytes=400_000)
+        except (BadRequest, TooLarge) as exc:
+            return self._refuse(request, exc)
+        is_answer = bool(find_field(fields, "SAMLResponse"))
+        encoded = find_field(fields, "SAMLResponse" if is_answer else "SAMLRequest")
+        return await run_slowly(self._take, request, LogoutMessage(encoded=encoded), find_field(fields, "RelayState"), is_answer)
+
+    def _take(self, request: Request, message: LogoutMessage, relay_state: str, is_answer: bool) -> Response:
+        provider, logout = self._find(request)
+        try:
+            if is_answer:
+                logout.confirm(message, self._url(request, "slo"))
+                return RedirectResponse("/", status_code=303, headers={"Cache-Control": "no-store"})
+            asked = logout.read(message, self._url(request, "slo"))
+            if not self._handovers.use_once(f"logout {asked.id}", asked.until):
+                raise Denied("the request was used before")
+        except Denied as exc:
+            return self._refuse(request, exc)
+        self._end(request, provider, asked)
+        entity_id = provider.entity_id(self._url(request, "acs"))
+        departure = logout.answer(asked, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
+        return self._leavings.send(departure) if departure is not None else Response(status_code=200)
+
+    def _end(self, request: Request, provider: SamlProvider, asked: LogoutAsked) -> None:
+        way = f"saml:{provider.name}"
+        marks = [mark_of_session(way, asked.name, index) for index in asked.indexes] or [mark_of_session(way, asked.name)]
+        ended = self._sessions.withdraw(marks)
+        self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": asked.name[:200], "way": way, "sessions": ended})
+
+    def _refuse(self, request: Request, error: Denied | BadRequest | TooLarge) -> Response:
+        provider, _ = self._find(request)
+        return self._gates.turn_away(request, f"saml:{provider.name}", Denied(f"single logout: {error}"))
+
+    def _leave_by(self, provider: SamlProvider) -> Callable[[Request, Credential], Departure | None]:
+        def leave(request: Request, credential: Credential) -> Departure | None:
+            if credential.session is None or provider.logout is None:
+                return None
+            back_url = self._gates.url(request, f"/signin/saml/{provider.name}/acs")
+            return provider.logout.begin(credential.session, provider.entity_id(back_url))
+
+        return leave
+
+    def _find(self, request: Request) -> tuple[SamlProvider, SamlLogout]:
+        provider = self._providers.get(request.path_params["name"])
+        if provider is None or provider.logout is None:
+            raise NotFound("there is no such provider")
+        return provider, provider.logout
+
+    def _url(self, request: Request, step: str) -> str:
+        return self._gates.url(request, f"/signin/saml/{request.path_params['name']}/{step}")
