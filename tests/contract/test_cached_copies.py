@@ -6,10 +6,11 @@ from lxml import etree
 from searchhouse import SearchHouse, ask, open_house
 from starlette.applications import Starlette
 
+from feedmill.core.urldigest import copy_id
 from feedmill.http.cachepage import read_cache_query
 from feedmill.http.search import SearchSite, search_app
+from feedmill.model.document import Attributes
 from feedmill.services.cachedcopy import CachedCopies, find_words
-from feedmill.wire.results.gsaxml import copy_id
 
 URL = "http://a.com/1?x=y"
 
@@ -63,6 +64,32 @@ def test_search_cache_query_in_every_form_finds_the_copy(tmp_path: Path, query: 
     root = etree.fromstring(ask(app, "/search", [("q", query), ("output", "xml_no_dtd")]).body)
     assert root.findtext("CACHE/CACHE_URL") == URL
     assert "needle" in b64decode(root.findtext("CACHE/CACHE_HTML/BLOB") or "").decode()
+    house.store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [("smb://files/a b.doc", None), ("http://a.com/inner", "http://shown.com/x?y=1&z=2"), ("http://a.com/ü?x=a%20b", None)],
+)
+def test_search_cache_link_of_a_front_end_finds_the_copy(tmp_path: Path, url: str, shown: str | None) -> None:
+    house = open_house(tmp_path)
+    house.add([house.make(url, "a needle", attributes=Attributes(display_url=shown))])
+    app = open_app(house)
+    found = etree.fromstring(ask(app, "/search", [("q", "needle")]).body)
+    copy_name, escaped = found.findall("RES/R/HAS/C")[0].get("CID"), found.findtext("RES/R/UE")
+    link = f"q=cache:{copy_name}:{escaped}+needle"
+    copy = ask(app, "/search", link)
+    assert (copy.status, "<mark>needle</mark>" in copy.text) == (200, True)
+    house.store.close()
+
+
+def test_search_cache_name_of_what_may_not_be_seen_answers_as_unknown(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    house.add([house.make("http://a.com/shut", "x", secure=True)])
+    app = open_app(house)
+    answers = [ask(app, "/search", [("q", f"cache:{copy_id(url)}:http://b.com/")]) for url in ("http://a.com/shut", "http://a.com/none")]
+    assert [answer.status for answer in answers] == [404, 404]
+    assert answers[0].body == answers[1].body
     house.store.close()
 
 

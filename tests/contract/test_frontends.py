@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 from searchhouse import NOW, SearchHouse, ask, open_house
+from structlog.testing import capture_logs
 
 from feedmill.http.frontends import FrontEnds, compile_stylesheet, read_custom
 from feedmill.http.search import SearchSite, search_app
@@ -115,6 +116,40 @@ def test_stylesheet_entity_of_a_file_holds_nothing(tmp_path: Path) -> None:
     except Corrupt:
         made = b""
     assert b"SECRET" not in made
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        ('method="text"', "text/plain; charset=UTF-8"),
+        ('method="text" media-type="application/json" encoding="ISO-8859-1"', "application/json; charset=ISO-8859-1"),
+        ('method="html"', "text/html; charset=UTF-8"),
+        ('method="text" media-type="a b&#10;c"', "text/plain; charset=UTF-8"),
+    ],
+)
+def test_stylesheet_that_makes_text_names_its_kind(tmp_path: Path, output: str, kind: str) -> None:
+    (tmp_path / "a.xsl").write_text(HEAD + f'<xsl:output {output}/><xsl:template match="/">[é]</xsl:template></xsl:stylesheet>')
+    page = FrontEnds(lambda: {"a": str(tmp_path / "a.xsl")}).render("a", b"<GSP/>")
+    assert page.media_type == kind
+    assert page.body.startswith("[é]".encode(kind.partition("=")[2]))
+
+
+def test_search_through_a_stylesheet_that_makes_a_script_gives_it_of_public_documents_only(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    output = '<xsl:output method="text" media-type="text/javascript"/><xsl:template match="/">f()</xsl:template>'
+    app = search_app(house.searcher(), open_app(house, tmp_path, HEAD + output + "</xsl:stylesheet>"))
+    kinds = [ask(app, "/search", f"q=a&proxystylesheet=old{access}").headers["content-type"] for access in ("", "&access=a")]
+    assert kinds == ["text/javascript; charset=UTF-8", "text/plain; charset=utf-8"]
+    house.store.close()
+
+
+def test_search_through_a_stylesheet_that_fails_is_told_to_the_log(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    app = search_app(house.searcher(), open_app(house, tmp_path, HEAD + "<xsl:nonsense/></xsl:stylesheet>"))
+    with capture_logs() as logs:
+        assert ask(app, "/search", "q=a&proxystylesheet=old").status == 500
+    assert ["no XSLT 1.0" in entry["reason"] for entry in logs if entry["event"] == "request_failed"] == [True]
+    house.store.close()
 
 
 @pytest.mark.parametrize(("text", "given"), [("<HOME/>", "<HOME/>"), ("", ""), (" ", ""), ("<a", "&lt;a"), ("a\0&b", "a &amp;b")])

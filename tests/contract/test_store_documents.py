@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from storevalues import NOW, a_document, an_acl, an_event, minutes, save
 
 from feedmill.adapters.store.engine import SqlStore
+from feedmill.core.urldigest import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
 
@@ -67,6 +68,14 @@ def test_save_many_with_any_document_gives_it_back(store: SqlStore, document: Do
     with store.reading() as unit:
         assert unit.documents.find_many([document.url, "http://none.test/"]) == {document.url: kept}
         assert unit.documents.find_by_id([kept.id or 0, 999]) == {kept.id: kept}
+
+
+def test_find_urls_by_digest_finds_what_begins_so(store: SqlStore) -> None:
+    save(store, a_document("http://a.test/"), a_document("http://b.test/"))
+    with store.reading() as unit:
+        assert unit.documents.find_urls_by_digest(digest_of_url("http://a.test/")[:9]) == ["http://a.test/"]
+        assert unit.documents.find_urls_by_digest(digest_of_url("http://none.test/")[:9]) == []
+        assert len(unit.documents.find_urls_by_digest(b"")) == 2
 
 
 def test_save_many_with_known_url_replaces_all_but_its_id(store: SqlStore) -> None:

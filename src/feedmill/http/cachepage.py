@@ -4,10 +4,11 @@ The page is in a sandbox of its own: it has no origin, no script, no form, and l
 Source: Search Protocol Reference, "cache"; gsa-compat 8.3.
 """
 
-import re
+from dataclasses import dataclass
 from html import escape
 from urllib.parse import unquote
 
+from feedmill.core.urldigest import find_copied
 from feedmill.services.cachedcopy import CachedCopy
 
 POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -15,21 +16,32 @@ _STYLE = (
     "body{font:1em/1.5 sans-serif;max-width:50em;margin:1em auto;padding:0 1em}pre{white-space:pre-wrap;font:inherit}mark{background:#fe8}"
 )
 _PREFIX = "cache:"
-_COPY_ID = re.compile(r"[\w-]{12}:")
 
 
-def read_cache_query(query: str) -> tuple[tuple[str, ...], str] | None:
-    """Reads ``cache:[CID:]URL words``; None for another query. Shape: the URLs that may be meant, likeliest first; words to mark."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyAsked:
+    """Which copy a query asks for. Shape: the URLs that may be meant, likeliest first; words to mark.
+
+    ``copied`` is what the name of the copy stands for.
+    """
+
+    urls: tuple[str, ...]
+    copied: bytes | None = None
+    words: str = ""
+
+
+def read_cache_query(query: str) -> CopyAsked | None:
+    """Reads ``cache:[CID:]URL words``; None for another query."""
     text = query.strip()
     if text[: len(_PREFIX)].lower() != _PREFIX:
         return None
     target, _, words = text[len(_PREFIX) :].partition(" ")
-    bare = [target]
-    if _COPY_ID.match(target):
-        bare.append(_COPY_ID.sub("", target, count=1))
+    name, colon, rest = target.partition(":")
+    copied = find_copied(name) if colon else None
+    bare = [target] if copied is None else [target, rest]
     urls = [form for each in bare for form in (each, unquote(each))]
     urls += [f"{scheme}://{url}" for url in urls if "://" not in url for scheme in ("http", "https")]
-    return tuple(dict.fromkeys(url for url in urls if url)), words
+    return CopyAsked(urls=tuple(dict.fromkeys(url for url in urls if url)), copied=copied, words=words)
 
 
 def render_copy_page(copy: CachedCopy) -> str:

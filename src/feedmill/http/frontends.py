@@ -8,6 +8,7 @@
 Source: Search Protocol Reference, "Custom HTML Output", "proxyreload"; gsa-compat 8.1.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -41,17 +42,32 @@ Stylesheets = Callable[[], Mapping[str, str]]
 """Gives the path of each front end's stylesheet, "" for the built-in page."""
 
 
+XSL = "{http://www.w3.org/1999/XSL/Transform}"
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+")  # RFC 6838, 4.2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a stylesheet made."""
+    """What a stylesheet made. ``is_script``: another site's page could load it as one, and read what it holds."""
 
     body: bytes
     media_type: str
+    is_script: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Output:
+    """What ``xsl:output`` says of the page, each "" when it is silent."""
+
+    method: str
+    media_type: str
+    encoding: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
     transform: etree.XSLT
+    output: _Output
     until: float
 
 
@@ -83,22 +99,24 @@ class FrontEnds:
         """Makes a page of result XML. Errors: NotFound, Corrupt for a stylesheet that cannot be read or that fails."""
         path = self._path_of(name)
         with self._lock:
-            transform = self._find(name, path, reload=reload)
+            ready = self._find(name, path, reload=reload)
         try:
-            made = transform(etree.fromstring(xml, _parser()))
-            body = bytes(made)
+            body = bytes(ready.transform(etree.fromstring(xml, _parser())))
         except etree.LxmlError as exc:
             raise Corrupt(f"the stylesheet of front end {name} failed: {exc}") from exc
         if len(body) > MAX_PAGE_BYTES:
             raise Corrupt(f"the stylesheet of front end {name} made more than {MAX_PAGE_BYTES} bytes")
-        return Page(body=body, media_type=_media_type(body, made.docinfo.encoding or "UTF-8"))
+        kind = _find_kind(ready.output, body)
+        media_type = f"{kind}; charset={ready.output.encoding or 'UTF-8'}"
+        return Page(body=body, media_type=media_type, is_script=kind.endswith(("javascript", "ecmascript")))
 
-    def _find(self, name: str, path: str, *, reload: bool) -> etree.XSLT:
+    def _find(self, name: str, path: str, *, reload: bool) -> _Ready:
         ready = self._ready.get((name, path))
         if ready is None or reload or ready.until <= self._clock():
-            ready = _Ready(compile_stylesheet(self._read(name, path)), self._clock() + KEPT_SECONDS)
+            data = self._read(name, path)
+            ready = _Ready(compile_stylesheet(data), _read_output(data), self._clock() + KEPT_SECONDS)
             self._ready[name, path] = ready
-        return ready.transform
+        return ready
 
     def _read(self, name: str, path: str) -> bytes:
         try:
@@ -143,7 +161,23 @@ def _parser() -> etree.XMLParser:
     return parser
 
 
-def _media_type(body: bytes, encoding: str) -> str:
-    """Tells what was made: XML where it begins as such, else HTML."""
-    kind = "text/xml" if body.lstrip()[:5] == b"<?xml" and b"<html" not in body[:2_000].lower() else "text/html"
-    return f"{kind}; charset={encoding}"
+def _read_output(stylesheet: bytes) -> _Output:
+    """Reads what a stylesheet that was compiled says of its page; of several elements the last counts."""
+    said: dict[str, str] = {}
+    for element in etree.fromstring(stylesheet, _parser()).iterchildren(f"{XSL}output"):
+        said |= {str(name): str(value).strip() for name, value in element.attrib.items()}
+    media_type = said.get("media-type", "").lower()
+    return _Output(
+        method=said.get("method", ""),
+        media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else "",
+        encoding=said.get("encoding", ""),
+    )
+
+
+def _find_kind(output: _Output, body: bytes) -> str:
+    """Tells what was made: as the stylesheet says, else XML where it begins as such, else HTML."""
+    if output.media_type:
+        return output.media_type
+    if output.method == "text":
+        return "text/plain"
+    return "text/xml" if body.lstrip()[:5] == b"<?xml" and b"<html" not in body[:2_000].lower() else "text/html"

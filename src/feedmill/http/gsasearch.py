@@ -4,7 +4,7 @@
 Source: Search Protocol Reference; gsa-compat part 8; interfaces, "Search port".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from feedmill.core.querylang import parse_query
 from feedmill.http.bodies import read_body
-from feedmill.http.cachepage import POLICY, read_cache_query, render_copy_page
+from feedmill.http.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
 from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
 from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.parameters import MAX_FACETS
@@ -78,15 +78,15 @@ class SearchProtocol:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest("url= is missing")
-        return _copy_page(self._find_copy((url,), request.query_params.get("q", ""), request))
+        return _copy_page(self._find_copy(CopyAsked(urls=(url,), words=request.query_params.get("q", "")), request))
 
-    def _find_copy(self, urls: Sequence[str], words: str, request: Request) -> CachedCopy:
+    def _find_copy(self, asked: CopyAsked, request: Request) -> CachedCopy:
         if self._copies is None:
             raise NotFound("no cached copies are kept")
-        return self._copies.get(urls, words, self._identify(request))
+        return self._copies.get(asked.urls, asked.words, self._identify(request), asked.copied)
 
-    def _answer_copy(self, request: Request, wanted: Wanted, asked: tuple[tuple[str, ...], str]) -> Response:
-        copy = self._find_copy(*asked, request)
+    def _answer_copy(self, request: Request, wanted: Wanted, asked: CopyAsked) -> Response:
+        copy = self._find_copy(asked, request)
         if "proxystylesheet" in wanted.values or not wanted.values.get("output", "").startswith("xml"):
             return _copy_page(copy)
         reply = Reply(query=wanted.values.get("q", ""), parameters=echo_parameters(wanted, ""), now=self._clock())
@@ -121,7 +121,9 @@ class SearchProtocol:
             # a stylesheet names the encoding of its page itself
             xml = render_results(replace(reply, charset=UTF_8, has_doctype=False))
             page = self._frontends.render(frontend, xml, reload=wanted.values.get("proxyreload") == "1")
-            return Response(page.body, media_type=page.media_type, headers={**PRIVATE, "Content-Security-Policy": PAGE_POLICY})
+            # any site may load a script, with the cookies of whoever looks at it
+            media_type = "text/plain" if page.is_script and wanted.access != "p" else page.media_type
+            return Response(page.body, media_type=media_type, headers={**PRIVATE, "Content-Security-Policy": PAGE_POLICY})
         return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=PRIVATE)
 
     def _make_reply(self, wanted: Wanted, access: ClassSet, client: str) -> Reply:

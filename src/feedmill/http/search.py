@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -57,6 +58,8 @@ from feedmill.services.cachedcopy import CachedCopies
 from feedmill.services.clustering import FindGroups
 from feedmill.services.searcher import Searcher
 from feedmill.wire.results.json import render_document, render_page
+
+_log = structlog.get_logger(__name__)
 
 MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
@@ -210,8 +213,11 @@ class _Endpoints:
     def answer_error(self, request: Request, exc: Exception) -> Response:
         """Answers what the searcher raised."""
         problem = find_problem(exc) if isinstance(exc, FeedmillError) else INTERNAL
+        if problem.status < 500:
+            return self._answer(request, problem, str(exc))
         # what went wrong inside is for the log, not for whoever asked
-        text = str(exc) if problem.status < 500 else "the search cannot be answered now; try again later"
+        _log.error("request_failed", path=request.url.path, status=problem.status, reason=str(exc))
+        text = "the search cannot be answered now; try again later"
         return self._answer(request, problem, text)
 
     def answer_http_error(self, request: Request, exc: Exception) -> Response:

@@ -40,12 +40,13 @@ class CachedCopies:
         self._searcher = searcher
         self._blobs = blobs
 
-    def get(self, urls: Sequence[str], query: str, access: ClassSet) -> CachedCopy:
-        """Gives the copy of the first URL that is a document's.
+    def get(self, urls: Sequence[str], query: str, access: ClassSet, copied: bytes | None = None) -> CachedCopy:
+        """Gives the copy of the first URL that is a document's; of the one whose digest begins with ``copied`` before others.
 
         Errors: NotFound, also where the asker may not see it or where it asks for noarchive; Corrupt.
         """
-        for url in urls:
+        named = self._searcher.find_urls_by_digest(copied) if copied is not None else []
+        for url in (*named, *urls):
             try:
                 document = self._searcher.get_document(url, access).document
             except NotFound:

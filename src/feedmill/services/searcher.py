@@ -158,6 +158,11 @@ class Searcher:
         window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps)
         return self._filler.fill(ask, window, access, late)
 
+    def find_urls_by_digest(self, start: bytes) -> list[str]:
+        """Finds the URLs whose digest begins so, whoever may see them: only for ``get_document``."""
+        with self._store.reading() as unit:
+            return unit.documents.find_urls_by_digest(start)
+
     def get_document(self, url: str, access: ClassSet) -> FoundDocument:
         """Gives a document by URL. Errors: NotFound, also when the asker may not see it."""
         found, is_open = self._find_document(url, access, frozenset())

@@ -9,6 +9,7 @@ from feedmill.adapters.store import rows
 from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import LIVE, digest, documents, events
 from feedmill.adapters.store.statements import batches, upsert
+from feedmill.core.urldigest import DIGEST_BYTES
 from feedmill.model.document import Document, Event, Text
 from feedmill.ports import KeptRefs, LiveUrl
 
@@ -32,6 +33,12 @@ class SqlDocuments:
                 document = rows.document_from_row(row)
                 found[document.url] = document
         return found
+
+    def find_urls_by_digest(self, start: bytes) -> list[str]:
+        """Finds the URLs of documents whose digest begins so."""
+        column, rest = documents.c.url_digest, DIGEST_BYTES - len(start)
+        found = sa.select(documents.c.url).where(column.between(start + bytes(rest), start + b"\xff" * rest)).limit(2)
+        return list(self._connection.execute(found).scalars())
 
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
         """Finds documents by id."""

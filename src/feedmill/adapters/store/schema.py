@@ -5,9 +5,9 @@ so that both databases order and compare them alike; enumerations are their wire
 principals, what extraction found) is one JSON text. ``migrations`` sums up to exactly this, which a test holds.
 """
 
-import hashlib
-
 import sqlalchemy as sa
+
+from feedmill.core.urldigest import digest_of_url
 
 metadata = sa.MetaData(
     naming_convention={
@@ -29,7 +29,7 @@ _Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 def digest(url: str) -> bytes:
     """Gives the 16 bytes by which a URL is found."""
-    return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return digest_of_url(url)
 
 
 datasources = sa.Table(

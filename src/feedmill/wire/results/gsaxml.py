@@ -12,15 +12,15 @@
 Source: Search Protocol Reference, appendix A; gsa-compat 8.3, traps 56 and 58.
 """
 
-import hashlib
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape as escape_html
 from urllib.parse import quote, quote_plus
 
+from feedmill.core.urldigest import copy_id
 from feedmill.model.facets import FacetCounts, FacetType
 from feedmill.model.results import Parameter, Placed, ResultList
 from feedmill.model.search import Result
@@ -81,11 +81,6 @@ def render_copy(reply: Reply, url: str, content_type: str, html: str) -> bytes:
     parts.append(f"<CACHE><CACHE_URL>{_text(url)}</CACHE_URL><CACHE_CONTENT_TYPE>{_text(content_type)}</CACHE_CONTENT_TYPE>")
     parts.append(f'<CACHE_HTML><BLOB encoding="UTF-8">{body}</BLOB></CACHE_HTML></CACHE>\n</GSP>\n')
     return encode("".join(parts), reply.charset)
-
-
-def copy_id(url: str) -> str:
-    """Returns the twelve characters by which a front end names the cached copy of a URL."""
-    return urlsafe_b64encode(hashlib.sha256(url.encode("utf-8", "replace")).digest()[:9]).decode("ascii")
 
 
 def _head(reply: Reply) -> str:
