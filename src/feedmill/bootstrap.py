@@ -48,6 +48,8 @@ from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
 from feedmill.services.intake import Intake
 from feedmill.services.latebinding import LateBinding
 from feedmill.services.passwordcheck import CheckTools, PasswordCheck
+from feedmill.services.policyaclsweep import PolicyAclSweep
+from feedmill.services.policykeeping import adopt_of_file
 from feedmill.services.policysweep import PolicySweep
 from feedmill.services.provedpasswords import ProvedPasswords
 from feedmill.services.reading import FeedReader, GroupsReader
@@ -61,6 +63,7 @@ from feedmill.services.tokencheck import TokenCheck
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 from feedmill.settings import Settings
 from feedmill.settings.authorization import limits_of, rules_of
+from feedmill.settings.policyacls import policies_of
 from feedmill.settings.serving import merge_kept, serving_of
 from feedmill.signinproviders import make_directories
 
@@ -202,6 +205,16 @@ class House:
     def sweep(self) -> PolicySweep:
         """Makes the sweep that holds every document against a changed policy."""
         return PolicySweep(self.store, self.policy, self.policy_digest, self.bell, utc_now)
+
+    def adopt_policies(self) -> None:
+        """Puts the policy ACLs of file and API in force."""
+        with self.store.reading() as unit:
+            kept = unit.kept_settings.list()
+        adopt_of_file(self.store, policies_of(merge_kept(self.settings, kept).policy_acls))
+
+    def policy_acl_sweep(self) -> PolicyAclSweep:
+        """Makes the sweep that puts documents into the classes of their policy ACLs."""
+        return PolicyAclSweep(self.store, lambda: self.policy().rules, self.bell, utc_now)
 
     def upkeep(self) -> Upkeep:
         """Makes the service that forgets what is no longer needed."""

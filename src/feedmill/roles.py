@@ -47,6 +47,7 @@ def run_role(name: str, data: Path, settings: Settings, sockets: Sockets) -> Non
     if name not in ROLES:
         raise ValueError(f"there is no role {name}; the roles are {', '.join(ROLES)}")
     with open_house(data, settings, name) as house:
+        house.adopt_policies()
         ROLES[name](house, sockets)
 
 
@@ -201,7 +202,8 @@ def _run_feeder(house: House, _sockets: Sockets) -> None:
 
 def _run_quick_feeder(house: House, _sockets: Sockets) -> None:
     with _until_told(house, "feeder-quick") as is_stopped:
-        house.feeder(FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES)).work(is_stopped)
+        feeder = house.feeder(FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES))
+        feeder.work(is_stopped, aside=(house.policy_acl_sweep().step,))
 
 
 def _run_extractor(house: House, _sockets: Sockets) -> None:

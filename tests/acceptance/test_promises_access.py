@@ -1,8 +1,9 @@
 """Everyone finds what he may see, and nothing else: through the ports of one server, as users whom a proxy names."""
 
 import json
+import time
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,15 @@ import pytest
 from promises import acl_of, post_fields, put, run_command
 from tests.appliance import Appliance, feed_of, record, running
 
-PROXY = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n'
+PROXY = """
+[signin.proxy]
+trusted = ["127.0.0.0/8"]
+[[policy_acls]]
+name = "plans"
+pattern = "policies.example.com/plans/"
+permit_groups = ["planners"]
+deny_users = ["guest"]
+"""
 CHILD = "child-overrides"
 
 
@@ -229,3 +238,33 @@ def test_access_commands_list_who_and_what_stands_out(secured: Appliance) -> Non
     assert explain(secured, f"{host}/a", "--user", "ann", "--at", now)["decision"] == "PERMIT"
     code, _, err = run_command("access", "explain", f"{host}/a", "--at", "2001-01-01", "--data", str(secured.data))
     assert (code, "90 days" in err) == (1, True)
+
+
+def administer(server: Appliance, method: str, path: str, value: Any = None) -> tuple[int, bytes]:
+    token = {"Authorization": f"Bearer {(server.data / 'admin.token').read_text().strip()}"}
+    status, _, body = server.request(method, server.admin, path, None if value is None else json.dumps(value).encode(), token)
+    return status, body
+
+
+def test_policies_of_file_and_api_guard_what_no_acl_guards(secured: Appliance) -> None:
+    host = "http://policies.example.com/plans"
+    pages = [record(f"{host}/{name}", "policyneedle", authmethod="ntlm") for name in ("one", "two")]
+    put(secured, "policies", *pages, record(f"{host}/own", "policyneedle", acl=acl_of("carl")))
+    assert find(secured, "policyneedle", "bob", "planners") == ["one", "two"]
+    assert find(secured, "policyneedle", "carl") == ["own"]
+    assert find(secured, "policyneedle", "guest", "planners") == []
+    place = "/api/v1/settings/policy_acls/two"
+    assert administer(secured, "PUT", place, {"pattern": f"^{host}/two$", "permit_users": ["carl"]})[0] == 201
+    assert "two" not in find(secured, "policyneedle", "bob", "planners")
+    wait_until(lambda: find(secured, "policyneedle", "carl") == ["own", "two"])
+    wait_until(lambda: find(secured, "policyneedle", "bob", "planners") == ["one"])
+    assert administer(secured, "DELETE", place)[0] == 204
+    assert find(secured, "policyneedle", "carl") == ["own"]
+    wait_until(lambda: find(secured, "policyneedle", "bob", "planners") == ["one", "two"])
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

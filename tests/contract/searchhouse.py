@@ -123,10 +123,12 @@ def _stored(url: str, acl: Acl) -> StoredAcl:
 
 
 def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
-    if acl is None:
+    policy = unit.policies.current().find(document.url)
+    if acl is None and (policy is None or not document.secure):
         return document
-    key = AccessKey(acl=in_one_order(acl))
-    unit.acls.save_many([_stored(document.url, acl)], at=NOW)
+    key = AccessKey(acl=None if acl is None else in_one_order(acl), rule=0 if policy is None else policy.number)
+    if acl is not None:
+        unit.acls.save_many([_stored(document.url, acl)], at=NOW)
     return replace(document, secure=True, access_class=unit.classes.number_many([key])[key])
 
 

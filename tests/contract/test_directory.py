@@ -21,6 +21,7 @@ from feedmill.model.change import Place, PutGroup
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
 from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.accessreview import AccessReview
 from feedmill.services.deciding import read_chains
 from feedmill.services.directory import Directory
@@ -126,7 +127,8 @@ def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) ->
     directory = Directory(store)
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),)), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
     with store.writing() as unit:
-        ruled = unit.classes.number_many([AccessKey(acl=None, rule=7)])
+        policy = unit.policies.replace([PolicyAcl(pattern="a/")]).policies[0]
+        ruled = unit.classes.number_many([AccessKey(acl=None, rule=policy.number)])
         classes = unit.acls.find_classes(list(URLS))
     undecided = directory.undecided()
     assert AccessClass.PUBLIC not in undecided

@@ -18,12 +18,14 @@ from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal
 from feedmill.model.document import Attributes, Document
 from feedmill.model.facets import Facet
 from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.cachedcopy import CachedCopies
+from feedmill.services.policykeeping import adopt_policies
 from feedmill.services.searcher import Searcher
 
 BOB = read_identity("bob", "Default", ["staff"])
 SECRET = "zyxsecret"
-HIDDEN = tuple(f"http://secret.example.com/{SECRET}{number}" for number in range(4))
+HIDDEN = tuple(f"http://secret.example.com/{SECRET}{number}" for number in range(7))
 OPEN = tuple(f"http://open.example.com/page{number}" for number in range(6))
 WORDS = "merger engine trade gearbox manual"
 
@@ -104,6 +106,7 @@ def make_world(folder: Path, *, has_hidden: bool) -> SearchHouse:
     folder.mkdir()
     house = open_house(folder)
     house.add(make_documents(house, OPEN, ""))
+    change_policies(house, after=False)
     if has_hidden:
         folder_url = "http://secret.example.com/folder"
         group = Principal(scope=Scope.GROUP, name="staff")
@@ -114,8 +117,25 @@ def make_world(folder: Path, *, has_hidden: bool) -> SearchHouse:
             folder_url: replace(FOR_ANN, inheritance_type=InheritanceType.PARENT_OVERRIDES),
         }
         documents = make_documents(house, HIDDEN, SECRET)
-        house.add([*documents[:3], replace(documents[3], secure=True)], acls=acls)
+        house.add([*documents[:3], *(replace(document, secure=True) for document in documents[3:6])], acls=acls)
+        # fed as public: no policy makes it secure, but a page that guards itself is nobody's
+        house.add([replace(house.make(HIDDEN[6], f"{WORDS} {SECRET}", own=(("google:aclusers", "x"),)))])
+    change_policies(house, after=True)
     return house
+
+
+def change_policies(house: SearchHouse, *, after: bool) -> None:
+    """Guards two of the hidden documents by policies alone; of one the policy changes after it was indexed, and no sweep has been since."""
+    staff = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff"))
+    policies = [
+        PolicyAcl(pattern=f"^{HIDDEN[4]}$", entries=FOR_ANN.entries),
+        PolicyAcl(pattern="secret.example.com/zyxsecret5", entries=(staff,)),
+        PolicyAcl(pattern="contains:zyxsecret6", entries=(staff,)),
+    ]
+    if after:
+        policies.append(PolicyAcl(pattern=f"^{HIDDEN[5]}$", entries=FOR_ANN.entries))
+    with house.store.writing() as unit:
+        adopt_policies(unit, policies)
 
 
 def make_site(searcher: Searcher, house: SearchHouse, who: Identity) -> SearchSite:
@@ -169,7 +189,7 @@ def test_who_may_see_it_finds_what_is_hidden_from_others(worlds: tuple[SearchHou
     searcher = house.searcher()
     app = search_app(searcher, make_site(searcher, house, ANN))
     found = ask(app, "/api/v1/search", urlencode({"q": SECRET, "getfields": "*"})).json
-    assert sorted(result["url"] for result in found["results"]) == sorted(HIDDEN[:3])
+    assert sorted(result["url"] for result in found["results"]) == sorted([*HIDDEN[:3], HIDDEN[4]])
     assert SECRET in ask(app, "/search", urlencode({"q": "merger", "access": "s"})).text
     assert ask(app, "/cache", urlencode({"url": HIDDEN[0]})).status == 200
 

@@ -315,3 +315,42 @@ def test_fault_that_was_there_before_hinders_no_other_change(desk: Desk, tmp_pat
     assert desk.put("collections/hr", {"include": ["hr/"]}) == 201
     assert desk.ask("DELETE", "/api/v1/settings/collections/hr")[0] == 204
     assert desk.put("frontends/other", {"stylesheet": str(tmp_path / "none.xsl")}) == 400
+
+
+def policies(desk: Desk) -> list[tuple[str, str, int]]:
+    with desk.store.reading() as unit:
+        return [(one.pattern, one.name, len(one.entries)) for one in unit.policies.current().policies]
+
+
+def test_policy_that_is_put_is_in_force_in_the_same_transaction(desk: Desk) -> None:
+    staff = {"pattern": "intranet.example.com/plans/", "permit_groups": ["staff"], "deny_users": ["CORP\\guest"]}
+    assert desk.put("policy_acls/plans", staff) == 201
+    assert policies(desk) == [("intranet.example.com/plans/", "plans", 2)]
+    assert desk.put("policy_acls/first", {"pattern": "/", "order": -1, "permit_users": [" ann ", "ann"]}) == 201
+    assert policies(desk) == [("/", "first", 1), ("intranet.example.com/plans/", "plans", 2)]
+    status, headers, entry = desk.ask("GET", "/api/v1/settings/policy_acls/plans")
+    assert (status, entry["value"]["permit_groups"]) == (200, ["staff"])
+    assert desk.put("policy_acls/plans", staff, if_match='"x"') == 412
+    assert desk.put("policy_acls/plans", staff | {"deny_users": []}, if_match=headers["etag"]) == 200
+    assert desk.ask("DELETE", "/api/v1/settings/policy_acls/first")[0] == 204
+    assert policies(desk) == [("intranet.example.com/plans/", "plans", 1)]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"permit_users": ["ann"]}, "pattern"),
+        ({"pattern": "-example.com/"}, "is an exception"),
+        ({"pattern": "regexp:("}, "no regular expression"),
+        ({"pattern": "example.com/", "permit_users": [" "]}, "without a name"),
+        ({"pattern": "example.com/", "principals": [{"scope": "role", "name": "x"}]}, "scope"),
+        ({"pattern": " taken.example.com/ "}, "has a policy already"),
+    ],
+    ids=["no pattern", "exception", "expression", "blank", "scope", "twice"],
+)
+def test_policy_that_cannot_be_is_refused_and_not_in_force(desk: Desk, value: Any, text: str) -> None:
+    assert desk.put("policy_acls/a", {"pattern": "taken.example.com/"}) == 201
+    status, _, told = desk.ask("PUT", "/api/v1/settings/policy_acls/b", value)
+    assert status == 400
+    assert text in json.dumps(told)
+    assert policies(desk) == [("taken.example.com/", "a", 0)]

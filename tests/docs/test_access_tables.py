@@ -1,23 +1,28 @@
 """The tables of the access manual are those of the program."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from feedmill.core.evaluator import MAX_CHAIN, combine
 from feedmill.core.groupresolution import MAX_GROUPS
-from feedmill.core.principals import split_name
-from feedmill.model.access import InheritanceType
+from feedmill.core.policyacls import Kind, kind_of, rule_on, settle
+from feedmill.core.principals import forms_of, read_identity, split_name
+from feedmill.model.access import Access, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Verdict
+from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
 
 TEXT = (Path(__file__).parents[2] / "docs/explanation/access.md").read_text()
+POLICIES = (Path(__file__).parents[2] / "docs/reference/policy-acls.md").read_text()
+BOB = read_identity("bob", "Default", [])
 ORDER = (Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE)
 
 
-def rows(heading: str) -> list[list[str]]:
+def rows(heading: str, text: str = TEXT) -> list[list[str]]:
     """Gives the cells of the table below a heading, without its head."""
-    below = TEXT.partition(f"{heading}\n")[2]
+    below = text.partition(f"{heading}\n")[2]
     lines = re.findall(r"^\|(.*)\|$", re.split(r"^#", below, maxsplit=1, flags=re.MULTILINE)[0], re.MULTILINE)
     return [[cell.strip() for cell in line.split("|")] for line in lines[2:]]
 
@@ -40,3 +45,28 @@ def test_manual_names_are_split_as_it_says() -> None:
 def test_manual_bounds_are_those_of_the_program() -> None:
     assert f"more than {MAX_CHAIN} ACLs" in TEXT
     assert f"more than {MAX_GROUPS:,} groups" in TEXT
+
+
+def test_manual_table_of_policies_is_that_of_the_program() -> None:
+    told = rows("## Policies")
+    assert [row[:2] for row in told] == [[own.value, policy.value] for own in ORDER for policy in ORDER]
+    for own, policy, both in told:
+        answers = {Early.ACL: partial(Verdict, own), Early.POLICY: partial(Verdict, policy)}
+        assert settle(EARLY_ORDER, answers)[0] is Verdict(both)
+
+
+def test_manual_kinds_of_patterns_are_those_of_the_program() -> None:
+    told = rows("## Which policy is for a URL", POLICIES)
+    assert [row[0].partition(", ")[2] for row in told] == [kind.value for kind in Kind]
+    for kind, patterns, _ in told:
+        for pattern in re.findall(r"`([^`]+)`", patterns):
+            assert kind_of(pattern).value in kind
+
+
+def test_manual_table_of_what_a_policy_says_is_that_of_the_program() -> None:
+    for denies, permits, verdict in rows("## What it says", POLICIES):
+        accesses = [Access.DENY] * (denies == "yes") + [Access.PERMIT] * (permits == "yes")
+        entries = [Entry(access=access, principal=Principal(scope=Scope.USER, name="bob")) for access in accesses]
+        ruling = rule_on(PolicyAcl(pattern="/", entries=tuple(entries)), forms_of(BOB))
+        assert ruling is not None
+        assert ruling.verdict.value == verdict

@@ -32,6 +32,7 @@ from feedmill.services.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import AuthorizationSettings
 from feedmill.settings.editing import SettingsEditor
+from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.sections import CrawlAccess, DataSourceSettings, list_keys
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, SynonymSettings
 from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings
@@ -74,6 +75,7 @@ def test_every_setting_of_lists_is_documented() -> None:
         ("[[synonyms]]", SynonymSettings),
         ("[[biases]]", BiasSettings),
         ("[[authorization]]", AuthorizationSettings),
+        ("[[policy_acls]]", PolicyAclSettings),
     ):
         documented = set(re.findall(r"^\| `(\w+)` \|", section(text, heading), re.MULTILINE))
         assert documented == set(model.model_fields) - ACCEPTED_KEYS.get(heading, set())

@@ -60,12 +60,14 @@ class Documents(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveUrl:
-    """What must be known of a document to mark it by its URL."""
+    """What must be known of a document to mark it by its URL, or to see whether it is in the right class."""
 
     document_id: int
     url: str
     version: int
     datasource: str
+    secure: bool = False
+    access_class: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,9 @@ class Classes(Protocol):
 
     def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
         """Gives what classes are; those that are no more are left out."""
+
+    def find_rules(self, numbers: Sequence[int]) -> dict[int, int]:
+        """Finds the policies of classes, 0 for none; classes that are no more are left out."""
 
     def iter_packed(self, after: int) -> Iterator[PackedClass]:
         """Gives all classes whose number is greater, by number."""

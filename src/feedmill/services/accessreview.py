@@ -5,14 +5,16 @@ nobody. Unresolved: groups that ACLs name and no groups feed defines, so that th
 Public: documents of everybody in data sources whose other documents have ACLs, which may have been forgotten.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from feedmill.core.access import class_of
 from feedmill.core.principals import digest_of, folded_key, key_of
 from feedmill.model.access import AccessClass, ClassMap, Principal, Scope
 from feedmill.model.document import Document
+from feedmill.model.policyacl import EARLY_ORDER, Early
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.classtable import ClassTable
+from feedmill.services.policytable import PolicyTable
 
 AT_ONCE = 1_000
 
@@ -20,13 +22,14 @@ AT_ONCE = 1_000
 class AccessReview:
     """Lists what stands out. All of it is of one moment."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, order: Sequence[Early] = EARLY_ORDER) -> None:
         self._store = store
+        self._order = order
 
     def iter_for_nobody(self) -> Iterator[Document]:
         """Gives the documents that nobody can see."""
         with self._store.reading() as unit:
-            visible = _visible_to_anybody(unit)
+            visible = _visible_to_anybody(unit, self._order)
             for document in _iter_live(unit):
                 if class_of(document) not in visible:
                     yield document
@@ -54,11 +57,13 @@ class AccessReview:
                 seen.add(principal)
 
 
-def _visible_to_anybody(unit: UnitOfWork) -> ClassMap:
+def _visible_to_anybody(unit: UnitOfWork, order: Sequence[Early]) -> ClassMap:
     table = ClassTable()
     fresh = table.add(unit.classes.iter_packed(0))
     table.set_acls(unit.acls.find_classes(fresh))
-    return table.permitted_to_anybody()
+    policies = PolicyTable(order)
+    policies.set(unit.policies.current().policies)
+    return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.rules)
 
 
 def _iter_live(unit: UnitOfWork) -> Iterator[Document]:

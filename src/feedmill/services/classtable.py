@@ -30,7 +30,6 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 _KEY_BYTES = DIGEST_BYTES + 1
 _FIRST_CAPACITY = 1_024
-_HAS_ENTRIES, _HAS_RULE = 1, 2
 
 
 class ClassTable:
@@ -40,7 +39,8 @@ class ClassTable:
         self.newest = int(AccessClass.CLOSED)
         self._types: Bytes = np.full(_FIRST_CAPACITY, rule_number(None), np.uint8)
         self._parents: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
-        self._traits: Bytes = np.zeros(_FIRST_CAPACITY, np.uint8)
+        self._has_entries: Bytes = np.zeros(_FIRST_CAPACITY, np.uint8)
+        self._rules: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
         self._nodes: dict[str, int] = {}
         self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
         self._entries = DigestTable()
@@ -56,7 +56,8 @@ class ClassTable:
             self._make_room(each.number)
             self.newest = max(self.newest, each.number)
             self._types[each.number] = rule_number(each.inheritance_type)
-            self._traits[each.number] = (_HAS_ENTRIES if each.keys else 0) | (_HAS_RULE if each.rule else 0)
+            self._has_entries[each.number] = bool(each.keys)
+            self._rules[each.number] = each.rule
             if each.inherit_from is not None:
                 self._parents[each.number] = self._node_of(each.inherit_from, fresh)
             if _permits_anybody(each.keys):
@@ -96,18 +97,23 @@ class ClassTable:
         found[AccessClass.PUBLIC] = 1
         return ClassMap(found.tobytes())
 
-    def undecided(self) -> ClassMap:
-        """Gives the classes of which neither ACLs nor a policy rule say anything, whoever asks: no ACL, an empty one, a broken chain."""
+    @property
+    def rules(self) -> Numbers:
+        """The policy of each class, 0 for none."""
+        return self._rules[: self.newest + 1]
+
+    def unsaid(self) -> Bytes:
+        """Gives 1 for each class of which ACLs say nothing, whoever asks: no ACL, an empty one, a broken chain; else 0."""
         is_sound = np.zeros(len(self._nodes) + 1, np.bool_)
         is_sound[0] = True
         for level in self._sorted_levels():
             is_sound[level.nodes] = True
         count = self.newest + 1
-        types, parents, traits = self._types[:count], self._parents[:count], self._traits[:count]
-        is_empty = (types == LEAF) & (parents == 0) & (traits & _HAS_ENTRIES == 0)
-        found = ((types == NO_ACL) | is_empty | ~is_sound[parents]) & (traits & _HAS_RULE == 0)
-        found[AccessClass.PUBLIC] = False
-        return ClassMap(found.astype(np.uint8).tobytes())
+        types, parents = self._types[:count], self._parents[:count]
+        is_empty = (types == LEAF) & (parents == 0) & (self._has_entries[:count] == 0)
+        found: Bytes = ((types == NO_ACL) | is_empty | ~is_sound[parents]).astype(np.uint8)
+        found[AccessClass.PUBLIC] = 0
+        return found
 
     def _decide_locally(self, keys: Iterable[bytes]) -> Bytes:
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
@@ -142,7 +148,8 @@ class ClassTable:
         while number >= self._types.size:
             self._types = _doubled(self._types, rule_number(None))
             self._parents = _doubled(self._parents, 0)
-            self._traits = _doubled(self._traits, 0)
+            self._has_entries = _doubled(self._has_entries, 0)
+            self._rules = _doubled(self._rules, 0)
 
 
 def _permits_anybody(keys: bytes) -> bool:

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from feedmill.core.access import class_of
-from feedmill.core.evaluator import MAX_CHAIN, decide_for
+from feedmill.core.evaluator import MAX_CHAIN, FindAcl, decide_for
+from feedmill.core.policyacls import PolicyBook, rule_on, settle
+from feedmill.core.principals import Forms
 from feedmill.model.access import AccessClass, Acl, ClassSet
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Document, DocumentState
+from feedmill.model.policyacl import Early
 from feedmill.ports import UnitOfWork
 from feedmill.services.directory import Directory
 
@@ -40,10 +43,21 @@ class Decider:
             return Judgement(shown=early)
         forms = self._directory.forms_of(access.asker)
         acls = self._chains.read(unit, [each.url for each in guarded])
-        verdicts = {each.url: decide_for(each.url, forms, acls.get).verdict for each in guarded}
+        book = unit.policies.current()
+        verdicts = {each.url: self._settle(each.url, forms, acls.get, book) for each in guarded}
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
         open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] is Verdict.INDETERMINATE]
         return Judgement(shown=shown, undecided=open_ones)
+
+    def _settle(self, url: str, forms: Forms, find_acl: FindAcl, book: PolicyBook) -> Verdict:
+        """Gives what ACL and policy come to, as both are now."""
+
+        def ask_policy() -> Verdict:
+            ruling = rule_on(book.find(url), forms)
+            return Verdict.INDETERMINATE if ruling is None else ruling.verdict
+
+        answers = {Early.ACL: lambda: decide_for(url, forms, find_acl).verdict, Early.POLICY: ask_policy}
+        return settle(self._directory.order, answers)[0]
 
 
 def _is_guarded(number: int, permitted: Set[int], late: Set[int]) -> bool:

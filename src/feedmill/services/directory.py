@@ -6,19 +6,23 @@ the next question. What was worked out for somebody is kept until ACLs or groups
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
 
 from feedmill.core.principals import Forms, forms_of
+from feedmill.core.setevaluator import Bytes
 from feedmill.model.access import ANONYMOUS, ClassMap, ClassSet
 from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Identity
+from feedmill.model.policyacl import EARLY_ORDER, Early
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.classtable import ClassTable
 from feedmill.services.grouptable import GroupTable, Membership
+from feedmill.services.policykeeping import read_closed
+from feedmill.services.policytable import PolicyTable
 
 KEPT_BYTES = 128_000_000
 BYTES_OF_A_GROUP = 1_000
@@ -48,12 +52,16 @@ class _Known:
 class Directory:
     """Says what somebody may see. May be used from several threads, one at a time works something out."""
 
-    def __init__(self, store: Store, *, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, store: Store, *, kept_bytes: int = KEPT_BYTES, order: Sequence[Early] = EARLY_ORDER) -> None:
+        self.order = tuple(order)
         self._store = store
         self._kept_bytes = kept_bytes
         self._lock = threading.Lock()
         self._classes = ClassTable()
         self._groups = GroupTable()
+        self._policies = PolicyTable(order)
+        self._policy_generation = 0
+        self._unsaid: Bytes | None = None
         self._version = 0
         self._generation = -1
         self._known: OrderedDict[Identity, _Known] = OrderedDict()
@@ -73,7 +81,7 @@ class Directory:
         with self._lock:
             self._refresh()
             if self._undecided is None:
-                self._undecided = self._classes.undecided()
+                self._undecided = self._policies.undecided(self._find_unsaid(), self._classes.rules)
             return self._undecided
 
     def forms_of(self, identity: Identity) -> Forms:
@@ -111,8 +119,15 @@ class Directory:
 
     def _find_classes(self, known: _Known, identity: Identity) -> ClassSet:
         if known.classes is None:
-            known.classes = ClassSet(permitted=self._classes.permitted(known.membership.keys), asker=identity)
+            by_acl = self._classes.permitted(known.membership.keys)
+            permitted = self._policies.combine(by_acl, self._find_unsaid(), self._classes.rules, known.membership.keys)
+            known.classes = ClassSet(permitted=permitted, asker=identity)
         return known.classes
+
+    def _find_unsaid(self) -> Bytes:
+        if self._unsaid is None:
+            self._unsaid = self._classes.unsaid()
+        return self._unsaid
 
     def _find_forms(self, known: _Known, _identity: Identity) -> Forms:
         if known.forms is None:
@@ -130,6 +145,11 @@ class Directory:
                 self._known.clear()
                 self._size_bytes = 0
                 log.info("groups_read", generation=generation)
+            policies = unit.policies.generation()
+            if policies != self._policy_generation:
+                self._policies.set(unit.policies.current().policies, read_closed(unit))
+                self._policy_generation = policies
+                self._forget_classes()
             newest, version = unit.classes.newest(), unit.acls.newest_version()
             if newest > self._classes.newest or version > self._version:
                 self._read_classes(unit, version)
@@ -147,7 +167,7 @@ class Directory:
                 after = versions[-1].number
 
     def _forget_classes(self) -> None:
-        self._undecided = None
+        self._undecided = self._unsaid = None
         for known in self._known.values():
             known.classes = None
         self._size_bytes = sum(known.size_bytes for known in self._known.values())

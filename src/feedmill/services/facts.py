@@ -21,6 +21,15 @@ POLICY_DIGEST = "policy.digest"
 POLICY_CURSOR = "policy.cursor"
 """How far the sweep towards a new digest is: ``DIGEST:ROUND:ID``."""
 
+POLICIES_SWEPT = "policies.swept"
+"""The patterns of policy ACLs by which the classes of all documents were last made."""
+
+POLICIES_CURSOR = "policies.cursor"
+"""How far the sweep towards other patterns of policy ACLs is: ``DIGEST:ID``."""
+
+POLICIES_CLOSED = "policies.closed"
+"""The numbers of policy ACLs, 0 for none, whose classes may hold documents of another one until the index has caught up: a JSON list."""
+
 SETTINGS_GENERATION = "settings.generation"
 """How often settings were changed by API."""
 

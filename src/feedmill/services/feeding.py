@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from feedmill.core.access import access_key
 from feedmill.core.lifecycle import PUBLIC_NOW, Counted, Feeding, Outcome, Rules, UrlState, apply, gone, secured
+from feedmill.core.policyacls import PolicyBook
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
 from feedmill.model.change import Change, PutDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
@@ -82,6 +83,7 @@ class Workbench:
         self._log: list[LogEntry] = []
         self._counts = dict.fromkeys(Counted, 0)
         self._held_anew: set[str] = set()
+        self._book: PolicyBook | None = None
 
     def load(self, urls: Iterable[str]) -> None:
         """Reads what is known of URLs."""
@@ -134,6 +136,10 @@ class Workbench:
         if again.secure is not document.secure:
             self._states[document.url] = replace(state, document=replace(again, version=document.version + 1))
 
+    def classify(self, url: str) -> None:
+        """Has a loaded URL's document put into the class of its access key, whatever it was in."""
+        self._held_anew.add(url)
+
     def _remember(self, url: str, kind: EventKind, detail: str) -> None:
         event = Event(kind=kind, at=self._feeding.now, feed_id=self._feeding.feed_id or None, detail=detail)
         self._events.setdefault(url, []).append(event)
@@ -167,7 +173,14 @@ class Workbench:
 
     def _access_key(self, document: Document) -> AccessKey | AccessClass:
         acl = self._states[document.url].acl
-        return access_key(document, None if acl is None else acl.acl)
+        policy = self._policies.find(document.url) if document.secure else None
+        return access_key(document, None if acl is None else acl.acl, 0 if policy is None else policy.number)
+
+    @property
+    def _policies(self) -> PolicyBook:
+        if self._book is None:
+            self._book = self._unit.policies.current()
+        return self._book
 
     def _is_to_save(self, document: Document) -> bool:
         return document != self._before[document.url].document or bool(self._events.get(document.url))

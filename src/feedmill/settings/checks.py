@@ -12,6 +12,7 @@ from pathlib import Path
 from feedmill.settings.authorizationchecks import check_authorization
 from feedmill.settings.faults import suggest
 from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.policyacls import check_policies
 from feedmill.settings.sections import Settings
 from feedmill.settings.signinchecks import check_providers
 
@@ -41,6 +42,8 @@ def check_serving(settings: Settings) -> Iterator[Fault]:
     yield from _check_names("biases", [bias.name for bias in settings.biases])
     yield from _check_names("synonyms", [entry.name for entry in settings.synonyms])
     yield from _check_biases(settings)
+    yield from _check_names("policy_acls", [policy.name for policy in settings.policy_acls])
+    yield from check_policies(settings.policy_acls)
 
 
 def _check_biases(settings: Settings) -> Iterator[Fault]:

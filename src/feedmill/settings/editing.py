@@ -18,9 +18,11 @@ from feedmill.model.errors import BadRequest, Conflict, NotFound, Overtaken
 from feedmill.model.serving import KeptSetting
 from feedmill.ports import Bell, Store, UnitOfWork
 from feedmill.services.facts import SETTINGS_GENERATION
+from feedmill.services.policykeeping import adopt_policies
 from feedmill.settings.checks import check_serving
 from feedmill.settings.lines import Path as KeyPath
 from feedmill.settings.load import DEFAULT, Loaded, dotted
+from feedmill.settings.policyacls import policies_of
 from feedmill.settings.sections import Settings
 from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_kept, read_entry
 
@@ -86,8 +88,9 @@ class SettingsEditor:
             if faults:
                 raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
             unit.kept_settings.put(fresh)
-            _tell_everybody(unit)
+            _tell_everybody(unit, merge_kept(loaded.settings, [*rest, fresh]))
         self._bell.ring("indexer")
+        self._bell.ring("feeder-quick")
         return _entry_of(section, name, entry, API, fresh.version), before is None
 
     def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
@@ -106,8 +109,9 @@ class SettingsEditor:
             if faults:
                 raise Conflict(f"{section}/{name} is needed: {faults[0]}")
             unit.kept_settings.remove(section, name)
-            _tell_everybody(unit)
+            _tell_everybody(unit, merge_kept(loaded.settings, rest))
         self._bell.ring("indexer")
+        self._bell.ring("feeder-quick")
 
 
 def _checked(section: str) -> str:
@@ -164,5 +168,6 @@ def _say(fault: tuple[KeyPath, str]) -> str:
     return f"{dotted(fault[0])}: {fault[1]}"
 
 
-def _tell_everybody(unit: UnitOfWork) -> None:
+def _tell_everybody(unit: UnitOfWork, settings: Settings) -> None:
+    adopt_policies(unit, policies_of(settings.policy_acls))
     unit.facts.put(SETTINGS_GENERATION, str(int(unit.facts.get(SETTINGS_GENERATION) or 0) + 1))

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field
 
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings
+from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.section import NetworkList, OpenSection, Pattern, RulePattern, Section
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, History, SignIn
@@ -211,6 +212,7 @@ class Settings(Section):
     audit: Audit = Audit()
     history: History = History()
     authorization: tuple[AuthorizationSettings, ...] = ()
+    policy_acls: tuple[PolicyAclSettings, ...] = ()
     late_binding: LateBindingSettings = LateBindingSettings()
     query: QuerySettings = QuerySettings()
     collections: tuple[CollectionSettings, ...] = ()

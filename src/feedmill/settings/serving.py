@@ -29,6 +29,7 @@ from feedmill.model.serving import (
 )
 from feedmill.settings.faults import explain
 from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.sections import Settings
 from feedmill.settings.servingsections import (
     BiasSettings,
@@ -46,6 +47,7 @@ SECTIONS: Mapping[str, type[BaseModel]] = MappingProxyType(
         "synonyms": SynonymSettings,
         "biases": BiasSettings,
         "query": QuerySettings,
+        "policy_acls": PolicyAclSettings,
     }
 )
 """The sections that can be kept by API, with the model of an entry."""

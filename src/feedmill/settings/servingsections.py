@@ -20,7 +20,8 @@ def _check_name(text: str) -> str:
     return text
 
 
-def _check_name_or_none(text: str) -> str:
+def check_name_or_none(text: str) -> str:
+    """Refuses what is no name, but for none at all. Errors: ValueError."""
     return text and _check_name(text)
 
 
@@ -125,7 +126,7 @@ class FrontEndSettings(Section):
 class SynonymSettings(Section):
     """Words that find each other (``two_way``), and words of which the first finds the others too (``one_way``)."""
 
-    name: Annotated[str, AfterValidator(_check_name_or_none)] = ""
+    name: Annotated[str, AfterValidator(check_name_or_none)] = ""
     two_way: tuple[Annotated[tuple[Words, ...], Field(min_length=2)], ...] = ()
     one_way: tuple[Annotated[tuple[Words, ...], Field(min_length=2)], ...] = ()
 

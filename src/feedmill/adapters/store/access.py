@@ -63,6 +63,14 @@ class SqlClasses:
                 found[number] = _key_from_row(*row)
         return found
 
+    def find_rules(self, numbers: Sequence[int]) -> dict[int, int]:
+        """Finds the policies of classes."""
+        found: dict[int, int] = {}
+        for batch in batches(numbers):
+            query = sa.select(access_classes.c.number, access_classes.c.rule).where(access_classes.c.number.in_(batch))
+            found.update((number, rule) for number, rule in self._connection.execute(query))
+        return found
+
     def iter_packed(self, after: int) -> Iterator[PackedClass]:
         """Gives all classes whose number is greater, by number."""
         table = access_classes.c

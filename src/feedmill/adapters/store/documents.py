@@ -17,6 +17,7 @@ EVENTS_KEPT = 20
 
 _BY_DIGEST = Prepared(lambda digests: sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
 _BY_ID = Prepared(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_(ids)))
+_LIVE_URL = tuple(documents.c[name] for name in ("id", "url", "version", "datasource", "secure", "access_class"))
 
 
 class SqlDocuments:
@@ -105,10 +106,19 @@ class SqlDocuments:
 
     def list_live_urls(self, *, after: int, limit: int) -> list[LiveUrl]:
         """Lists the URLs of live documents, by id."""
-        columns = (documents.c.id, documents.c.url, documents.c.version, documents.c.datasource)
-        query = sa.select(*columns).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        query = sa.select(*_LIVE_URL).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
         found = self._connection.execute(query)
-        return [LiveUrl(document_id=row.id, url=row.url, version=row.version, datasource=row.datasource) for row in found]
+        return [
+            LiveUrl(
+                document_id=row.id,
+                url=row.url,
+                version=row.version,
+                datasource=row.datasource,
+                secure=row.secure,
+                access_class=row.access_class,
+            )
+            for row in found
+        ]
 
     def list_for_eviction(self, limit: int) -> list[Document]:
         """Lists live documents in the order in which the licence gives them up."""

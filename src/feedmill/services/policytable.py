@@ -1,0 +1,86 @@
+"""What policy ACLs add to what ACLs say, for all classes at once.
+
+The rule of each class is a number; what all rules say to one asker is a table over these numbers, which is read for the classes that the
+order of mechanisms leaves to it. ``core.policyacls`` is the reference; tests hold the two equal.
+"""
+
+from collections.abc import Iterable, Sequence, Set
+
+import numpy as np
+
+from feedmill.core.principals import digest_of, key_of
+from feedmill.core.setevaluator import Bytes, Numbers
+from feedmill.model.access import Access, AccessClass, ClassMap
+from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
+
+_PERMIT, _DENY = 0, 1
+
+
+class PolicyTable:
+    """Policies as far as they were put in. Not for several threads at a time."""
+
+    def __init__(self, order: Sequence[Early] = EARLY_ORDER) -> None:
+        self._order = tuple(dict.fromkeys(order))
+        self._entries: dict[bytes, list[tuple[int, int]]] = {}
+        self._in_force: Bytes = np.zeros(1, np.uint8)
+        self._closed: Bytes = np.zeros(1, np.uint8)
+
+    def set(self, policies: Sequence[PolicyAcl], closed: Set[int] = frozenset()) -> None:
+        """Says which policies are in force, and which, 0 for none, are closed."""
+        size = max((0, *closed, *(policy.number for policy in policies))) + 1
+        self._in_force, self._closed = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
+        self._in_force[[policy.number for policy in policies]] = 1
+        self._closed[list(closed)] = 1
+        self._entries = {}
+        for policy in policies:
+            for entry in policy.entries:
+                verdict = _DENY if entry.access is Access.DENY else _PERMIT
+                self._entries.setdefault(digest_of(key_of(entry.principal)), []).append((policy.number, verdict))
+
+    def combine(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers, keys: Iterable[bytes]) -> ClassMap:
+        """Gives the classes that somebody may see. Shape: ``by_acl`` those that ACLs permit him, ``unsaid`` and ``rules`` by class."""
+        return self._combine(by_acl, unsaid, rules, self._decide(keys))
+
+    def combine_for_anybody(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers) -> ClassMap:
+        """Gives the classes that somebody could see whom everything permits that permits anybody, and none denies."""
+        permits = np.zeros_like(self._in_force)
+        for found in self._entries.values():
+            denied = {number for number, verdict in found if verdict == _DENY}
+            permits[[number for number, verdict in found if verdict == _PERMIT and number not in denied]] = 1
+        return self._combine(by_acl, unsaid, rules, permits)
+
+    def undecided(self, unsaid: Bytes, rules: Numbers) -> ClassMap:
+        """Gives the classes of which neither ACLs nor policies say anything."""
+        found = unsaid.copy() if Early.ACL in self._order else np.ones_like(unsaid)
+        if Early.POLICY in self._order:
+            found &= 1 - self._in_force[self._known(rules)]
+        found[AccessClass.PUBLIC] = 0
+        return ClassMap(found.tobytes())
+
+    def _combine(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers, permits: Bytes) -> ClassMap:
+        if self._order == EARLY_ORDER and not self._in_force.any() and not self._closed.any():
+            return by_acl
+        own = np.frombuffer(by_acl.table, np.uint8)
+        known = self._known(rules[: own.size])
+        says = {Early.ACL: unsaid[: own.size] == 0, Early.POLICY: ((self._in_force | self._closed) != 0)[known]}
+        answers = {Early.ACL: own, Early.POLICY: np.where(self._closed != 0, 0, permits).astype(np.uint8)[known]}
+        found = np.zeros_like(own)
+        # the first mechanism that says something is written last
+        for mechanism in reversed(self._order):
+            np.copyto(found, answers[mechanism], where=says[mechanism])
+        found[AccessClass.PUBLIC] = 1
+        return ClassMap(found.tobytes())
+
+    def _known(self, rules: Numbers) -> Numbers:
+        """Gives the rules with those that are no more as none."""
+        found: Numbers = np.where(rules < self._in_force.size, rules, 0)
+        return found
+
+    def _decide(self, keys: Iterable[bytes]) -> Bytes:
+        """Gives 1 for each policy that permits somebody with these keys."""
+        permits = np.zeros_like(self._in_force)
+        if self._entries:
+            found = [each for key in keys for each in self._entries.get(key, ())]
+            permits[[number for number, verdict in found if verdict == _PERMIT]] = 1
+            permits[[number for number, verdict in found if verdict == _DENY]] = 0
+        return permits
