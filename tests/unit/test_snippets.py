@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feedmill.core.analysis import fold as split
 from feedmill.core.analysis import fold_in_place
 from feedmill.core.snippets import LEAD_CHARACTERS, SNIPPET_CHARACTERS, find_marks, make_snippet
+from feedmill.core.wordforms import FOLDED
 
 FILLER = "lorem ipsum dolor sit amet " * 40
 
@@ -98,6 +100,26 @@ def test_make_snippet_any_text_marks_stay_inside_and_apart(text: str, terms: lis
     for start, end in snippet.marks:
         assert position < start < end <= len(snippet.text)
         position = end
+
+
+WORDS = st.lists(
+    st.sampled_from(["ab", "a", "b", "abc", "x1", "\u201cab\u201d", "ab-b", "a_b", "B", "AB,", "\u2026", "b" * 120]), max_size=120
+).map(" ".join)
+TERMS = st.lists(st.sampled_from(["a", "ab", "b", "x1", "a b", "ab b", "a*", "b" * 120]), max_size=5)
+
+
+@given(WORDS, TERMS)
+def test_make_snippet_text_with_or_without_foreign_letters_is_cut_and_marked_alike(text: str, terms: list[str]) -> None:
+    plain = make_snippet(f"{text} {'lorem ' * 80}", terms, split, forms=FOLDED)
+    foreign = make_snippet(f"{text} {'лорем ' * 80}", terms, split)
+    assert foreign.text.replace("лорем", "lorem") == plain.text
+    assert foreign.marks == plain.marks
+
+
+def test_make_snippet_with_forms_marks_them_as_the_word() -> None:
+    forms = {"runs": "run", "he": "he", "running": "run", "pruning": "pruning"}
+    snippet = make_snippet("he runs: Running, pruning", ("run",), split, roots=("run*",), forms=forms)
+    assert [snippet.text[start:end] for start, end in snippet.marks] == ["runs", "Running"]
 
 
 def test_find_marks_neighbours_without_a_gap_are_one() -> None:

@@ -44,6 +44,9 @@ _TYPOGRAPHY = re.compile(
     "[\u0080-\u00a9\u00ab\u00ac\u00ae-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7\u2000-\u200b\u200e-\u206f\u20a0-\u20cf]"
 )
 
+# what neither ASCII nor typography is
+_FOREIGN = re.compile(f"[^\0-\x7f{_TYPOGRAPHY.pattern[1:-1]}]")
+
 # one pass that lowers letters and blanks out all that is neither letter nor digit
 _ASCII = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 
@@ -62,6 +65,15 @@ def lay_out(text: str) -> str:
 def without_typography(text: str) -> str:
     """Returns the text with blanks for typographic signs that no word holds, which makes most texts of Latin script ASCII."""
     return text if text.isascii() else _TYPOGRAPHY.sub(" ", text)
+
+
+def blank_out(text: str) -> str | None:
+    """Returns a text of ASCII words in lower case, each where it was, and blanks for all else; None for a text that has other letters."""
+    if not text.isascii():
+        if _FOREIGN.search(text) is not None:
+            return None
+        text = _TYPOGRAPHY.sub(" ", text)
+    return text.translate(_ASCII)
 
 
 def split_words(text: str) -> list[str]:
@@ -164,8 +176,19 @@ def fold_in_place(text: str) -> str:
 
 
 def _without_accent(match: re.Match[str]) -> str:
-    base = unicodedata.normalize("NFD", match[0])[0]
-    return base if base.isascii() else match[0]
+    return _BASES[match[0]]
+
+
+class _Bases(dict[str, str]):
+    """Letters of the Latin script without their accents, each worked out once."""
+
+    def __missing__(self, letter: str) -> str:
+        base = unicodedata.normalize("NFD", letter)[0]
+        made = self[letter] = base if base.isascii() else letter
+        return made
+
+
+_BASES = _Bases()
 
 
 def fold_value(text: str) -> str:

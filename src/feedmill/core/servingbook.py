@@ -51,7 +51,7 @@ class ReadyFrontEnd:
 
     def removes(self, url: str) -> bool:
         """Whether a URL is removed from this front end's results."""
-        return self._removed.check(url).passes
+        return not self._removed.is_empty and self._removed.check(url).passes
 
 
 class ServingBook:

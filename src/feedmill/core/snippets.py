@@ -4,14 +4,17 @@ The text is looked at twice. First its beginning (``SCANNED_CHARACTERS``, cheapl
 window that holds most different ones wins, then the one with most of them, then the earliest. Where the beginning holds none, the
 rest is tried for the words as they are usually written, without folding it. Then only the window is split into words exactly as the
 index does, and the words that matched are marked; so the work stays small however long the text is.
+
+Most texts are ASCII but for their typography. Their words lie between blanks once they are laid out, so that no letter has to be looked
+at one by one.
 """
 
 import re
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
-from feedmill.core.analysis import fold_in_place, is_spaceless
+from feedmill.core.analysis import blank_out, fold_in_place, is_spaceless
 from feedmill.core.wildcards import compile_wildcard
 from feedmill.model.search import Snippet
 
@@ -25,9 +28,13 @@ RAW_SCANNED_CHARACTERS = 2_000_000
 MAX_TERMS = 12
 MAX_PLACES = 60
 MAX_TRIES = 2_000
+_MORE_THAN_ALL = 2 * MAX_TERMS * MAX_PLACES
 LEAD_CHARACTERS = 60
 
 _BLANKS = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"[.!?\n]\s+|[。！？]")
+
+_Places = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +42,32 @@ class Sought:
     """What a query highlights.
 
     Shape: ``terms`` are folded words, phrases as folded words joined by blanks, or wildcards; ``roots`` how each may begin in a text,
-    with a star where it may go on; ``fold`` gives every form of a term as that term.
+    with a star where it may go on; ``fold`` gives every form of a term as that term. ``forms``, where there are any, does the same for
+    each word of ASCII letters and digits: the term that it is a form of, else the word.
     """
 
     terms: tuple[str, ...]
     roots: tuple[str, ...]
     fold: Fold
+    forms: Mapping[str, str] | None = None
 
 
 def find_snippet(text: str, sought: Sought) -> Snippet:
     """Returns the best passage of a text for a query."""
-    return make_snippet(text, sought.terms, sought.fold, roots=sought.roots)
+    return make_snippet(text, sought.terms, sought.fold, roots=sought.roots, forms=sought.forms)
 
 
 def make_snippet(
-    text: str, terms: Sequence[str], fold: Fold, size: int = SNIPPET_CHARACTERS, roots: Sequence[str] | None = None
+    text: str,
+    terms: Sequence[str],
+    fold: Fold,
+    size: int = SNIPPET_CHARACTERS,
+    roots: Sequence[str] | None = None,
+    forms: Mapping[str, str] | None = None,
 ) -> Snippet:
     """Returns the best passage with its marks, from the beginning of the text where no term occurs.
 
-    Shape: ``terms`` and ``roots`` as in ``Sought``. Units: ``size`` characters, about.
+    Shape: ``terms``, ``roots`` and ``forms`` as in ``Sought``. Units: ``size`` characters, about.
     """
     if text[:1].isspace():
         text = text.lstrip()
@@ -61,23 +75,47 @@ def make_snippet(
     places = _find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
     start = _best_start(places, size) if places else 0
     passage = _cut(text, start, size)
-    return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold)))
+    return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, forms)))
 
 
-def find_marks(passage: str, terms: Sequence[str], fold: Fold) -> list[tuple[int, int]]:
-    """Returns where the terms stand in a passage; ranges that touch are joined."""
+def find_marks(passage: str, terms: Sequence[str], fold: Fold, forms: Mapping[str, str] | None = None) -> _Places:
+    """Returns where the terms stand in a passage; ranges that touch are joined. Shape: ``forms`` as in ``Sought``."""
     if not terms or not passage:
         return []
-    tokens = fold(passage)
-    sequences = [words for term in terms if "*" not in term and (words := term.split())]
-    singles = {words[0] for words in sequences if len(words) == 1}
-    covered = {index for index, (token, _, _) in enumerate(tokens) if token in singles}
-    for wanted in [compile_wildcard(term) for term in terms if "*" in term]:
-        covered |= {index for index, (token, _, _) in enumerate(tokens) if wanted.fullmatch(token)}
+    singles, sequences, wildcards = _read_terms(tuple(terms))
+    if forms is not None and not sequences and not wildcards and (laid_out := blank_out(passage)) is not None:
+        return _place_words(laid_out, singles, forms)
+    places = fold(passage)
+    tokens = [token for token, _, _ in places]
+    covered = {index for index, token in enumerate(tokens) if token in singles}
+    for wanted in wildcards:
+        covered |= {index for index, token in enumerate(tokens) if wanted.fullmatch(token)}
     for words in sequences:
-        if len(words) > 1:
-            covered |= _cover_sequence([token for token, _, _ in tokens], words)
-    return _join([tokens[index][1:] for index in sorted(covered)])
+        covered |= _cover_sequence(tokens, words)
+    return _join([places[index][1:] for index in sorted(covered)])
+
+
+@lru_cache(maxsize=256)
+def _read_terms(terms: tuple[str, ...]) -> tuple[frozenset[str], list[list[str]], list[re.Pattern[str]]]:
+    """Returns the single words among terms, the phrases word by word, and what wildcards match."""
+    sequences = [words for term in terms if "*" not in term and (words := term.split())]
+    singles = frozenset(words[0] for words in sequences if len(words) == 1)
+    return singles, [words for words in sequences if len(words) > 1], [compile_wildcard(term) for term in terms if "*" in term]
+
+
+def _place_words(laid_out: str, wanted: Set[str], forms: Mapping[str, str]) -> _Places:
+    """Returns where words of which the wanted ones are forms stand in a text that was laid out."""
+    between = f" {laid_out} "
+    ranges: _Places = []
+    for word in set(laid_out.split()):
+        if forms[word] in wanted:
+            size = len(word)
+            place = between.find(f" {word} ")
+            while place >= 0:
+                ranges.append((place, place + size))
+                place = between.find(f" {word} ", place + size)
+    ranges.sort()
+    return ranges
 
 
 def _cover_sequence(tokens: list[str], words: list[str]) -> set[int]:
@@ -91,8 +129,8 @@ def _cover_sequence(tokens: list[str], words: list[str]) -> set[int]:
     }
 
 
-def _join(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
+def _join(ranges: _Places) -> _Places:
+    joined: _Places = []
     for start, end in ranges:
         if joined and start <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
@@ -104,13 +142,20 @@ def _join(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 # --- finding the window ---------------------------------------------------------------------------------------------------------
 
 
-def _find_places(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+def _find_places(text: str, terms: Sequence[str]) -> _Places:
     """Returns (place, number of the term) in the order of places."""
     size = SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS
-    head = fold_in_place(text[:size])
-    places: list[tuple[int, int]] = []
-    for number, term in enumerate(terms):
-        places += ((place, number) for place in _occurrences(head, _first_word(term), 0, len(head)))
+    head = text[:size]
+    laid_out = blank_out(head)
+    places: _Places = []
+    if laid_out is not None:
+        laid_out = f" {laid_out} "
+        for number, term in enumerate(terms):
+            _add_whole_words(places, number, laid_out, _first_word(term))
+    else:
+        head = fold_in_place(head)
+        for number, term in enumerate(terms):
+            places += [(place, number) for place in _occurrences(head, _first_word(term), 0, len(head))]
     if not places and len(text) > size:
         places = _find_raw(text, terms, size)
     places.sort()
@@ -120,6 +165,18 @@ def _find_places(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
 def _first_word(term: str) -> str:
     first = term.split(" ", 1)[0]
     return term.replace(" ", "") if first and is_spaceless(first[0]) else first
+
+
+def _add_whole_words(places: _Places, number: int, laid_out: str, word: str) -> None:
+    """Adds where a word stands in a text that was laid out and put between two blanks, as places of the text without them."""
+    word, star, _ = word.partition("*")
+    wanted = f" {word}" if star else f" {word} "
+    step = len(word) + 1
+    place = laid_out.find(wanted) if word else -1
+    most = len(places) + MAX_PLACES
+    while place >= 0 and len(places) < most:
+        places.append((place, number))
+        place = laid_out.find(wanted, place + step)
 
 
 def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:
@@ -137,9 +194,9 @@ def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:
     return found
 
 
-def _find_raw(text: str, terms: Sequence[str], start: int) -> list[tuple[int, int]]:
+def _find_raw(text: str, terms: Sequence[str], start: int) -> _Places:
     end = min(len(text), start + RAW_SCANNED_CHARACTERS // max(len(terms), 1))
-    places: list[tuple[int, int]] = []
+    places: _Places = []
     for number, term in enumerate(terms):
         word = _first_word(term)
         for form in dict.fromkeys((word, word.capitalize())):
@@ -147,21 +204,25 @@ def _find_raw(text: str, terms: Sequence[str], start: int) -> list[tuple[int, in
     return places
 
 
-def _best_start(places: Sequence[tuple[int, int]], size: int) -> int:
+def _best_start(places: _Places, size: int) -> int:
     reach = max(size - LEAD_CHARACTERS, size // 2)
-    window: deque[tuple[int, int]] = deque()
-    inside: Counter[int] = Counter()
-    best, best_start = (0, 0), places[0][0]
-    for place, number in places:
-        window.append((place, number))
+    inside = [0] * MAX_TERMS
+    first = different = best = best_first = 0
+    for last, (place, number) in enumerate(places):
+        if not inside[number]:
+            different += 1
         inside[number] += 1
-        while place - window[0][0] > reach:
-            _, gone = window.popleft()
+        while place - places[first][0] > reach:
+            gone = places[first][1]
             inside[gone] -= 1
-        worth = (sum(1 for count in inside.values() if count), len(window))
+            if not inside[gone]:
+                different -= 1
+            first += 1
+        # more different words first, then more words
+        worth = different * _MORE_THAN_ALL + last - first
         if worth > best:
-            best, best_start = worth, window[0][0]
-    return best_start
+            best, best_first = worth, first
+    return places[best_first][0]
 
 
 # --- cutting it out -------------------------------------------------------------------------------------------------------------
@@ -171,7 +232,7 @@ def _cut(text: str, start: int, size: int) -> str:
     """Returns about ``size`` characters around ``start``, cut between words, white space collapsed, an ellipsis where text is left out."""
     begin = _word_start(text, max(0, start - LEAD_CHARACTERS), start)
     piece = text[begin : begin + 2 * size]
-    passage = _BLANKS.sub(" ", piece).strip()
+    passage = " ".join(piece.split())
     is_cut = begin + len(piece) < len(text)
     if len(passage) > size:
         passage, is_cut = _cut_end(passage, size), True
@@ -184,7 +245,7 @@ def _word_start(text: str, low: int, high: int) -> int:
     if low == 0:
         return 0
     lead = text[low:high]
-    for sentence in re.finditer(r"[.!?\n]\s+|[。！？]", lead):
+    if (sentence := _SENTENCE_END.search(lead)) is not None:
         return low + sentence.end()
     blank = _BLANKS.search(lead)
     return low + blank.end() if blank else low

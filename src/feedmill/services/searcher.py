@@ -7,7 +7,7 @@ even if the index still shows it.
 
 import time
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from feedmill.core.matching import ENOUGH, loosen
 from feedmill.core.servingbook import ReadyFrontEnd, Served, ServingBook
@@ -282,11 +282,10 @@ class Searcher:
             document = documents.get(hit.key)
             # what a front end removes is removed at once, also where the index does not know the pattern yet
             if document is not None and not frontend.removes(document.url):
-                result = self._make_result(document, hit, sought, request.getfields)
-                results.append(replace(result, is_late=document.url in granted))
+                results.append(self._make_result(document, hit, sought, request.getfields, is_late=document.url in granted))
         return tuple(results)
 
-    def _make_result(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str]) -> Result:
+    def _make_result(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str], *, is_late: bool) -> Result:
         metadata = shown_metadata(document)
         text = document.text
         return Result(
@@ -299,12 +298,13 @@ class Searcher:
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
             metadata=select_metadata(metadata, getfields),
-            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold)) if text is not None else (),
+            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold, sought.forms)) if text is not None else (),
             rank=document.rank,
             content_bytes=document.content_bytes,
             has_copy=may_show_copy(document),
             updated_at=document.updated_at,
             parts=hit.parts,
+            is_late=is_late,
         )
 
     def _make_snippet(self, document: Document, description: str, sought: Sought) -> Snippet:

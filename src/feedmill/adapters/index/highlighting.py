@@ -27,7 +27,8 @@ def seek(query: Node, languages: Sequence[str]) -> Sought:
     stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
     hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
     roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in terms)
-    return Sought(terms=terms, roots=roots, fold=_Forms(stems, hangul, tuple(languages)).fold)
+    forms = _Forms(stems, hangul, tuple(languages))
+    return Sought(terms=terms, roots=roots, fold=forms.fold, forms=forms)
 
 
 def _find_root(term: str, stems: Sequence[str]) -> str:
@@ -38,10 +39,11 @@ def _find_root(term: str, stems: Sequence[str]) -> str:
     return f"{root}*" if len(root) >= LEAST_ROOT else term
 
 
-class _Forms:
-    """Splits texts and gives each form of a word that was asked as that word."""
+class _Forms(dict[str, str]):
+    """Folded words, each form of a word that was asked as that word; a word is looked at when it is first met."""
 
     def __init__(self, stems: dict[str, list[str]], hangul: Sequence[str], languages: tuple[str, ...]) -> None:
+        super().__init__()
         self._word_of = {stem: word for word, found in stems.items() for stem in found}
         self._starts = {stem[:_START] for stem in self._word_of}
         self._words = frozenset(stems)
@@ -50,7 +52,11 @@ class _Forms:
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does, with the words that were asked for their forms."""
-        return [(self._recognise(token), start, end) for token, start, end in fold(text)]
+        return [(self[token], start, end) for token, start, end in fold(text)]
+
+    def __missing__(self, token: str) -> str:
+        made = self[token] = self._recognise(token) if FOLDED[token] else ""
+        return made
 
     def _recognise(self, token: str) -> str:
         if token in self._words:
