@@ -13,7 +13,8 @@ from feedmill.services.cachedcopy import CachedCopy
 
 POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _STYLE = (
-    "body{font:1em/1.5 sans-serif;max-width:50em;margin:1em auto;padding:0 1em}pre{white-space:pre-wrap;font:inherit}mark{background:#fe8}"
+    ":root{color-scheme:light dark}body{font:1em/1.5 sans-serif;max-width:50em;margin:1em auto;padding:0 1em;overflow-wrap:anywhere}"
+    "pre{white-space:pre-wrap;font:inherit}mark{background:#fe8;color:#000}"
 )
 _PREFIX = "cache:"
 
@@ -49,9 +50,10 @@ def render_copy_page(copy: CachedCopy) -> str:
     title, url = escape(copy.title), escape(copy.url)
     day = copy.updated_at.date().isoformat()
     return (
-        f'<!doctype html><html><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head><body>'
-        f"<p>Cached copy of <b>{url}</b> as of {day}. The document may have changed since.</p><hr><h1>{title}</h1>"
-        f"<pre>{_mark(copy)}</pre></body></html>"
+        '<!doctype html><html lang=""><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{_STYLE}</style></head><body>"
+        f'<p lang="en">Cached copy of <b>{url}</b> as of {day}. The document may have changed since.</p><hr><h1 dir="auto">{title}</h1>'
+        f'<pre dir="auto">{_mark(copy)}</pre></body></html>'
     )
 
 

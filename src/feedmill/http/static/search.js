@@ -79,6 +79,9 @@
   };
 
   box.addEventListener("input", () => {
+    // at once, not when suggestions are asked for: Escape gives back what was typed last
+    typed = box.value;
+    chosen = -1;
     clearTimeout(waiting);
     waiting = setTimeout(ask, 80);
   });
