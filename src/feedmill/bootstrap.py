@@ -34,6 +34,7 @@ from feedmill.model.extraction import ExtractionLimits
 from feedmill.model.feed import Feed
 from feedmill.model.latebinding import Mechanism
 from feedmill.model.ranking import Ranking
+from feedmill.services.accesschanges import AccessChanges
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
 from feedmill.services.clustering import FindGroups
@@ -80,6 +81,12 @@ def utc_now() -> datetime:
 def open_store(data: Path, settings: Settings) -> SqlStore:
     """Opens the store that the settings name."""
     return open_postgres(settings.store.url) if settings.store.url else open_sqlite(data / "store.sqlite")
+
+
+def open_auditing(data: Path, settings: Settings) -> Auditing:
+    """Opens the audit log of a data folder."""
+    days = settings.audit.days
+    return Auditing(FolderAuditLog(data / "audit", timedelta(days=days) if days else None), utc_now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +229,11 @@ class House:
         return Upkeep(store=self.store, files=self.files, blobs=self.blobs, garbage=self.blobs, clock=utc_now, limits=limits)
 
     @property
+    def access_changes(self) -> AccessChanges:
+        """What lists what changed for somebody."""
+        return AccessChanges(self.store, utc_now, timedelta(days=self.settings.history.days))
+
+    @property
     def explaining(self) -> Explaining:
         """What decides who may see what, and who could."""
         return Explaining(self.store, utc_now, timedelta(days=self.settings.history.days))
@@ -229,8 +241,7 @@ class House:
     @property
     def auditing(self) -> Auditing:
         """The audit log."""
-        days = self.settings.audit.days
-        return Auditing(FolderAuditLog(self.data / "audit", timedelta(days=days) if days else None), utc_now)
+        return open_auditing(self.data, self.settings)
 
     def signing(self) -> Signing:
         """Makes the services of signing in."""

@@ -11,6 +11,7 @@ from feedmill import metrics
 from feedmill.admintoken import read_token
 from feedmill.bootstrap import House, open_house, utc_now
 from feedmill.core.networks import Networks
+from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, AdminSignIn, admin_app, metrics_route
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gate import dtd_app, gate_app
@@ -23,6 +24,7 @@ from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.runstate import find_server
+from feedmill.services.accessreview import AccessReview
 from feedmill.services.cachedcopy import CachedCopies
 from feedmill.services.feeder import FeederLane
 from feedmill.services.indexing import request_rebuild
@@ -69,6 +71,7 @@ def _run_gate(house: House, sockets: Sockets) -> None:
         count_feed=metrics.count_feed,
         find_problems=_problems_of(house),
         routes=[metrics_route(_metrics_of(house))],
+        auditing=house.auditing,
     )
     listeners = [Listener(app=app, socket=sockets["gate"], protocol=GateProtocol)]
     if "gate_tls" in sockets:
@@ -154,7 +157,7 @@ def _administration_of(house: House) -> Administration:
         find_problems=_problems_of(house),
         settings=editor,
         stylesheets=StylesheetShelf(editor, house.data / "stylesheets"),
-        explaining=house.explaining,
+        access=AccessTools(explaining=house.explaining, changes=house.access_changes, review=AccessReview(house.store)),
     )
 
 

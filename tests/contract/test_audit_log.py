@@ -73,11 +73,11 @@ def change(path: Path, edit: Callable[[list[bytes]], None]) -> None:
     ("edit", "reason"),
     [
         (lambda lines: lines.__setitem__(2, lines[2].replace(b"user 2", b"user 9")), "000000000001.jsonl:3: the entry was changed"),
-        (lambda lines: lines.pop(2), "2 is followed by 4"),
+        (lambda lines: lines.pop(2), "000000000001.jsonl:3: .*2 is followed by 4"),
         (lambda lines: lines.pop(), "missing at the end: the last one should be 5"),
         (lambda lines: lines.clear(), "missing at the end"),
-        (lambda lines: lines.insert(2, lines[1]), "2 is followed by 2"),
-        (lambda lines: lines.reverse(), "5 is followed by 4"),
+        (lambda lines: lines.insert(2, lines[1]), "000000000001.jsonl:3: .*2 is followed by 2"),
+        (lambda lines: lines.reverse(), "000000000001.jsonl:2: .*5 is followed by 4"),
         (lambda lines: lines.pop(0), "up to 1 are missing, and no entry says"),
         (lambda lines: lines.__setitem__(1, b"{}\n"), ":2: the line is no entry"),
         (lambda lines: lines.__setitem__(1, b"\xff\n"), ":2: the line is no entry"),
@@ -99,7 +99,7 @@ def test_audit_log_with_an_entry_forged_whole_is_noticed(tmp_path: Path) -> None
         log.append(an_event(actor="nobody" if number == 2 else f"user {number}"))
     forged = next(other.glob("*.jsonl")).read_bytes().splitlines(keepends=True)[2]
     change(path, lambda lines: lines.__setitem__(2, forged))
-    with pytest.raises(Corrupt, match="entry 4 does not follow entry 3"):
+    with pytest.raises(Corrupt, match=r"000000000001\.jsonl:4: entry 4 does not follow entry 3"):
         verify(tmp_path)
 
 
@@ -123,6 +123,22 @@ def test_audit_log_keeps_what_it_should_and_its_chain(tmp_path: Path) -> None:
     sorted(tmp_path.glob("*.jsonl"))[0].unlink()
     with pytest.raises(Corrupt, match="no entry says that they were trimmed"):
         list(log.iter_entries())
+
+
+def test_audit_log_whose_trimming_a_crash_cut_short_is_whole(tmp_path: Path) -> None:
+    log = FolderAuditLog(tmp_path)
+    for day in range(5):
+        log.append(an_event(NOW + timedelta(days=day)))
+    kept = {path.name: path.read_bytes() for path in tmp_path.glob("*.jsonl")}
+    FolderAuditLog(tmp_path, keep=timedelta(days=2)).append(an_event(NOW + timedelta(days=5)))
+    left = len(list(tmp_path.glob("*.jsonl")))
+    for name in sorted(kept)[1:3]:
+        (tmp_path / name).write_bytes(kept[name])
+    assert left == 3
+    assert verify(tmp_path) == 6
+    FolderAuditLog(tmp_path, keep=timedelta(days=2)).append(an_event(NOW + timedelta(days=6)))
+    assert len(list(tmp_path.glob("*.jsonl"))) == 3
+    verify(tmp_path)
 
 
 def test_audit_log_begins_a_new_file_where_one_is_large(tmp_path: Path) -> None:

@@ -134,13 +134,14 @@ def test_save_texts_with_changed_content_keeps_the_text_out(store: SqlStore) -> 
     urls = ["http://a/", "http://b/", "http://c/"]
     ids = save(store, *[a_document(url, content=BlobRef(url)) for url in urls[:2]], a_document(urls[2]))
     with store.writing() as unit:
-        unit.documents.save_texts([])
+        unit.documents.save_texts([], at=NOW)
         unit.documents.save_texts(
             [
                 (ids["http://a/"], Text(source=BlobRef("http://a/"), title="😀 \0")),
                 (ids["http://b/"], Text(source=BlobRef("older"))),
                 (ids["http://c/"], Text(source=BlobRef("older"))),
-            ]
+            ],
+            at=NOW,
         )
     with store.reading() as unit:
         found = unit.documents.find_many(urls)

@@ -77,7 +77,7 @@ def extracted(house: FeedHouse, *names: str) -> None:
             assert document.content is not None
             assert document.id is not None
             texts.append((document.id, Text(source=document.content, blob=put_blob(house, f"text of {document.url}"), title="t")))
-        unit.documents.save_texts(texts)
+        unit.documents.save_texts(texts, at=house.clock())
 
 
 def put_blob(house: FeedHouse, text: str) -> BlobRef:

@@ -17,6 +17,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap import utc_now
 from feedmill.cli.main import app
 from feedmill.cli.serve import ROLES
+from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.gates import Gates
@@ -26,6 +27,8 @@ from feedmill.http.signin.saml import SamlWays
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.metrics import render_metrics
 from feedmill.model.audit import AuditKind
+from feedmill.services.accesschanges import AccessChanges
+from feedmill.services.accessreview import AccessReview
 from feedmill.services.explaining import Explaining
 from feedmill.services.handovers import Handovers
 from feedmill.services.signing import Signing
@@ -132,8 +135,10 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     text = section(page("reference/operation.md"), "Admin port")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
-        explaining = Explaining(store, utc_now, timedelta(days=90))
-        whole = replace(administration, settings=editor, stylesheets=StylesheetShelf(editor, tmp_path), explaining=explaining)
+        kept = timedelta(days=90)
+        explaining, changes = Explaining(store, utc_now, kept), AccessChanges(store, utc_now, kept)
+        access = AccessTools(explaining=explaining, changes=changes, review=AccessReview(store))
+        whole = replace(administration, settings=editor, stylesheets=StylesheetShelf(editor, tmp_path), access=access)
         for route in admin_app(whole, "x").routes:
             assert f"{route.path}`" in text  # type: ignore[attr-defined]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from feedmill.core.auditchain import FIRST, check_chain, read_line, write_line
+from feedmill.core.auditchain import FIRST, check_lines, read_line, write_line
 from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
 from feedmill.model.errors import Corrupt, DiskFull
 
@@ -44,14 +44,14 @@ class FolderAuditLog:
         """Yields the entries. Errors: Corrupt."""
         last: AuditEntry | None = None
         head = self._read_head()
-        for last in check_chain(self._iter_files()):
+        for last in check_lines(self._iter_lines()):
             yield last
         if head is not None and (last is None or last.number < head[0]):
             raise Corrupt(f"entries are missing at the end: the last one should be {head[0]}")
         if head is not None and last is not None and last.number == head[0] and last.digest != head[1]:
             raise Corrupt(f"entry {last.number} is not the one that was written last")
 
-    def _iter_files(self) -> Iterator[AuditEntry]:
+    def _iter_lines(self) -> Iterator[tuple[str, bytes]]:
         for path in self._list_files():
             try:
                 file = path.open("rb")
@@ -61,10 +61,7 @@ class FolderAuditLog:
                 for place, line in enumerate(file, 1):
                     if not line.endswith(b"\n"):
                         return  # being written now, or left by a crash: nobody was told that it is kept
-                    try:
-                        yield read_line(line[:-1])
-                    except Corrupt as exc:
-                        raise Corrupt(f"{path.name}:{place}: {exc}") from exc
+                    yield f"{path.name}:{place}", line[:-1]
 
     def _list_files(self) -> list[Path]:
         return sorted(self._folder.glob("[0-9]*.jsonl"))
@@ -125,7 +122,10 @@ class FolderAuditLog:
 
     def _write_head(self, entry: AuditEntry) -> None:
         fresh = self._folder / (_HEAD + ".new")
-        fresh.write_text(json.dumps({"number": entry.number, "hash": entry.digest}))
+        with fresh.open("w") as file:
+            file.write(json.dumps({"number": entry.number, "hash": entry.digest}))
+            file.flush()
+            os.fsync(file.fileno())
         fresh.replace(self._folder / _HEAD)
 
     def _read_head(self) -> tuple[int, str] | None:

@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
-from enum import Enum
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,16 +9,17 @@ from typing import Annotated, TextIO
 
 import typer
 
+from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
+from feedmill.cli.accessoptions import Groups, Namespace, read_time
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.cli.users import tell_command
-from feedmill.core.dates import parse_iso
 from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.principals import read_identity
 from feedmill.model.audit import AuditKind
 from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.services.accessreview import AccessReview
+from feedmill.services.accessreview import AccessReview, Finding
 from feedmill.services.explaining import Question
 from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal
 
@@ -48,16 +47,7 @@ LIST_EXAMPLES = """Examples:
   feedmill access list public --limit 100"""
 
 
-class Finding(Enum):
-    """What there is to list."""
-
-    NOBODY = "nobody"
-    UNRESOLVED = "unresolved"
-    PUBLIC = "public"
-
-
-Namespace = Annotated[str, typer.Option("--namespace", metavar="N", help="The namespace of user and groups.")]
-Groups = Annotated[list[str] | None, typer.Option("--group", metavar="G", help="A group beside those of the groups database; repeat.")]
+access_app.command("changes", epilog=CHANGES_EXAMPLES)(list_changes)
 
 
 @access_app.callback()
@@ -84,7 +74,7 @@ def explain(
         raise typer.BadParameter("give either a URL or --batch FILE")
     if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):
         raise typer.BadParameter("with --batch users and groups stand in the file")
-    moment = None if at is None else _read_time(at)
+    moment = None if at is None else read_time(at)
     with workplace(data, config).read() as house:
         explaining = house.explaining
         if batch is not None:
@@ -133,24 +123,18 @@ def list_findings(
 ) -> None:
     """List documents that nobody can see, groups of ACLs that no groups feed defines, or public documents beside guarded ones."""
     with workplace(data, config).read() as house:
+        tell_command(house, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
         review = AccessReview(house.store)
         if finding is Finding.UNRESOLVED:
             found = [render_principal(principal) for principal in islice(review.iter_unresolved(), limit)]
         else:
-            documents = review.iter_for_nobody() if finding is Finding.NOBODY else review.iter_public_beside_guarded()
-            found = [{"url": document.url, "datasource": document.datasource} for document in islice(documents, limit)]
+            documents = islice(review.iter_documents(finding), limit)
+            found = [{"url": document.url, "datasource": document.datasource} for document in documents]
     if as_json:
         print_json(found)
         return
     for each in found:
         console().print(clean("  ".join(str(value) for value in each.values())))
-
-
-def _read_time(text: str) -> datetime:
-    moment = parse_iso(text)
-    if moment is None:
-        raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
-    return moment
 
 
 def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from feedmill.bootstrap import House
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
+from feedmill.cli.users import tell_command
 from feedmill.cli.working import work_until
 from feedmill.services.facts import INDEX_REBUILD
 from feedmill.services.indexing import request_rebuild
@@ -30,6 +31,7 @@ def reindex(
     if server is None:
         with place.work() as house:
             folder = request_rebuild(house.store)
+            tell_command(house, "reindex", {"folder": folder})
             work_until(house, lambda: not _is_rebuilding(house))
     else:
         folder = place.client(server, "admin").post_json("/api/v1/reindex")["folder"]

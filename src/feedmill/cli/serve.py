@@ -21,6 +21,7 @@ import typer
 from setproctitle import setproctitle
 
 from feedmill.admintoken import ensure_token
+from feedmill.bootstrap import open_auditing
 from feedmill.cli.options import DATA, Config, Data
 from feedmill.cli.role import live_as
 from feedmill.cli.supervisor import Role, Supervisor
@@ -28,6 +29,7 @@ from feedmill.http.listen import ROLE_LISTENERS, listener_addresses, open_listen
 from feedmill.logs import configure_logs
 from feedmill.metricfiles import FOLDER_VARIABLE
 from feedmill.migration import migrate
+from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadSettings
 from feedmill.runstate import RoleState, RunState, hold_data, remove_state, write_state
 from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
@@ -88,7 +90,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         sockets = _open_sockets(loaded.settings, stack)
         migrate(data, loaded.settings)
         ensure_token(data)
-        write_snapshot(data, loaded)
+        _tell_settings(data, loaded, write_snapshot(data, loaded), "start")
         state = _describe(loaded.settings, sockets)
         write_state(data, state)
         stack.callback(remove_state, data)
@@ -177,6 +179,11 @@ def _answers(url: str) -> bool:
         connection.close()
 
 
+def _tell_settings(data: Path, loaded: Loaded, digest: str, when: str) -> None:
+    """Puts into the audit log which settings count from now on."""
+    open_auditing(data, loaded.settings).tell(AuditKind.SETTINGS_READ, actor="server", details={"on": when, "sha256": digest})
+
+
 class _Reloader:
     """Reads the settings again; keeps those in force when the new ones are wrong."""
 
@@ -196,7 +203,7 @@ class _Reloader:
         fixed = [key for key in FIXED_SETTINGS if _value(loaded, key) != _value(self._loaded, key)]
         if fixed:
             log.warning("settings that count from the next start on", keys=fixed)
-        write_snapshot(self._data, loaded)
+        _tell_settings(self._data, loaded, write_snapshot(self._data, loaded), "SIGHUP")
         self._loaded = loaded
         log.info("settings read again")
         return True

@@ -6,6 +6,7 @@ import typer
 from rich.table import Table
 
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.users import tell_command
 from feedmill.cli.working import get_feed, work_until
 from feedmill.client.transport import quote_name
 from feedmill.http.receipts import render_source
@@ -68,6 +69,7 @@ def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bo
 
 def _remove_here(name: str, data: Data, config: Config, *, destroy: bool) -> None:
     with workplace(data, config).work() as house:
+        tell_command(house, f"sources {'destroy' if destroy else 'delete'}", {"name": name})
         feed_id = house.intake.request_removal(name, destroy=destroy, client="command line")
 
         def _is_gone() -> bool:

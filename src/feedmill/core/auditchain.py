@@ -62,6 +62,31 @@ def read_line(line: bytes) -> AuditEntry:
         raise Corrupt(f"the entry cannot be read: {exc}") from exc
 
 
+def check_lines(lines: Iterable[tuple[str, bytes]]) -> Iterator[AuditEntry]:
+    """Reads entries and yields them as ``check_chain`` does.
+
+    Shape: each line with its place, which stands before what is wrong with it. Errors: Corrupt.
+    """
+    place = ""
+
+    def read() -> Iterator[AuditEntry]:
+        nonlocal place
+        for where, line in lines:
+            place = where
+            yield read_line(line)
+        place = ""
+
+    checked = check_chain(read())
+    while True:
+        try:
+            entry = next(checked)
+        except StopIteration:
+            return
+        except Corrupt as exc:
+            raise Corrupt(f"{place}: {exc}" if place else str(exc)) from exc
+        yield entry
+
+
 def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
     """Yields entries while each follows the one before.
 
@@ -76,12 +101,18 @@ def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
             raise Corrupt(f"entries are missing or doubled: {before.number} is followed by {entry.number}")
         elif entry.previous != before.digest:
             raise Corrupt(f"entry {entry.number} does not follow entry {before.number}: one of them was replaced")
-        if missing is not None and trimmed_by(entry) == missing:
+        if missing is not None and _tells_of(entry, missing):
             missing = None
         before = entry
         yield entry
     if missing is not None:
         raise Corrupt(f"entries up to {missing[0]} are missing, and no entry says that they were trimmed")
+
+
+def _tells_of(entry: AuditEntry, missing: tuple[int, str]) -> bool:
+    """Whether an entry says that those up to the missing one were trimmed, or more: a crash may leave some of them."""
+    told = trimmed_by(entry)
+    return told is not None and (told == missing or told[0] > missing[0])
 
 
 def trimmed_by(entry: AuditEntry) -> tuple[int, str] | None:

@@ -1,11 +1,18 @@
 """What the admin port says of access.
 
-GET  /api/v1/access/explain    the decision of a URL's ACLs for somebody, with its derivation
-POST /api/v1/access/explain    many of them: JSON lines in, JSON lines out
+GET  /api/v1/access/explain         the decision of a URL's ACLs for somebody, with its derivation
+POST /api/v1/access/explain         many of them: JSON lines in, JSON lines out
+GET  /api/v1/access/who             whom the ACLs of a URL name
+GET  /api/v1/access/changes         what changed for somebody since a time, a page at a time
+GET  /api/v1/access/list/{finding}  what an administrator should look at, a page at a time
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,55 +22,162 @@ from starlette.routing import Route
 from feedmill.core.dates import parse_iso
 from feedmill.core.principals import read_identity
 from feedmill.http.bodies import read_body
-from feedmill.model.errors import BadRequest
-from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.http.signin.adminlock import ASKED
+from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
+from feedmill.services.accesschanges import AccessChanges
+from feedmill.services.accessreview import AccessReview, Finding
 from feedmill.services.explaining import Explaining, Question
-from feedmill.wire.decisions import parse_question, render_decision
+from feedmill.wire.decisions import parse_question, render_change, render_decision, render_named, render_principal
 
 MAX_BATCH_BYTES = 4_000_000
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1_000
+SUMMARIZED = 100
+"""How many users and URLs of a batch the audit log names."""
+
+_MAX_DIGITS = 18
 
 
-def access_routes(explaining: Explaining) -> list[Route]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessTools:
+    """What answers."""
+
+    explaining: Explaining
+    changes: AccessChanges
+    review: AccessReview
+
+
+def access_routes(tools: AccessTools) -> list[Route]:
     """Gives the routes."""
 
     async def explain(request: Request) -> Response:
         asked = request.query_params
-        url, user = asked.get("url", ""), asked.get("user")
-        if not url:
-            raise BadRequest("url= is missing")
-        identity = read_identity(user, asked.get("namespace", DEFAULT_NAMESPACE), asked.getlist("group"))
-        decision = await run_in_threadpool(explaining.explain, Question(url=url, identity=identity), at=_read_time(asked.get("at")))
-        return JSONResponse(render_decision(decision, user))
+        question = Question(url=_require(asked, "url"), identity=_read_identity(request))
+        decision = await run_in_threadpool(tools.explaining.explain, question, at=_read_time(asked, "at"))
+        return JSONResponse(render_decision(decision, asked.get("user")))
 
     async def explain_batch(request: Request) -> Response:
         body = await read_body(request, MAX_BATCH_BYTES)
-        at = _read_time(request.query_params.get("at"))
-        return Response(await run_in_threadpool(_explain_lines, explaining, body, at), media_type="application/jsonl")
+        at = _read_time(request.query_params, "at")
+        asked = await run_in_threadpool(_read_lines, body)
+        request.scope[ASKED] = _summarize(asked)
+        return Response(await run_in_threadpool(_explain_lines, tools.explaining, asked, at), media_type="application/jsonl")
+
+    async def who(request: Request) -> Response:
+        url = _require(request.query_params, "url")
+        named = await run_in_threadpool(tools.explaining.list_named, url)
+        return JSONResponse({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
+
+    async def changes(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(_list_changes, tools.changes, request))
+
+    async def findings(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(_list_findings, tools.review, request))
 
     return [
         Route("/api/v1/access/explain", explain, methods=["GET"]),
         Route("/api/v1/access/explain", explain_batch, methods=["POST"]),
+        Route("/api/v1/access/who", who, methods=["GET"]),
+        Route("/api/v1/access/changes", changes, methods=["GET"]),
+        Route("/api/v1/access/list/{finding}", findings, methods=["GET"]),
     ]
 
 
-def _read_time(text: str | None) -> datetime | None:
-    if not text:
-        return None
-    # a plus sign that was not escaped arrives as a blank
-    moment = parse_iso(text.replace(" ", "+") if text.count(" ") == 1 and text.count(":") > 1 and "T" in text else text)
-    if moment is None:
-        raise BadRequest(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
-    return moment
+Lines = list[tuple[str, str | None, Identity]]
 
 
-def _explain_lines(explaining: Explaining, body: bytes, at: datetime | None) -> str:
-    asked = []
+def _read_lines(body: bytes) -> Lines:
+    asked: Lines = []
     for number, line in enumerate(body.decode("utf-8", "replace").splitlines(), start=1):
         if line.strip():
             try:
                 asked.append(parse_question(line))
             except BadRequest as exc:
                 raise BadRequest(f"line {number}: {exc}") from exc
+    return asked
+
+
+def _summarize(asked: Lines) -> dict[str, str | int | bool | list[str]]:
+    """Gives what the audit log keeps of a batch."""
+    users, urls = (list(dict.fromkeys(each))[:SUMMARIZED] for each in ((user or "" for _, user, _ in asked), (url for url, _, _ in asked)))
+    return {"questions": len(asked), "users": users, "urls": urls}
+
+
+def _explain_lines(explaining: Explaining, asked: Lines, at: datetime | None) -> str:
     decisions = explaining.explain_many([Question(url=url, identity=identity) for url, _, identity in asked], at=at)
     answers = (render_decision(decision, user) for decision, (_, user, _) in zip(decisions, asked, strict=True))
     return "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+
+
+def _list_changes(changes: AccessChanges, request: Request) -> dict[str, Any]:
+    asked = request.query_params
+    since = _read_time(asked, "since")
+    if since is None:
+        raise BadRequest("since= is missing, such as since=2026-03-01T12:30:00")
+    comparison = changes.compare(_read_identity(request), since, _read_time(asked, "until"))
+    page = changes.list_page(comparison, after=_read_number(asked, "after", 0), limit=_read_limit(asked))
+    return {
+        "since": comparison.since.isoformat(timespec="microseconds"),
+        "until": comparison.until.isoformat(timespec="microseconds"),
+        "changes": [render_change(change) for change in page.changes],
+        "next_after": page.next_after,
+    }
+
+
+def _list_findings(review: AccessReview, request: Request) -> dict[str, Any]:
+    asked, name = request.query_params, request.path_params["finding"]
+    known = {finding.value: finding for finding in Finding}
+    if name not in known:
+        raise NotFound(f"there is no list '{name[:100]}'; there are {', '.join(known)}")
+    after, limit = _read_number(asked, "after", 0), _read_limit(asked)
+    if known[name] is Finding.UNRESOLVED:
+        groups = list(islice(review.iter_unresolved(), after, after + limit))
+        return {"found": [render_principal(group) for group in groups], "next_after": after + limit if len(groups) == limit else None}
+    found = list(islice(review.iter_documents(known[name], after=after), limit))
+    return {
+        "found": [{"url": document.url, "datasource": document.datasource} for document in found],
+        "next_after": found[-1].id if len(found) == limit else None,
+    }
+
+
+# --- parameters -----------------------------------------------------------------------------------------------------------------
+
+
+def _require(asked: Mapping[str, str], name: str) -> str:
+    value = asked.get(name, "")
+    if not value:
+        raise BadRequest(f"{name}= is missing")
+    return value
+
+
+def _read_identity(request: Request) -> Identity:
+    asked = request.query_params
+    return read_identity(asked.get("user"), asked.get("namespace", DEFAULT_NAMESPACE), asked.getlist("group"))
+
+
+def _read_time(asked: Mapping[str, str], name: str) -> datetime | None:
+    text = asked.get(name, "")
+    if not text:
+        return None
+    # a plus sign that was not escaped arrives as a blank
+    moment = parse_iso(text.replace(" ", "+") if "T" in text else text)
+    if moment is None:
+        raise BadRequest(f"{name}= is '{text[:100]}', which is no time; write 2026-03-01 or 2026-03-01T12:30:00")
+    return moment
+
+
+def _read_limit(asked: Mapping[str, str]) -> int:
+    limit = _read_number(asked, "limit", DEFAULT_LIMIT)
+    if not 1 <= limit <= MAX_LIMIT:
+        raise BadRequest(f"limit= is a number from 1 to {MAX_LIMIT}")
+    return limit
+
+
+def _read_number(asked: Mapping[str, str], name: str, default: int) -> int:
+    text = asked.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > _MAX_DIGITS:
+        raise BadRequest(f"{name}= is a number, as next_after of the answer before")
+    return int(text)

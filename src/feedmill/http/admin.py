@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from feedmill.http.accessroutes import access_routes
+from feedmill.http.accessroutes import AccessTools, access_routes
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
 from feedmill.http.problems import INTERNAL, Problem, answer_problem, describe_problem
@@ -27,7 +27,6 @@ from feedmill.http.signin.desk import Desk
 from feedmill.http.stylesheetroutes import StylesheetShelf, stylesheet_routes
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
-from feedmill.services.explaining import Explaining
 from feedmill.services.signing import Signing
 from feedmill.settings.editing import SettingsEditor
 
@@ -39,7 +38,7 @@ class Administration:
     """What the port can do; each may block. Errors of all: FeedmillError.
 
     ``remove_source`` takes the name and whether name and feeds go too, and comes back when the documents are gone. Without ``settings``
-    none can be edited, without ``explaining`` no decision on access is asked for.
+    none can be edited, without ``access`` no decision on access is asked for.
     """
 
     tell_status: Callable[[], Mapping[str, Any]]
@@ -49,7 +48,7 @@ class Administration:
     find_problems: Problems
     settings: SettingsEditor | None = None
     stylesheets: StylesheetShelf | None = None
-    explaining: Explaining | None = None
+    access: AccessTools | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +81,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
         *(stylesheet_routes(administration.stylesheets) if administration.stylesheets is not None else ()),
         *(settings_routes(administration.settings) if administration.settings is not None else ()),
-        *(access_routes(administration.explaining) if administration.explaining is not None else ()),
+        *(access_routes(administration.access) if administration.access is not None else ()),
         *(signin_routes(signin.signing) if signin is not None else ()),
     ]
     lock = Middleware(

@@ -11,8 +11,10 @@ from starlette.routing import Route
 
 from feedmill.http.openapi import FEED_PORT, build_openapi
 from feedmill.http.receipts import Json, render_document, render_feed, render_source
+from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, NotFound
 from feedmill.model.feed import FeedState
+from feedmill.services.auditing import Auditing
 from feedmill.services.inspection import inspect_url
 from feedmill.services.intake import Intake
 
@@ -31,8 +33,9 @@ T = TypeVar("T")
 class FeedResources:
     """The handlers under ``/api/v1``."""
 
-    def __init__(self, intake: Intake, workers: Executor) -> None:
+    def __init__(self, intake: Intake, workers: Executor, auditing: Auditing | None = None) -> None:
         self._intake = intake
+        self._auditing = auditing
         self._store = intake.store
         self._workers = workers
 
@@ -89,11 +92,18 @@ class FeedResources:
         """Deletes a data source's documents, and waits until they are gone."""
         name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
         client = request.client.host if request.client else ""
+        await self._run(lambda: self._tell_removal(request, client))
         feed_id = await self._run(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
         state = await self._wait_until_final(feed_id)
         if state is FeedState.FAILED_IN_ERROR:
             raise Busy(f"deleting data source {name} failed, see feed {feed_id}; try again")
         return JSONResponse({"name": name, "feed": str(feed_id), "state": "destroyed" if destroy else "deleted"})
+
+    def _tell_removal(self, request: Request, client: str) -> None:
+        """Puts what a client asks for into the audit log, before it is done."""
+        if self._auditing is not None:
+            details = {"method": request.method, "path": request.url.path, "query": request.url.query, "port": "feed"}
+            self._auditing.tell(AuditKind.ADMINISTERED, address=client, details=details)
 
     async def count_backlog(self, _request: Request) -> Response:
         """Gives the number of feeds that wait, and nothing else."""

@@ -25,6 +25,7 @@ from feedmill.http.pushing import GROUPS, CountFeed, PushEndpoint
 from feedmill.http.servername import ServerName
 from feedmill.http.trust import TrustedOnly
 from feedmill.model.errors import FeedmillError
+from feedmill.services.auditing import Auditing
 from feedmill.services.intake import Intake
 
 _UPLOAD_THREADS: Final = 16
@@ -36,10 +37,20 @@ _PAGE_HEADERS: Final = {
 
 
 def gate_app(
-    *, config: CurrentConfig, intake: Intake, dtd: str, count_feed: CountFeed, find_problems: Problems, routes: Iterable[Route] = ()
+    *,
+    config: CurrentConfig,
+    intake: Intake,
+    dtd: str,
+    count_feed: CountFeed,
+    find_problems: Problems,
+    routes: Iterable[Route] = (),
+    auditing: Auditing | None = None,
 ) -> ASGIApp:
-    """Gives the application of ports 19900 and 19902. Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers."""
-    resources = FeedResources(intake, ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store"))
+    """Gives the application of ports 19900 and 19902.
+
+    Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers; ``auditing`` is told of removals.
+    """
+    resources = FeedResources(intake, ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store"), auditing)
     uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)

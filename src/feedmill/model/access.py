@@ -125,6 +125,15 @@ class AclVersion:
     feed_id: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spell:
+    """A time during which a document was in one class. Shape: ``access_class`` None while it was gone; ``feed_id`` 0 for no feed."""
+
+    access_class: int | None
+    since: datetime
+    feed_id: int = 0
+
+
 class ClassMap(Set[int]):
     """A set of classes as a table with one byte a class, 1 for those in it; what lies beyond its end is not in it."""
 

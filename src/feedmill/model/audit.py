@@ -17,6 +17,7 @@ class AuditKind(Enum):
     ADMINISTRATION_REFUSED = "admin.refused"
     COMMANDED = "command"
     DECISION_ASKED = "decision.asked"
+    SETTINGS_READ = "settings.read"
     TRIMMED = "audit.trimmed"
 
 

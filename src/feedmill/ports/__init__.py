@@ -5,9 +5,9 @@ Signing in and late binding have theirs in ``ports.signin`` and ``ports.authoriz
 
 from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
-from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl
+from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl, Spells
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
-from feedmill.ports.groups import ComparedTo, DeadGroup, ForgottenTo, GroupDefinition, GroupHistory, Groups
+from feedmill.ports.groups import ComparedTo, DeadGroup, ForgottenTo, GroupDefinition, GroupHistory, Groups, Publication
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
 from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
@@ -44,8 +44,10 @@ __all__ = [
     "Mark",
     "Marks",
     "Policies",
+    "Publication",
     "SearchIndex",
     "Sources",
+    "Spells",
     "Stage",
     "Store",
     "UnitOfWork",

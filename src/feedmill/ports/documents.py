@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.access import AccessKey, AclVersion, PackedClass, StoredAcl
+from feedmill.model.access import AccessKey, AclVersion, PackedClass, Spell, StoredAcl
 from feedmill.model.document import BlobRef, Document, Event, Text
 
 
@@ -21,10 +21,13 @@ class Documents(Protocol):
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
         """Finds documents, gone ones too, by id."""
 
-    def save_many(self, documents: Sequence[Document]) -> dict[str, int]:
-        """Inserts or replaces documents by URL and gives the id of each. The caller holds the only write transaction."""
+    def save_many(self, documents: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0) -> dict[str, int]:
+        """Inserts or replaces documents by URL and gives the id of each. The caller holds the only write transaction.
 
-    def save_texts(self, texts: Sequence[tuple[int, Text]]) -> None:
+        Where a document's class changes, that is kept as of ``at`` (None: when the document was updated), by ``feed_id``, 0 for none.
+        """
+
+    def save_texts(self, texts: Sequence[tuple[int, Text]], *, at: datetime) -> None:
         """Sets what extraction made of documents, by id, where the content is still the one that it was made from."""
 
     def add_events(self, events: Sequence[tuple[int, int, Event]]) -> None:
@@ -38,6 +41,9 @@ class Documents(Protocol):
 
     def list_live_urls(self, *, after: int, limit: int) -> list["LiveUrl"]:
         """Lists the URLs of live documents, by id from ``after`` on."""
+
+    def list_guarded_sources(self) -> list[str]:
+        """Lists the sources that have live documents with an ACL."""
 
     def list_for_eviction(self, limit: int) -> list[Document]:
         """Lists live documents in the order in which the licence gives them up: unlocked, lowest pagerank, oldest update."""
@@ -79,6 +85,16 @@ class KeptRefs:
     text: Text | None
 
 
+class Spells(Protocol):
+    """Which class each document was in, and when."""
+
+    def list_of(self, ids: Sequence[int]) -> dict[int, list[Spell]]:
+        """Lists what documents were in and are in, by id, oldest first; each spell ends where the next begins."""
+
+    def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> list[int]:
+        """Lists documents, gone ones too, that moved to another class since a time, or are in one of these; by id from ``after`` on."""
+
+
 class Acls(Protocol):
     """ACLs by the URL that they stand for, a document's or not."""
 
@@ -97,8 +113,14 @@ class Acls(Protocol):
     def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
         """Finds the class that each URL's ACL makes, by URL; URLs without an ACL are left out."""
 
+    def list_classes(self, *, after: int, limit: int) -> list[int]:
+        """Lists the classes that ACLs make now, each once, by number from ``after`` on."""
+
     def find_classes_at(self, urls: Sequence[str], at: datetime) -> dict[str, int]:
         """Finds the class that each URL's ACL made at a time, as above."""
+
+    def find_last_change(self, urls: Sequence[str], *, after: datetime, until: datetime) -> AclVersion | None:
+        """Finds the newest version that any of these URLs' ACLs has got after a time and up to another."""
 
     def newest_version(self) -> int:
         """Gives the number of the newest version, 0 when there is none."""

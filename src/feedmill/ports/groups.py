@@ -105,6 +105,15 @@ class ForgottenTo:
     feed_id: int = -1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """When a groups feed's layer was published."""
+
+    feed_id: int
+    source: str
+    at: datetime
+
+
 class GroupHistory(Protocol):
     """What groups feeds changed in who is in which group, so that the groups of a time can be told from those of now.
 
@@ -120,6 +129,12 @@ class GroupHistory(Protocol):
 
     def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
         """Finds as ``Groups.find_parents``, as groups were at a time."""
+
+    def find_parents_since(self, keys: Sequence[PrincipalKey], since: datetime) -> list[tuple[PrincipalKey, Subject]]:
+        """Finds as ``Groups.find_parents`` the groups that have had members of these keys at any time since a time."""
+
+    def list_publications(self, keys: Sequence[PrincipalKey], groups: Sequence[Subject], since: datetime) -> list[Publication]:
+        """Lists publications after a time, oldest first, that changed what these keys are members of, or found one of the groups empty."""
 
     def forget(self, before: datetime, after: ForgottenTo, limit: int) -> ForgottenTo | None:
         """Forgets changes older than a time, going through some of them at once. None at the end."""

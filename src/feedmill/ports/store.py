@@ -7,7 +7,7 @@ exception; ``with store.reading() as unit`` is a snapshot that sees no half of a
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from feedmill.ports.documents import Acls, Classes, Documents
+from feedmill.ports.documents import Acls, Classes, Documents, Spells
 from feedmill.ports.feeds import Feeds, Sources
 from feedmill.ports.groups import GroupHistory, Groups
 from feedmill.ports.marks import Facts, KeptSettings, Marks
@@ -37,6 +37,10 @@ class UnitOfWork(Protocol):
     @property
     def classes(self) -> Classes:
         """The classes of documents."""
+
+    @property
+    def spells(self) -> Spells:
+        """Which class documents were in."""
 
     @property
     def marks(self) -> Marks:

@@ -6,6 +6,7 @@ Public: documents of everybody in data sources whose other documents have ACLs, 
 """
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 
 from feedmill.core.access import class_of
 from feedmill.core.principals import digest_of, folded_key, key_of
@@ -19,6 +20,14 @@ from feedmill.services.policytable import PolicyTable
 AT_ONCE = 1_000
 
 
+class Finding(Enum):
+    """What there is to list."""
+
+    NOBODY = "nobody"
+    UNRESOLVED = "unresolved"
+    PUBLIC = "public"
+
+
 class AccessReview:
     """Lists what stands out. All of it is of one moment."""
 
@@ -26,19 +35,23 @@ class AccessReview:
         self._store = store
         self._order = order
 
-    def iter_for_nobody(self) -> Iterator[Document]:
-        """Gives the documents that nobody can see."""
+    def iter_documents(self, finding: Finding, *, after: int = 0) -> Iterator[Document]:
+        """Gives the documents of a list that is one of documents, by id from ``after`` on."""
+        return self.iter_for_nobody(after=after) if finding is Finding.NOBODY else self.iter_public_beside_guarded(after=after)
+
+    def iter_for_nobody(self, *, after: int = 0) -> Iterator[Document]:
+        """Gives the documents that nobody can see, by id from ``after`` on."""
         with self._store.reading() as unit:
             visible = _visible_to_anybody(unit, self._order)
-            for document in _iter_live(unit):
+            for document in _iter_live(unit, after):
                 if class_of(document) not in visible:
                     yield document
 
-    def iter_public_beside_guarded(self) -> Iterator[Document]:
-        """Gives the public documents of sources that have guarded ones too."""
+    def iter_public_beside_guarded(self, *, after: int = 0) -> Iterator[Document]:
+        """Gives the public documents of sources that have guarded ones too, by id from ``after`` on."""
         with self._store.reading() as unit:
-            sources = {document.datasource for document in _iter_live(unit) if document.access_class > AccessClass.CLOSED}
-            for document in _iter_live(unit):
+            sources = frozenset(unit.documents.list_guarded_sources())
+            for document in _iter_live(unit, after) if sources else ():
                 if document.datasource in sources and class_of(document) == AccessClass.PUBLIC:
                     yield document
 
@@ -66,15 +79,15 @@ def _visible_to_anybody(unit: UnitOfWork, order: Sequence[Early]) -> ClassMap:
     return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.rules)
 
 
-def _iter_live(unit: UnitOfWork) -> Iterator[Document]:
-    after = 0
+def _iter_live(unit: UnitOfWork, after: int) -> Iterator[Document]:
     while documents := unit.documents.list_live(after=after, limit=AT_ONCE):
         yield from documents
         after = documents[-1].id or after
 
 
 def _iter_named(unit: UnitOfWork) -> Iterator[Principal]:
-    newest = unit.classes.newest()
-    for start in range(AccessClass.CLOSED + 1, newest + 1, AT_ONCE):
-        for key in unit.classes.get_many(range(start, min(start + AT_ONCE, newest + 1))).values():
+    after = 0
+    while numbers := unit.acls.list_classes(after=after, limit=AT_ONCE):
+        for key in unit.classes.get_many(numbers).values():
             yield from (entry.principal for entry in (key.acl.entries if key.acl is not None else ()))
+        after = numbers[-1]

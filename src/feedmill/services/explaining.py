@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from feedmill.core.access import in_one_order
+from feedmill.core.dates import parse_iso
 from feedmill.core.evaluator import decide_for
 from feedmill.core.groupresolution import FindGroups, resolve_groups
 from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys, subject_of
@@ -18,6 +19,7 @@ from feedmill.model.decision import Decision, Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity, PrincipalKey, Subject
 from feedmill.ports import Clock, Store, UnitOfWork
+from feedmill.services import facts
 from feedmill.services.deciding import read_chains, read_chains_at
 
 
@@ -55,18 +57,20 @@ class Explaining:
         """Decides questions, in order, all as of one moment. Errors: as above."""
         urls = [question.url for question in questions]
         identities = {question.identity for question in questions}
-        if at is not None:
-            check_kept(at, self._clock(), self._history)
         with self._store.reading() as unit:
+            if at is not None:
+                check_kept(unit, at, self._clock() - self._history)
             acls: dict[str, Acl] = read_chains(unit, urls) if at is None else read_chains_at(unit, urls, at)
             forms = resolve_many(unit, identities, at=at)
         return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
 
 
-def check_kept(at: datetime, now: datetime, history: timedelta) -> None:
-    """Checks that what held at a time is still kept. Errors: BadRequest."""
-    if at < now - history:
-        raise BadRequest(f"what was before is kept for {history.days} days; {at.isoformat()} is longer ago")
+def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
+    """Checks that what held at a time is still kept, and was kept then already. Errors: BadRequest."""
+    begun = parse_iso(unit.facts.get(facts.HISTORY_SINCE) or "")
+    oldest = oldest if begun is None else max(begun, oldest)
+    if at < oldest:
+        raise BadRequest(f"what was before is known from {oldest.isoformat(timespec='seconds')} on; {at.isoformat()} is longer ago")
 
 
 def _alone(principal: Principal) -> Identity:

@@ -180,7 +180,7 @@ class Extracting:
             self._on_extracted("whole" if text.reason is None else "cut" if text.blob is not None else "failed")
         failed = {job.document.url: text for job, text in texts if text.reason is not None}
         with self._store.writing() as unit:
-            unit.documents.save_texts([(job.task.key, text) for job, text in texts])
+            unit.documents.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
             unit.marks.advance([job.mark for job, _ in texts])
             if failed:
                 documents = [d for d in unit.documents.find_many(list(failed)).values() if d.text == failed[d.url]]

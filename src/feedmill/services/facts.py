@@ -44,3 +44,6 @@ SIGNIN_KEY = "signin.key"
 
 SAML_KEY = "signin.saml.key"
 """The key and certificate by which this server is known to providers of SAML, as PEM."""
+
+HISTORY_SINCE = "history.since"
+"""Since when what was before is kept, in ISO 8601; none where it was kept from the first feed on."""

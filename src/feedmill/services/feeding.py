@@ -150,7 +150,7 @@ class Workbench:
         changed = [url for url, state in self._states.items() if state != self._before[url] or self._events.get(url)]
         documents = [d for url in changed if (d := self._states[url].document) is not None and self._is_to_save(d)]
         with_events = [self._with_events(document) for document in documents]
-        ids = self._unit.documents.save_many([document for document, _ in with_events])
+        ids = self._unit.documents.save_many([document for document, _ in with_events], at=self._feeding.now, feed_id=self._feeding.feed_id)
         self._unit.documents.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         self._unit.marks.put_many([self._mark(document, ids[document.url]) for document in documents if self._is_new_version(document)])

@@ -5,6 +5,7 @@ A role that is started again must not trip over a file that was spoilt meanwhile
 
 import json
 import os
+from hashlib import sha256
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -16,14 +17,15 @@ from feedmill.settings.sections import Settings
 FILE = "settings.json"
 
 
-def write_snapshot(data: Path, loaded: Loaded) -> None:
-    """Puts the settings in force into the data folder, for its owner's eyes alone: they may hold passwords."""
+def write_snapshot(data: Path, loaded: Loaded) -> str:
+    """Puts the settings in force into the data folder, for its owner's eyes alone: they may hold passwords. Gives the file's SHA-256."""
     text = json.dumps({"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins)}, indent=1)
     fresh = data / (FILE + ".new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
     fresh.replace(data / FILE)
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def read_snapshot(data: Path) -> Loaded:

@@ -9,6 +9,7 @@ from typing import Any
 
 from feedmill.core.derivation import tell_subject
 from feedmill.model.access import Principal
+from feedmill.model.accesschange import AccessChange, Origin
 from feedmill.model.decision import Decision, Match, Step, Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, Subject
@@ -53,6 +54,28 @@ def render_principal(principal: Principal) -> dict[str, Any]:
 def render_named(principal: Principal, verdict: Verdict) -> dict[str, Any]:
     """Gives whom an ACL names, and what the chain says to him, as JSON."""
     return {**render_principal(principal), "decision": verdict.value}
+
+
+def render_change(change: AccessChange) -> dict[str, Any]:
+    """Gives a document that somebody gained or lost, with what did it, as JSON."""
+    return {
+        "change": "gained" if change.is_gained else "lost",
+        "url": change.url,
+        "datasource": change.datasource,
+        "before": change.before,
+        "after": change.after,
+        "cause": None if change.origin is None else _render_origin(change.origin),
+    }
+
+
+def _render_origin(origin: Origin) -> dict[str, Any]:
+    return {
+        "kind": origin.cause.value,
+        "at": origin.at.isoformat(timespec="microseconds"),
+        "url": origin.url or None,
+        "feed": origin.feed_id or None,
+        "source": origin.source or None,
+    }
 
 
 def parse_question(line: str) -> tuple[str, str | None, Identity]:

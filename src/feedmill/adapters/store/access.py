@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.schema import access_classes, acl_versions, acls, digest
+from feedmill.adapters.store.schema import access_classes, acl_versions, acls, digest, past_classes
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.core.access import in_one_order
 from feedmill.core.principals import digest_of, key_of
@@ -100,7 +100,7 @@ class SqlClasses:
 def _unused() -> list[sa.ColumnElement[bool]]:
     from_documents = sa.text("NOT EXISTS (SELECT 1 FROM documents d WHERE d.access_class > 1 AND d.access_class = access_classes.number)")
     number = access_classes.c.number
-    kept = [~sa.exists().where(table.c.access_class == number) for table in (acls, acl_versions)]
+    kept = [~sa.exists().where(table.c.access_class == number) for table in (acls, acl_versions, past_classes)]
     return [*kept, from_documents]  # type: ignore[list-item]  # a text is a condition too
 
 
@@ -189,6 +189,11 @@ class SqlAcls:
             found.update((url, number) for url, number in _CLASSES_OF_ACLS.run(self._connection, batch))
         return found
 
+    def list_classes(self, *, after: int, limit: int) -> list[int]:
+        """Lists the classes that ACLs make now, by number."""
+        query = sa.select(acls.c.access_class).where(acls.c.access_class > after).distinct()
+        return list(self._connection.execute(query.order_by(acls.c.access_class).limit(limit)).scalars())
+
     def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
         """Lists ACLs that a source wrote last."""
         query = sa.select(acls).where(acls.c.datasource == datasource).limit(limit)
@@ -204,6 +209,17 @@ class SqlAcls:
             held = sa.select(table.url, table.access_class).where(table.number.in_(newest.group_by(table.url_digest)))
             found.update((url, number) for url, number in self._connection.execute(held) if number is not None)
         return found
+
+    def find_last_change(self, urls: Sequence[str], *, after: datetime, until: datetime) -> AclVersion | None:
+        """Finds the newest version that any of these URLs' ACLs has got in a time."""
+        table, found = acl_versions.c, list[AclVersion]()
+        timely = sa.and_(table.at > rows.to_micros(after), table.at <= rows.to_micros(until))
+        for batch in batches([digest(url) for url in urls]):
+            query = (
+                sa.select(acl_versions).where(table.url_digest.in_(batch), timely).order_by(table.at.desc(), table.number.desc()).limit(1)
+            )
+            found.extend(_version_from_row(row) for row in self._connection.execute(query).mappings())
+        return max(found, key=lambda version: (version.at, version.number), default=None)
 
     def newest_version(self) -> int:
         """Gives the number of the newest version, 0 when there is none."""

@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.schema import LIVE, digest, documents, events
+from feedmill.adapters.store.schema import CLASSED, LIVE, digest, documents, events
+from feedmill.adapters.store.spells import SpellKeeping
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.core.urldigest import DIGEST_BYTES
 from feedmill.model.document import Document, Event, Text
@@ -25,6 +26,7 @@ class SqlDocuments:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
+        self._spells = SpellKeeping(connection)
 
     def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
         """Finds documents by URL."""
@@ -50,12 +52,22 @@ class SqlDocuments:
                 found[row[0]] = document
         return found
 
-    def save_many(self, changed: Sequence[Document]) -> dict[str, int]:
-        """Inserts or replaces documents by URL."""
+    def save_many(self, changed: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0) -> dict[str, int]:
+        """Inserts or replaces documents by URL, and keeps which class they were in before."""
         if not changed:
             return {}
         statement = upsert(self._connection, documents, ["url_digest"], keep=["id"])
-        self._connection.execute(statement, [rows.document_to_row(document) for document in changed])
+        before = self._spells.read([document.id for document in changed if document.id is not None])
+        values = [rows.document_to_row(document) for document in changed]
+        after: dict[int, dict[str, int]] = {}
+        for document, value in zip(changed, values, strict=True):
+            held = None if document.id is None else before.get(document.id)
+            classed = self._spells.columns_of(document, held, rows.to_micros(at or document.updated_at) or 0, feed_id)
+            value.update(classed)
+            if document.id is not None:
+                after[document.id] = classed
+        self._connection.execute(statement, values)
+        self._spells.keep(before, after)
         ids = {document.url: document.id for document in changed if document.id is not None}
         fresh = [digest(document.url) for document in changed if document.id is None]
         for batch in batches(fresh):
@@ -63,13 +75,15 @@ class SqlDocuments:
             ids.update((row.url, row.id) for row in self._connection.execute(query))
         return ids
 
-    def save_texts(self, texts: Sequence[tuple[int, Text]]) -> None:
+    def save_texts(self, texts: Sequence[tuple[int, Text]], *, at: datetime) -> None:
         """Sets what extraction made of documents, where the content is still the same."""
         if not texts:
             return
+        before = self._spells.read([document_id for document_id, _ in texts])
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
         values = [{"id_": document_id, "source_": text.source, "text": rows.text_to_json(text)} for document_id, text in texts]
         self._connection.execute(changing, values)
+        self._spells.note_texts(texts, before, at)
 
     def add_events(self, added: Sequence[tuple[int, int, Event]]) -> None:
         """Keeps events in a ring of slots, so that the newest take the place of the oldest."""
@@ -120,6 +134,11 @@ class SqlDocuments:
             for row in found
         ]
 
+    def list_guarded_sources(self) -> list[str]:
+        """Lists the sources that have live documents with an ACL."""
+        query = sa.select(documents.c.datasource).where(LIVE, CLASSED).distinct()
+        return list(self._connection.execute(query).scalars())
+
     def list_for_eviction(self, limit: int) -> list[Document]:
         """Lists live documents in the order in which the licence gives them up."""
         order = (documents.c.locked, documents.c.rank, documents.c.updated_at, documents.c.id)
@@ -167,4 +186,5 @@ class SqlDocuments:
         among = sa.and_(events.c.document_id > after, events.c.document_id <= last)
         self._connection.execute(sa.delete(events).where(among, sa.or_(events.c.at < before_micros, theirs)))
         self._connection.execute(sa.delete(documents).where(gone))
+        self._spells.forget(before_micros or 0, after=after, last=int(last))
         return int(last)

@@ -14,6 +14,7 @@ from feedmill.adapters.store.keptsettings import SqlKeptSettings
 from feedmill.adapters.store.marks import SqlFacts, SqlMarks
 from feedmill.adapters.store.policies import PolicyCache, SqlPolicies
 from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimes, SqlSessions
+from feedmill.adapters.store.spells import SqlSpells
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork
 
@@ -28,6 +29,7 @@ class SqlUnit:
         self.documents = SqlDocuments(connection)
         self.classes = SqlClasses(connection)
         self.acls = SqlAcls(connection, self.classes)
+        self.spells = SqlSpells(connection)
         self.marks = SqlMarks(connection)
         self.facts = SqlFacts(connection)
         self.groups = SqlGroups(connection)

@@ -28,7 +28,7 @@ from feedmill.adapters.store.statements import batches, insert
 from feedmill.core.principals import digest_of, exact_key
 from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.model.scope import Scope
-from feedmill.ports import ComparedTo, ForgottenTo
+from feedmill.ports import ComparedTo, ForgottenTo, Publication
 
 _ALL = b""
 _DEFINITIONS_AT_ONCE = 1_000
@@ -225,6 +225,30 @@ class SqlGroupHistory:
                 found.append((by_digest[pair[0]], subjects[pair[1]]))
         return found
 
+    def find_parents_since(self, keys: Sequence[PrincipalKey], since: datetime) -> list[tuple[PrincipalKey, Subject]]:
+        """Finds the groups that have had members of these keys since a time."""
+        by_digest = {digest_of(key): key for key in keys}
+        first = self._read_first_changes(list(by_digest), since)
+        subjects = self._read_names({number for _, number in first})
+        changed = [(by_digest[digest], subjects[number]) for digest, number in first]
+        return list(dict.fromkeys([*self._groups.find_parents(keys), *changed]))
+
+    def list_publications(self, keys: Sequence[PrincipalKey], groups: Sequence[Subject], since: datetime) -> list[Publication]:
+        """Lists the publications after a time that changed anything for keys or groups."""
+        table, feeds = group_changes.c, set[int]()
+        for batch in batches([digest_of(key) for key in keys]):
+            feeds.update(
+                self._connection.execute(_changes(since, table.feed_id).where(table.member_digest.in_(batch)).distinct()).scalars()
+            )
+        for numbers in batches(list(self._find_numbers(groups).values())):
+            begun = _changes(since, table.feed_id).where(table.member_digest == _ALL, table.group_number.in_(numbers))
+            feeds.update(self._connection.execute(begun.distinct()).scalars())
+        found: list[Publication] = []
+        for ids in batches(sorted(feeds)):
+            query = sa.select(group_publications).where(group_publications.c.feed_id.in_(ids)).order_by(group_publications.c.feed_id)
+            found.extend(_publication_from_row(row) for row in self._connection.execute(query).mappings())
+        return found
+
     def _read_first_changes(self, digests: Sequence[bytes], at: datetime) -> dict[tuple[bytes, int], tuple[int, bool]]:
         """Reads of each member and group the earliest change after a time: its feed, and whether it was a gain."""
         first: dict[tuple[bytes, int], tuple[int, bool]] = {}
@@ -294,6 +318,12 @@ def _definitions() -> sa.Select[Any]:
 
 def _next(query: sa.Select[Any], after: int) -> sa.Select[Any]:
     return query.where(group_definitions.c.id > after).order_by(group_definitions.c.id).limit(_DEFINITIONS_AT_ONCE)
+
+
+def _publication_from_row(row: sa.RowMapping) -> Publication:
+    at = rows.from_micros(row["at"])
+    assert at is not None
+    return Publication(feed_id=row["feed_id"], source=row["source"], at=at)
 
 
 def _changes(at: datetime, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:

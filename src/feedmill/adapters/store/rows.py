@@ -167,7 +167,8 @@ def text_to_json(text: Text | None) -> str | None:
     return _dumps(kept)
 
 
-def _text_from_json(text: str | None) -> Text | None:
+def text_from_json(text: str | None) -> Text | None:
+    """Gives back what extraction made of a document."""
     if text is None:
         return None
     kept = _loads(text)
@@ -179,7 +180,7 @@ def _text_from_json(text: str | None) -> Text | None:
 def refs_from_row(row: Row) -> KeptRefs:
     """Gives what the document of a row keeps as blobs."""
     content = None if row["content"] is None else BlobRef(row["content"])
-    return KeptRefs(document_id=row["id"], content=content, text=_text_from_json(row["text"]))
+    return KeptRefs(document_id=row["id"], content=content, text=text_from_json(row["text"]))
 
 
 DOCUMENT = (
@@ -210,7 +211,7 @@ def document_from_row(row: Sequence[Any]) -> Document:
         content=content,
         content_bytes=content_bytes,
         charset=charset,
-        text=_text_from_json(text),
+        text=text_from_json(text),
         updated_at=_time(updated_at),
         events=events,
         access_class=access_class,

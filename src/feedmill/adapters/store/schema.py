@@ -105,6 +105,9 @@ documents = sa.Table(
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     sa.Column("events", sa.Integer, nullable=False),
     sa.Column("access_class", sa.BigInteger, nullable=False, server_default="1"),
+    sa.Column("classed_at", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("classed_by", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Index("ix_documents_classed", "classed_at", "id"),
     sa.Index("ix_documents_live", "datasource", "id", sqlite_where=LIVE, postgresql_where=LIVE),
     sqlite_autoincrement=True,
 )
@@ -184,6 +187,22 @@ policies = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("place", sa.BigInteger),
     sa.Column("entries", sa.Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# The classes that documents were in before the one that they are in.
+past_classes = sa.Table(
+    "past_classes",
+    metadata,
+    sa.Column("number", _Id, primary_key=True, autoincrement=True),
+    sa.Column("document_id", sa.BigInteger, nullable=False),
+    sa.Column("access_class", sa.BigInteger, nullable=False, index=True),
+    sa.Column("since", sa.BigInteger, nullable=False),
+    sa.Column("begun_by", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+    sa.Column("ended_by", sa.BigInteger, nullable=False),
+    sa.Index(None, "document_id", "until"),
+    sa.Index(None, "until", "document_id"),
     sqlite_autoincrement=True,
 )
 

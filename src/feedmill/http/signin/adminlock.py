@@ -24,6 +24,9 @@ from feedmill.model.errors import FeedmillError
 from feedmill.model.role import Role
 from feedmill.services.auditing import Auditing
 
+ASKED: Final = "feedmill.asked"
+"""Where in a request's scope stands what a handler found out for the audit log."""
+
 _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 _UNAUTHORIZED: Final = Problem(401, "unauthorized")
 _DECISIONS: Final = "/api/v1/access/"
@@ -120,6 +123,7 @@ class AdminLock:
         details: dict[str, str | int | bool | list[str]] = {"method": request.method, "path": request.url.path, "status": status}
         if request.url.query:
             details["query"] = request.url.query
+        details |= request.scope.get(ASKED, {})
         address = request.client.host if request.client is not None else ""
         auditing = self._auditing
         await run_in_threadpool(lambda: auditing.tell(kind, actor=actor, address=address, details=details))

@@ -1,0 +1,180 @@
+"""Which class each document was in, in SQL.
+
+A document's row says since when it is in its class, or gone, and by which feed; what it was in before is a row of its own. So a document
+that never changed its class costs nothing more. Time 0 means longer than is kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store import rows
+from feedmill.adapters.store.schema import CLASSED, LIVE, documents, past_classes
+from feedmill.adapters.store.statements import batches
+from feedmill.core.access import class_of
+from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, Spell
+from feedmill.model.document import Document, DocumentState, Text
+
+_GUARDED_CLASSES_AT_ONCE = 2_000
+_SCANNED_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """What a row says. Shape: ``access_class`` None for a document that is gone; times in microseconds."""
+
+    access_class: int | None
+    since: int
+    begun_by: int
+
+
+class SpellKeeping:
+    """Keeps what documents were in before, where their rows are written."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def read(self, ids: Sequence[int]) -> dict[int, _Held]:
+        """Reads what documents are in, as far as there are any."""
+        found: dict[int, _Held] = {}
+        for batch in batches(ids):
+            for row in self._connection.execute(_held().where(documents.c.id.in_(batch))):
+                held = _class_of_row(row.state, row.secure, row.access_class, row.guarding)
+                found[row.id] = _Held(access_class=held, since=row.classed_at, begun_by=row.classed_by)
+        return found
+
+    def columns_of(self, document: Document, before: _Held | None, at: int, feed_id: int) -> dict[str, int]:
+        """Gives what a document's row is to say."""
+        held = class_of(document) if document.state is DocumentState.LIVE else None
+        if before is not None and before.access_class == held:
+            return {"classed_at": before.since, "classed_by": before.begun_by}
+        return {"classed_at": at if before is None else max(at, before.since), "classed_by": feed_id}
+
+    def keep(self, before: Mapping[int, _Held], after: Mapping[int, Mapping[str, int]]) -> None:
+        """Keeps what documents were in, of which rows now say that they are in it no longer."""
+        ended = [
+            {
+                "document_id": document_id,
+                "access_class": held.access_class,
+                "since": held.since,
+                "begun_by": held.begun_by,
+                "until": after[document_id]["classed_at"],
+                "ended_by": after[document_id]["classed_by"],
+            }
+            for document_id, held in before.items()
+            if held.access_class is not None and (held.since, held.begun_by) != tuple(after[document_id].values())
+        ]
+        if ended:
+            self._connection.execute(sa.insert(past_classes), ended)
+
+    def note_texts(self, texts: Sequence[tuple[int, Text]], before: Mapping[int, _Held], at: datetime) -> None:
+        """Keeps that pages whose texts were set guard themselves now, or no longer do."""
+        now = self.read([document_id for document_id, _ in texts])
+        moved = {id_: held for id_, held in now.items() if id_ in before and before[id_].access_class != held.access_class}
+        if not moved:
+            return
+        after = {id_: {"classed_at": max(rows.to_micros(at) or 0, before[id_].since), "classed_by": 0} for id_ in moved}
+        self.keep({id_: before[id_] for id_ in moved}, after)
+        changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"))
+        changing = changing.values(classed_at=sa.bindparam("at_"), classed_by=sa.bindparam("by_"))
+        self._connection.execute(
+            changing, [{"id_": id_, "at_": each["classed_at"], "by_": each["classed_by"]} for id_, each in after.items()]
+        )
+
+    def forget(self, before: int, *, after: int, last: int) -> None:
+        """Removes what documents of a run of ids were in until a time."""
+        among = sa.and_(past_classes.c.document_id > after, past_classes.c.document_id <= last)
+        self._connection.execute(sa.delete(past_classes).where(among, past_classes.c.until < before))
+
+
+class SqlSpells:
+    """Fills ``ports.Spells``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def list_of(self, ids: Sequence[int]) -> dict[int, list[Spell]]:
+        """Lists what documents were in."""
+        kept: dict[int, list[Any]] = {}
+        table = past_classes.c
+        for batch in batches(ids):
+            query = sa.select(past_classes).where(table.document_id.in_(batch)).order_by(table.document_id, table.until, table.number)
+            for row in self._connection.execute(query):
+                kept.setdefault(row.document_id, []).append(row)
+        held = SpellKeeping(self._connection).read(ids)
+        return {document_id: _join(kept.get(document_id, ()), now) for document_id, now in held.items()}
+
+    def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> list[int]:
+        """Lists documents that may be seen by others than at a time."""
+        micros, table = rows.to_micros(since), past_classes.c
+        moved = (
+            sa.select(documents.c.id).where(documents.c.classed_at > micros, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        )
+        ended = sa.select(table.document_id).where(table.until > micros, table.document_id > after)
+        found = set(self._connection.execute(moved).scalars())
+        found.update(self._connection.execute(ended.order_by(table.document_id).distinct().limit(limit)).scalars())
+        found.update(self._list_in(classes, after, limit))
+        return sorted(found)[:limit]
+
+    def _list_in(self, classes: Sequence[int], after: int, limit: int) -> set[int]:
+        """Lists the next documents in classes: class by class where they are few, else by going through all documents."""
+        if len(classes) > _GUARDED_CLASSES_AT_ONCE:
+            return self._scan(frozenset(classes), after, limit)
+        found: set[int] = set()
+        guarded = sa.and_(LIVE, documents.c.secure, CLASSED)
+        for batch in batches(classes):
+            query = sa.select(documents.c.id).where(guarded, documents.c.access_class.in_(batch), documents.c.id > after)
+            found.update(self._connection.execute(query.order_by(documents.c.id).limit(limit)).scalars())
+        return found
+
+    def _scan(self, classes: frozenset[int], after: int, limit: int) -> set[int]:
+        found: set[int] = set()
+        query = sa.select(documents.c.id, documents.c.access_class).where(LIVE, documents.c.secure).order_by(documents.c.id)
+        while len(found) < limit:
+            chunk = self._connection.execute(query.where(documents.c.id > after).limit(_SCANNED_AT_ONCE)).all()
+            if not chunk:
+                break
+            found.update(id_ for id_, number in chunk if number in classes)
+            after = chunk[-1][0]
+        return found
+
+
+def _held() -> sa.Select[Any]:
+    table = documents.c
+    # the text is read, and its JSON parsed, only where it may matter
+    may_guard = sa.and_(~table.secure, table.state == DocumentState.LIVE.value, sa.func.lower(table.text).contains(ACL_NAME_PREFIX))
+    guarding = sa.case((may_guard, table.text), else_=None).label("guarding")
+    return sa.select(table.id, table.state, table.secure, table.access_class, table.classed_at, table.classed_by, guarding)
+
+
+def _class_of_row(state: str, secure: bool, access_class: int, guarding: str | None) -> int | None:
+    if state != DocumentState.LIVE.value:
+        return None
+    if secure:
+        return access_class
+    text = None if guarding is None else rows.text_from_json(guarding)
+    guards = text is not None and any(name.lower().startswith(ACL_NAME_PREFIX) for name, _ in text.metadata)
+    return AccessClass.CLOSED if guards else AccessClass.PUBLIC
+
+
+def _join(past: Sequence[Any], now: _Held) -> list[Spell]:
+    """Gives what a document was in one after the other; a gap is a time when it was gone."""
+    spells: list[Spell] = []
+    until, ended_by = 0, 0
+    for row in past:
+        if spells and row.since > until:
+            spells.append(_spell(None, until, ended_by))
+        spells.append(_spell(row.access_class, row.since, row.begun_by))
+        until, ended_by = row.until, row.ended_by
+    if spells and now.since > until:
+        spells.append(_spell(None, until, ended_by))
+    return [*spells, _spell(now.access_class, now.since, now.begun_by)]
+
+
+def _spell(access_class: int | None, since: int, feed_id: int) -> Spell:
+    at = rows.from_micros(since)
+    assert at is not None
+    return Spell(access_class=access_class, since=at, feed_id=feed_id)

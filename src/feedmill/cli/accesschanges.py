@@ -1,0 +1,65 @@
+"""``feedmill access changes``: says what changed for somebody."""
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from feedmill.cli.accessoptions import Groups, Namespace, read_time
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
+from feedmill.cli.users import tell_command
+from feedmill.core.principals import read_identity
+from feedmill.model.accesschange import AccessChange, Origin
+from feedmill.model.audit import AuditKind
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.wire.decisions import render_change
+
+CHANGES_EXAMPLES = """Examples:
+
+  feedmill access changes --user 'CORP\\ann' --since 2026-03-02
+
+  feedmill access changes --user ann --group staff --since 2026-03-02T09:00 --until 2026-03-02T10:00 --json"""
+
+
+def list_changes(
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="What he could see then: a date or time, UTC unless it says.")],
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="And what he could see then; now when not given.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="U", help="Who: NAME, DOMAIN\\NAME or NAME@DOMAIN.")] = None,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    groups: Groups = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many at most; all when not given.")] = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """List documents that somebody could not see then and can see now, or the other way round, with what did it."""
+    first, last = read_time(since), None if until is None else read_time(until)
+    with workplace(data, config).read() as house:
+        asked: dict[str, str | int | bool | list[str]] = {"user": user or "", "namespace": namespace, "groups": groups or []}
+        tell_command(house, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
+        service = house.access_changes
+        comparison = service.compare(read_identity(user, namespace, groups or ()), first, last)
+        count = 0
+        for change in islice(service.iter_changes(comparison), limit):
+            count += 1
+            if as_json:
+                print_json(render_change(change))
+            else:
+                _print_change(change)
+    if not count and not as_json:
+        console().print("nothing changed")
+
+
+def _print_change(change: AccessChange) -> None:
+    out = console()
+    out.print(clean(f"{'gained' if change.is_gained else 'lost'} {change.url}"))
+    if change.origin is not None:
+        out.print(clean(f"  {_tell_origin(change.origin)}"))
+    out.print(clean(f"  before: {change.before}"))
+    out.print(clean(f"  after: {change.after}"))
+
+
+def _tell_origin(origin: Origin) -> str:
+    parts = [f"{origin.at.isoformat(timespec='seconds')}: {origin.cause.value}", origin.url]
+    parts.append(" of ".join(filter(None, (f"feed {origin.feed_id}", origin.source))) if origin.feed_id else "")
+    return ", ".join(filter(None, parts))

@@ -1,0 +1,212 @@
+"""What one asker could see at any time since another, in one snapshot of the store, and which change made it so.
+
+His groups fall into eras, each begun by a groups feed that changed them. What he may see of a document is settled by the class that it was
+in, by the ACLs from which that class inherited then, and by his era. Between two neighbouring changes of these nothing changes, so the
+change that did it is found by going back from one to the one before.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from feedmill.core.evaluator import MAX_CHAIN, decide_for
+from feedmill.core.principals import Forms, own_keys, signed_in_keys
+from feedmill.model.access import AccessClass, AccessKey, Acl, Spell
+from feedmill.model.accesschange import ChangeCause, Origin
+from feedmill.model.decision import Decision, Verdict
+from feedmill.model.errors import NotFound
+from feedmill.model.identity import Identity, PrincipalKey, Subject
+from feedmill.ports import Publication, UnitOfWork
+from feedmill.services.deciding import read_chains_at
+from feedmill.services.explaining import resolve_many
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+REMEMBERED = 20_000
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Era:
+    """A time during which the asker's groups were the same. ``begun_by`` None: they were so before."""
+
+    since: datetime
+    forms: Forms
+    begun_by: Publication | None = None
+
+
+class PastSight:
+    """Answers for one asker and the times from ``since`` on. Errors of all: Denied for who is, or was, in too many groups; Busy."""
+
+    def __init__(self, unit: UnitOfWork, identity: Identity, since: datetime) -> None:
+        self._unit = unit
+        self._since = since
+        self._eras = _list_eras(unit, identity, since)
+        self._keys: dict[int, AccessKey | None] = {}
+        self._chains: dict[tuple[int, datetime], Mapping[str, Acl]] = {}
+        self._verdicts: dict[tuple[int, datetime], bool] = {}
+        self._origins: dict[tuple[int, datetime], Origin | None] = {}
+        self._sources: dict[int, str] = {}
+
+    def forms_at(self, at: datetime) -> Forms:
+        """Gives the forms under which he was met at a time."""
+        return self._era_at(at).forms
+
+    def is_visible(self, spells: Sequence[Spell], at: datetime) -> bool:
+        """Whether he could see a document at a time."""
+        number = class_at(spells, at)
+        if number is None or number <= AccessClass.CLOSED:
+            return number == AccessClass.PUBLIC
+        return _remember(self._verdicts, (number, at), lambda: self._is_permitted(number, at))
+
+    def tell(self, url: str, spells: Sequence[Spell], at: datetime) -> str:
+        """Tells why he could see a document at a time, or not."""
+        number = class_at(spells, at)
+        if number is None:
+            return "there is no document"
+        if number <= AccessClass.CLOSED:
+            return "the document is public" if number == AccessClass.PUBLIC else "the document is secure, and no ACL says who may see it"
+        decision = self._decide(url, number, at)
+        return "what its ACL was is no longer kept" if decision is None else decision.reason
+
+    def find_origin(self, url: str, spells: Sequence[Spell], until: datetime) -> Origin | None:
+        """Finds the last change up to a time that made the document what it was then to him; None where nothing did since."""
+        number = class_at(spells, until)
+        if number is None or any(spell.since > self._since for spell in spells):
+            return self._go_back(url, spells, until)
+        return _remember(self._origins, (number, until), lambda: self._go_back(url, spells, until))
+
+    # --- deciding ---
+
+    def _is_permitted(self, number: int, at: datetime) -> bool:
+        decision = self._decide("", number, at)
+        return decision is not None and decision.verdict is Verdict.PERMIT
+
+    def _decide(self, url: str, number: int, at: datetime) -> Decision | None:
+        """Decides a class. The URL is for the reason alone: documents of a class inherit from the same."""
+        key = self._key_of(number)
+        if key is None or key.acl is None:
+            return None
+        own, above = key.acl, self._chain_of(number, at)
+        return decide_for(url, self.forms_at(at), lambda asked: own if asked == url else above.get(asked))
+
+    def _key_of(self, number: int) -> AccessKey | None:
+        return _remember(self._keys, number, lambda: self._unit.classes.get_many([number]).get(number))
+
+    def _chain_of(self, number: int, at: datetime) -> Mapping[str, Acl]:
+        """Gives the ACLs from which a class inherited."""
+        return _remember(self._chains, (number, at), lambda: read_chains_at(self._unit, list(self._parents_of(number)), at))
+
+    def _parents_of(self, number: int) -> Iterator[str]:
+        key = self._key_of(number)
+        if key is not None and key.acl is not None and key.acl.inherit_from is not None:
+            yield key.acl.inherit_from
+
+    # --- going back ---
+
+    def _go_back(self, url: str, spells: Sequence[Spell], until: datetime) -> Origin | None:
+        shown, at = self.is_visible(spells, until), until
+        while True:
+            origin = self._find_last_change(url, spells, at)
+            if origin is None:
+                return None
+            at = origin.at - _TICK
+            if self.is_visible(spells, at) is not shown:
+                return origin
+
+    def _find_last_change(self, url: str, spells: Sequence[Spell], at: datetime) -> Origin | None:
+        """Finds the newest change up to a time of what the document's being seen hangs on."""
+        found = [self._change_of_document(url, spells, at)]
+        number = class_at(spells, at)
+        if number is not None and number > AccessClass.CLOSED:
+            found += [self._change_of_acls(number, at), self._change_of_groups(at)]
+        return max((each for each in found if each is not None), key=lambda each: each.at, default=None)
+
+    def _change_of_document(self, url: str, spells: Sequence[Spell], at: datetime) -> Origin | None:
+        place = _place_of(spells, at)
+        if place < 0 or spells[place].since <= self._since:
+            return None
+        now, before = spells[place], spells[place - 1].access_class if place else None
+        if before is None or now.access_class is None:
+            cause = ChangeCause.REMOVED if now.access_class is None else ChangeCause.ADDED
+        elif AccessClass.PUBLIC in (before, now.access_class):
+            cause = ChangeCause.MADE_PUBLIC if now.access_class == AccessClass.PUBLIC else ChangeCause.MADE_SECURE
+        else:
+            cause = ChangeCause.ACL
+        own = url if cause is ChangeCause.ACL else ""
+        return Origin(cause=cause, at=now.since, feed_id=now.feed_id, source=self._source_of(now.feed_id), url=own)
+
+    def _change_of_acls(self, number: int, at: datetime) -> Origin | None:
+        acls, urls = self._chain_of(number, at), list(self._parents_of(number))
+        while urls and len(urls) <= MAX_CHAIN:
+            acl = acls.get(urls[-1])
+            if acl is None or acl.inherit_from is None or acl.inherit_from in urls:
+                break
+            urls.append(acl.inherit_from)
+        last = self._unit.acls.find_last_change(urls, after=self._since, until=at)
+        if last is None:
+            return None
+        source = self._source_of(last.feed_id)
+        return Origin(cause=ChangeCause.ACL, at=last.at, feed_id=last.feed_id, source=source, url=last.url)
+
+    def _change_of_groups(self, at: datetime) -> Origin | None:
+        era = self._era_at(at)
+        if era.begun_by is None:
+            return None
+        return Origin(cause=ChangeCause.GROUPS, at=era.since, feed_id=era.begun_by.feed_id, source=era.begun_by.source)
+
+    def _era_at(self, at: datetime) -> _Era:
+        return self._eras[max(0, bisect_right(self._eras, at, key=lambda era: era.since) - 1)]
+
+    def _source_of(self, feed_id: int) -> str:
+        return _remember(self._sources, feed_id, lambda: self._read_source(feed_id)) if feed_id else ""
+
+    def _read_source(self, feed_id: int) -> str:
+        try:
+            return self._unit.feeds.get(feed_id).datasource
+        except NotFound:
+            return ""
+
+
+def class_at(spells: Sequence[Spell], at: datetime) -> int | None:
+    """Gives the class that a document was in at a time, None where there was no document."""
+    place = _place_of(spells, at)
+    return spells[place].access_class if place >= 0 else None
+
+
+def _place_of(spells: Sequence[Spell], at: datetime) -> int:
+    return bisect_right(spells, at, key=lambda spell: spell.since) - 1
+
+
+def _list_eras(unit: UnitOfWork, identity: Identity, since: datetime) -> list[_Era]:
+    signed_in = (*identity.users, *identity.groups)
+    keys: dict[PrincipalKey, None] = dict.fromkeys(key for subject in signed_in for key in signed_in_keys(subject))
+    groups: dict[Subject, None] = {}
+    level = list(keys)
+    while level:
+        fresh = dict.fromkeys(group for _, group in unit.group_history.find_parents_since(level, since) if group not in groups)
+        groups.update(fresh)
+        level = [key for group in fresh for key in own_keys(group) if key not in keys]
+        keys.update(dict.fromkeys(level))
+    eras = [_Era(since=since, forms=_forms(unit, identity, since))]
+    for publication in unit.group_history.list_publications(list(keys), list(groups), since):
+        forms = _forms(unit, identity, publication.at)
+        if forms.keys.keys() != eras[-1].forms.keys.keys():
+            eras.append(_Era(since=publication.at, forms=forms, begun_by=publication))
+    return eras
+
+
+def _forms(unit: UnitOfWork, identity: Identity, at: datetime) -> Forms:
+    return resolve_many(unit, [identity], at=at)[identity]
+
+
+def _remember(known: dict[Key, Value], key: Key, find: Callable[[], Value]) -> Value:
+    """Gives what is known, found once; forgets all when there is much of it."""
+    if key not in known:
+        if len(known) > REMEMBERED:
+            known.clear()
+        known[key] = find()
+    return known[key]

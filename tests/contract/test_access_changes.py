@@ -1,0 +1,238 @@
+"""What changed for somebody: the same as comparing everything that he could see at both times."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from feedhouse import FeedHouse, delete, put, put_acl, url
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_group_history import Definitions, push
+
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.core.access import class_of
+from feedmill.core.evaluator import decide_for
+from feedmill.core.principals import read_identity
+from feedmill.model.access import Access, AccessClass, Acl, Entry, InheritanceType, Principal, Scope
+from feedmill.model.accesschange import AccessChange, ChangeCause
+from feedmill.model.decision import Verdict
+from feedmill.model.document import Attributes, AuthMethod, Text
+from feedmill.model.errors import BadRequest
+from feedmill.model.feed import FeedKind
+from feedmill.model.identity import Identity
+from feedmill.services.accesschanges import AccessChanges
+from feedmill.services.deciding import read_chains
+from feedmill.services.explaining import Explaining, Question, resolve_many
+
+FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
+USERS = {name: read_identity(name or None, "Default", ()) for name in ("", "ann", "bob")}
+NAMES = ("folder", "a", "b", "c")
+KEPT = timedelta(days=90)
+
+
+def principal(name: str) -> Principal:
+    """Gives a user, or the group whose name is written in upper case."""
+    return Principal(scope=Scope.GROUP if name.isupper() else Scope.USER, name=name.lower())
+
+
+def acl(*permits: str, denies: tuple[str, ...] = (), above: str | None = None, kind: str = "leaf-node") -> Acl:
+    permitted = [Entry(access=Access.PERMIT, principal=principal(name)) for name in permits]
+    denied = [Entry(access=Access.DENY, principal=principal(name)) for name in denies]
+    parent = None if above is None else url(above)
+    return Acl(entries=(*permitted, *denied), inheritance_type=InheritanceType(kind), inherit_from=parent)
+
+
+@dataclass(slots=True)
+class History:
+    """A house, and what everybody could see and was told at each time that was remembered."""
+
+    house: FeedHouse
+    times: list[datetime] = field(default_factory=list)
+    seen: list[dict[str, set[str]]] = field(default_factory=list)
+    told: list[dict[tuple[str, str], Verdict]] = field(default_factory=list)
+
+    def remember(self) -> None:
+        self.times.append(self.house.clock())
+        self.seen.append({name: visible_now(self.house, identity) for name, identity in USERS.items()})
+        questions = [(name, page) for name in USERS for page in NAMES]
+        decisions = explaining(self.house).explain_many([Question(url=url(page), identity=USERS[name]) for name, page in questions])
+        self.told.append({asked: decision.verdict for asked, decision in zip(questions, decisions, strict=True)})
+
+
+def visible_now(house: FeedHouse, identity: Identity) -> set[str]:
+    """Decides every document by the reference evaluator."""
+    live = house.live()
+    with house.store.reading() as unit:
+        acls = read_chains(unit, list(live))
+        forms = resolve_many(unit, [identity])[identity]
+    found = set()
+    for address, document in live.items():
+        is_public = class_of(document) == AccessClass.PUBLIC
+        if is_public or (document.secure and decide_for(address, forms, acls.get).verdict is Verdict.PERMIT):
+            found.add(address)
+    return found
+
+
+def explaining(house: FeedHouse) -> Explaining:
+    return Explaining(house.store, lambda: house.now, KEPT)
+
+
+def changes_of(house: FeedHouse, user: str, since: datetime, until: datetime | None = None, *, limit: int = 100) -> list[AccessChange]:
+    service = AccessChanges(house.store, lambda: house.now, KEPT, examined_a_page=1)
+    return list(service.iter_changes(service.compare(USERS[user], since, until), at_once=limit))
+
+
+@pytest.fixture
+def new_house(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
+    def make() -> FeedHouse:
+        path = tmp_path_factory.mktemp("house") / "store.sqlite"
+        shutil.copy(migrated_sqlite, path)
+        return FeedHouse(store=open_sqlite(path))
+
+    return make
+
+
+PRINCIPALS = st.lists(st.sampled_from(["ann", "bob", "STAFF", "ENG"]), max_size=2, unique=True)
+ACLS = st.builds(
+    lambda permits, denies, above, kind: acl(*permits, denies=tuple(denies), above=above, kind=kind),
+    PRINCIPALS,
+    st.lists(st.sampled_from(["bob", "ENG"]), max_size=1),
+    st.sampled_from([None, "folder", "folder", "a"]),
+    st.sampled_from([each.value for each in InheritanceType]),
+)
+PAGES = st.sampled_from(NAMES)
+ATTRIBUTES = st.sampled_from([Attributes(), Attributes(authmethod=AuthMethod.NTLM)])
+STEPS = st.one_of(
+    st.builds(lambda name, acl_, attributes: ("put", name, acl_, attributes), PAGES, st.none() | ACLS, ATTRIBUTES),
+    st.builds(lambda name: ("delete", name), PAGES),
+    st.builds(lambda name, acl_: ("acl", name, acl_), PAGES, st.none() | ACLS),
+    st.builds(lambda names: ("full", names), st.lists(PAGES, max_size=2, unique=True)),
+    st.builds(
+        lambda source, kind, groups: ("groups", source, kind, groups),
+        st.sampled_from(["one", "two"]),
+        st.sampled_from([FULL, INCREMENTAL, CLEANUP]),
+        st.dictionaries(st.sampled_from(["staff", "eng"]), st.lists(st.sampled_from(["ann", "bob", "ENG"]), max_size=2), max_size=2),
+    ),
+)
+
+
+def take(house: FeedHouse, step: tuple[object, ...]) -> None:
+    match step:
+        case ("put", str(name), None | Acl() as acl_, Attributes() as attributes):
+            house.push(put(name, acl=acl_, attributes=attributes))
+        case ("delete", str(name)):
+            house.push(delete(name))
+        case ("acl", str(name), None | Acl() as acl_):
+            house.push(put_acl(name, acl_))
+        case ("full", list() as names):
+            house.push(*(put(name, acl=acl("ann"), whole=True) for name in names), kind=FeedKind.FULL)
+        case ("groups", str(source), FeedKind() as kind, dict() as groups):
+            definitions: Definitions = groups
+            push(house, source, kind, definitions)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEPS, min_size=2, max_size=9))
+def test_changes_and_decisions_of_any_times_equal_what_was_remembered(
+    new_house: Callable[[], FeedHouse], steps: list[tuple[object, ...]]
+) -> None:
+    history = History(new_house())
+    history.remember()
+    for step in steps:
+        take(history.house, step)
+        history.remember()
+    history.house.clock()
+    for place, at in enumerate(history.times):
+        questions = list(history.told[place])
+        asked = [Question(url=url(page), identity=USERS[name]) for name, page in questions]
+        decisions = explaining(history.house).explain_many(asked, at=at)
+        assert [decision.verdict for decision in decisions] == [history.told[place][question] for question in questions]
+    for first, last in [(0, -1), (0, len(steps) // 2), (len(steps) // 2, -1), (len(steps) - 1, -1)]:
+        if history.times[first] < history.times[last]:
+            check_changes(history, first, last % len(history.times))
+    history.house.store.close()
+
+
+def check_changes(history: History, first: int, last: int) -> None:
+    since, until = history.times[first], history.times[last]
+    for user in USERS:
+        before, after = history.seen[first][user], history.seen[last][user]
+        changes = changes_of(history.house, user, since, until, limit=2)
+        assert {(each.url, each.is_gained) for each in changes} == {
+            *((page, True) for page in after - before),
+            *((page, False) for page in before - after),
+        }
+        for each in changes:
+            assert each.origin is not None
+            assert since < each.origin.at <= until
+            later = [seen[user] for at, seen in zip(history.times, history.seen, strict=True) if each.origin.at <= at <= until]
+            assert all((each.url in seen) is each.is_gained for seen in later)
+
+
+def test_changes_name_what_did_it(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    house.push(put_acl("folder", acl("STAFF", kind="child-overrides")), put("a", acl=acl(above="folder")), put("b", acl=acl("ann")))
+    house.push(put("c"), datasource="other")
+    since = house.clock()
+    groups = house.feed(1).id
+    push(house, "ldap", FULL, {"staff": ["bob"]})
+    push(house, "ldap", FULL, {"staff": ["ann"]})
+    removal = house.push(delete("b"))
+    secured = house.push(put("c", acl=acl("bob")), datasource="other")
+    added = house.push(put("new", acl=acl("ann")))
+    found = {each.url: each for each in changes_of(house, "ann", since)}
+    assert groups
+    assert {page: (each.is_gained, each.origin.cause) for page, each in found.items() if each.origin} == {
+        url("a"): (True, ChangeCause.GROUPS),
+        url("b"): (False, ChangeCause.REMOVED),
+        url("c"): (False, ChangeCause.MADE_SECURE),
+        url("new"): (True, ChangeCause.ADDED),
+    }
+    origins = {page: each.origin for page, each in found.items() if each.origin}
+    assert (origins[url("a")].source, origins[url("b")].feed_id) == ("ldap", removal.id)
+    assert (origins[url("c")].feed_id, origins[url("c")].source) == (secured.id, "other")
+    assert origins[url("new")].feed_id == added.id
+    assert found[url("a")].after.startswith('permitted by group "staff"')
+    assert (found[url("c")].before, found[url("new")].before) == ("the document is public", "there is no document")
+    house.push(put_acl("folder", acl("bob", kind="child-overrides")))
+    [lost] = changes_of(house, "ann", house.now - timedelta(seconds=3))
+    assert lost.origin is not None
+    assert (lost.url, lost.is_gained, lost.origin.cause, lost.origin.url) == (url("a"), False, ChangeCause.ACL, url("folder"))
+
+
+def test_changes_of_a_page_that_begins_to_guard_itself_are_listed(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    house.push(put("a"))
+    document, since = house.document(url("a")), house.clock()
+    assert document.content is not None
+    assert document.id is not None
+    text = Text(source=document.content, metadata=(("google:aclusers", "ann"),))
+    with house.store.writing() as unit:
+        unit.documents.save_texts([(document.id, text)], at=house.clock())
+    [lost] = changes_of(house, "bob", since, house.clock())
+    assert (lost.url, lost.is_gained) == (url("a"), False)
+
+
+def test_changes_go_on_where_a_page_ended_for_the_same_times(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    since = house.clock()
+    house.push(*(put(f"page{number}") for number in range(7)))
+    service = AccessChanges(house.store, lambda: house.now, KEPT)
+    asked = service.compare(USERS["ann"], since)
+    first = service.list_page(asked, limit=3)
+    house.push(delete("page5"), put("page9"))
+    assert first.next_after is not None
+    rest = service.list_page(asked, after=first.next_after, limit=100)
+    assert rest.next_after is None
+    assert [each.url for each in (*first.changes, *rest.changes)] == [url(f"page{number}") for number in range(7)]
+
+
+def test_changes_of_times_that_are_not_kept_are_refused(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    with pytest.raises(BadRequest, match="known from"):
+        changes_of(house, "ann", house.now - timedelta(days=91))
+    with pytest.raises(BadRequest, match="before the one"):
+        changes_of(house, "ann", house.now, house.now - timedelta(days=1))
