@@ -251,7 +251,8 @@ def test_what_changed_for_somebody_is_told_with_what_did_it(secured: Appliance) 
 def list_found(secured: Appliance, finding: str) -> list[dict[str, str]]:
     """Lists what the admin port finds, two at a time."""
     token = {"Authorization": f"Bearer {(secured.data / 'admin.token').read_text().strip()}"}
-    found, after = [], 0
+    found: list[dict[str, str]] = []
+    after: int | None = 0
     while after is not None:
         path = f"/api/v1/access/list/{finding}?limit=2&after={after}"
         page = json.loads(secured.request("GET", secured.admin, path, None, token)[2])

@@ -23,6 +23,7 @@ from feedmill.model.document import Attributes, AuthMethod, Text
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity
+from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.accesschanges import AccessChanges
 from feedmill.services.deciding import read_chains
 from feedmill.services.explaining import Explaining, Question, resolve_many
@@ -201,6 +202,28 @@ def test_changes_name_what_did_it(new_house: Callable[[], FeedHouse]) -> None:
     [lost] = changes_of(house, "ann", house.now - timedelta(seconds=3))
     assert lost.origin is not None
     assert (lost.url, lost.is_gained, lost.origin.cause, lost.origin.url) == (url("a"), False, ChangeCause.ACL, url("folder"))
+
+
+def test_changes_of_policies_and_by_them_are_told(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    permits = Entry(access=Access.PERMIT, principal=principal("ann"))
+    with house.store.writing() as unit:
+        unit.policies.replace([PolicyAcl(pattern=url("a"), entries=(permits,)), PolicyAcl(pattern=url("b"))], at=house.clock())
+    since = house.clock()
+    house.push(*(put(name, attributes=Attributes(authmethod=AuthMethod.NTLM)) for name in ("a", "b", "c")))
+    between = house.clock()
+    assert [(each.url, each.is_gained) for each in changes_of(house, "ann", since)] == [(url("a"), True)]
+    assert [(each.url, each.is_gained) for each in changes_of(house, "", since)] == []
+    with house.store.writing() as unit:
+        unit.policies.replace([PolicyAcl(pattern=url("a")), PolicyAcl(pattern=url("b"), entries=(permits,))], at=house.clock())
+    house.clock()
+    changed = {each.url: each for each in changes_of(house, "ann", between)}
+    causes = {page: (each.is_gained, each.origin.cause) for page, each in changed.items() if each.origin}
+    assert causes == {url("a"): (False, ChangeCause.POLICIES), url("b"): (True, ChangeCause.POLICIES)}
+    assert changed[url("b")].after == f'permitted by user "ann", in the policy for {url("b")}'
+    with house.store.writing() as unit:
+        unit.policies.forget_versions(between)
+    assert set(changed) == {each.url for each in changes_of(house, "ann", between)}
 
 
 def test_changes_of_a_page_that_begins_to_guard_itself_are_listed(new_house: Callable[[], FeedHouse]) -> None:

@@ -14,6 +14,7 @@ class ChangeCause(Enum):
     MADE_SECURE = "document made secure"
     ACL = "acl changed"
     GROUPS = "groups changed"
+    POLICIES = "policies changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

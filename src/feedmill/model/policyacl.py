@@ -4,6 +4,7 @@ Source: gsa-compat 4.7, 4.8; "Managing Search for Controlled-Access Content", "P
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 
 from feedmill.model.access import Entry
@@ -29,6 +30,14 @@ class PolicyAcl:
     entries: tuple[Entry, ...] = ()
     name: str = ""
     number: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyVersion:
+    """The policies that were in force from a time on."""
+
+    since: datetime
+    policies: tuple[PolicyAcl, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

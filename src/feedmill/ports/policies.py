@@ -1,10 +1,11 @@
 """What a store keeps of policy ACLs."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from feedmill.core.policyacls import PolicyBook
-from feedmill.model.policyacl import PolicyAcl
+from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
 
 class Policies(Protocol):
@@ -16,5 +17,14 @@ class Policies(Protocol):
     def current(self) -> PolicyBook:
         """Gives those in force, ready to be asked; the same object as long as nothing changes."""
 
-    def replace(self, policies: Sequence[PolicyAcl]) -> PolicyBook:
-        """Puts policies in force, each with its own pattern, and no others; their numbers are given by the store."""
+    def replace(self, policies: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicyBook:
+        """Puts policies in force, each with its own pattern, and no others; their numbers are given by the store.
+
+        Keeps since when they are, ``at`` None for now, where they differ from those before.
+        """
+
+    def list_since(self, since: datetime) -> list[PolicyVersion]:
+        """Lists what was in force at a time, where anything was, and all that came after it, oldest first."""
+
+    def forget_versions(self, before: datetime) -> None:
+        """Forgets what was no longer in force at a time."""

@@ -20,10 +20,12 @@ from feedmill.model.access import Spell
 from feedmill.model.accesschange import AccessChange
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity
+from feedmill.model.policyacl import EARLY_ORDER
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.classtable import ClassTable
 from feedmill.services.explaining import check_kept
 from feedmill.services.pastsight import PastSight
+from feedmill.services.policytable import PolicyTable
 
 EXAMINED_AT_ONCE = 1_000
 EXAMINED_A_PAGE = 50_000
@@ -114,8 +116,15 @@ def _compare_classes(unit: UnitOfWork, sight: PastSight, asked: Comparison) -> S
     for at in (asked.since, asked.until):
         held = unit.acls.find_classes_at(urls, at)
         table.set_acls({url: held.get(url) for url in urls})
-        both.append(np.frombuffer(table.permitted(_keys(sight.forms_at(at))).table, np.uint8))
+        keys, policies = list(_keys(sight.forms_at(at))), PolicyTable(EARLY_ORDER)
+        policies.set(list(sight.policies_at(at).values()))
+        permitted = policies.combine(table.permitted(keys), table.unsaid(), table.rules, keys if _is_somebody(asked) else ())
+        both.append(np.frombuffer(permitted.table, np.uint8))
     return [int(number) for number in np.nonzero(both[0] != both[1])[0]]
+
+
+def _is_somebody(asked: Comparison) -> bool:
+    return bool(asked.identity.users or asked.identity.groups)
 
 
 def _keys(forms: Forms) -> Iterator[bytes]:

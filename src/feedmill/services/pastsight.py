@@ -1,8 +1,8 @@
 """What one asker could see at any time since another, in one snapshot of the store, and which change made it so.
 
 His groups fall into eras, each begun by a groups feed that changed them. What he may see of a document is settled by the class that it was
-in, by the ACLs from which that class inherited then, and by his era. Between two neighbouring changes of these nothing changes, so the
-change that did it is found by going back from one to the one before.
+in, by the ACLs from which that class inherited then, by the policies of then, and by his era. Between two neighbouring changes of these
+nothing changes, so the change that did it is found by going back from one to the one before.
 """
 
 from bisect import bisect_right
@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from feedmill.core.derivation import tell_match
 from feedmill.core.evaluator import MAX_CHAIN, decide_for
+from feedmill.core.policyacls import rule_on, settle
 from feedmill.core.principals import Forms, own_keys, signed_in_keys
 from feedmill.model.access import AccessClass, AccessKey, Acl, Spell
 from feedmill.model.accesschange import ChangeCause, Origin
-from feedmill.model.decision import Decision, Verdict
+from feedmill.model.decision import Verdict
 from feedmill.model.errors import NotFound
 from feedmill.model.identity import Identity, PrincipalKey, Subject
+from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl, PolicyVersion, Ruling
 from feedmill.ports import Publication, UnitOfWork
 from feedmill.services.deciding import read_chains_at
 from feedmill.services.explaining import resolve_many
@@ -38,6 +41,14 @@ class _Era:
     begun_by: Publication | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Book:
+    """A time during which the same policies were in force. Shape: by number."""
+
+    since: datetime
+    policies: Mapping[int, PolicyAcl]
+
+
 class PastSight:
     """Answers for one asker and the times from ``since`` on. Errors of all: Denied for who is, or was, in too many groups; Busy."""
 
@@ -45,6 +56,7 @@ class PastSight:
         self._unit = unit
         self._since = since
         self._eras = _list_eras(unit, identity, since)
+        self._books = _list_books(unit, since)
         self._keys: dict[int, AccessKey | None] = {}
         self._chains: dict[tuple[int, datetime], Mapping[str, Acl]] = {}
         self._verdicts: dict[tuple[int, datetime], bool] = {}
@@ -54,6 +66,10 @@ class PastSight:
     def forms_at(self, at: datetime) -> Forms:
         """Gives the forms under which he was met at a time."""
         return self._era_at(at).forms
+
+    def policies_at(self, at: datetime) -> Mapping[int, PolicyAcl]:
+        """Gives the policies that were in force at a time, by number."""
+        return self._book_at(at).policies
 
     def is_visible(self, spells: Sequence[Spell], at: datetime) -> bool:
         """Whether he could see a document at a time."""
@@ -69,8 +85,7 @@ class PastSight:
             return "there is no document"
         if number <= AccessClass.CLOSED:
             return "the document is public" if number == AccessClass.PUBLIC else "the document is secure, and no ACL says who may see it"
-        decision = self._decide(url, number, at)
-        return "what its ACL was is no longer kept" if decision is None else decision.reason
+        return self._decide(url, number, at)[1]
 
     def find_origin(self, url: str, spells: Sequence[Spell], until: datetime) -> Origin | None:
         """Finds the last change up to a time that made the document what it was then to him; None where nothing did since."""
@@ -82,16 +97,20 @@ class PastSight:
     # --- deciding ---
 
     def _is_permitted(self, number: int, at: datetime) -> bool:
-        decision = self._decide("", number, at)
-        return decision is not None and decision.verdict is Verdict.PERMIT
+        return self._decide("", number, at)[0] is Verdict.PERMIT
 
-    def _decide(self, url: str, number: int, at: datetime) -> Decision | None:
-        """Decides a class. The URL is for the reason alone: documents of a class inherit from the same."""
+    def _decide(self, url: str, number: int, at: datetime) -> tuple[Verdict, str]:
+        """Decides a class, and tells why. The URL is for the reason alone: documents of a class inherit from the same."""
         key = self._key_of(number)
-        if key is None or key.acl is None:
-            return None
+        if key is None:
+            return Verdict.INDETERMINATE, "what its ACL was is no longer kept"
         own, above = key.acl, self._chain_of(number, at)
-        return decide_for(url, self.forms_at(at), lambda asked: own if asked == url else above.get(asked))
+        forms = self.forms_at(at)
+        decision = decide_for(url, forms, lambda asked: own if asked == url else above.get(asked))
+        ruling = rule_on(self.policies_at(at).get(key.rule), forms)
+        said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
+        verdict, mechanism = settle(EARLY_ORDER, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
+        return verdict, _tell_ruling(ruling) if ruling is not None and mechanism is Early.POLICY else decision.reason
 
     def _key_of(self, number: int) -> AccessKey | None:
         return _remember(self._keys, number, lambda: self._unit.classes.get_many([number]).get(number))
@@ -122,7 +141,7 @@ class PastSight:
         found = [self._change_of_document(url, spells, at)]
         number = class_at(spells, at)
         if number is not None and number > AccessClass.CLOSED:
-            found += [self._change_of_acls(number, at), self._change_of_groups(at)]
+            found += [self._change_of_acls(number, at), self._change_of_groups(at), self._change_of_policies(at)]
         return max((each for each in found if each is not None), key=lambda each: each.at, default=None)
 
     def _change_of_document(self, url: str, spells: Sequence[Spell], at: datetime) -> Origin | None:
@@ -158,6 +177,13 @@ class PastSight:
             return None
         return Origin(cause=ChangeCause.GROUPS, at=era.since, feed_id=era.begun_by.feed_id, source=era.begun_by.source)
 
+    def _change_of_policies(self, at: datetime) -> Origin | None:
+        book = self._book_at(at)
+        return Origin(cause=ChangeCause.POLICIES, at=book.since) if book.since > self._since else None
+
+    def _book_at(self, at: datetime) -> _Book:
+        return self._books[max(0, bisect_right(self._books, at, key=lambda book: book.since) - 1)]
+
     def _era_at(self, at: datetime) -> _Era:
         return self._eras[max(0, bisect_right(self._eras, at, key=lambda era: era.since) - 1)]
 
@@ -169,6 +195,11 @@ class PastSight:
             return self._unit.feeds.get(feed_id).datasource
         except NotFound:
             return ""
+
+
+def _tell_ruling(ruling: Ruling) -> str:
+    said = "it does not permit the asker" if ruling.match is None else tell_match(ruling.match)
+    return f"{said}, in the policy for {ruling.policy.pattern}"
 
 
 def class_at(spells: Sequence[Spell], at: datetime) -> int | None:
@@ -201,6 +232,14 @@ def _list_eras(unit: UnitOfWork, identity: Identity, since: datetime) -> list[_E
 
 def _forms(unit: UnitOfWork, identity: Identity, at: datetime) -> Forms:
     return resolve_many(unit, [identity], at=at)[identity]
+
+
+def _list_books(unit: UnitOfWork, since: datetime) -> list[_Book]:
+    """Lists the policies that were in force, those from the beginning on first."""
+    versions = unit.policies.list_since(since)
+    if not versions or versions[0].since > since:
+        versions = [PolicyVersion(since=since, policies=()), *versions]
+    return [_Book(since=each.since, policies={policy.number: policy for policy in each.policies}) for each in versions]
 
 
 def _remember(known: dict[Key, Value], key: Key, find: Callable[[], Value]) -> Value:

@@ -146,8 +146,11 @@ class Upkeep:
             yield
 
     def _forget_access(self) -> Iterator[None]:
-        """Forgets old versions of ACLs, then classes of which nothing is left."""
+        """Forgets old versions of ACLs and policies, then classes of which nothing is left."""
         before = self._clock() - self._limits.history
+        with self._store.writing() as unit:
+            unit.policies.forget_versions(before)
+        yield
         reached: int | None = 0
         while reached is not None:
             with self._store.writing() as unit:

@@ -1,16 +1,18 @@
 """Policy ACLs, in SQL."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
-from feedmill.adapters.store.schema import digest, policies
+from feedmill.adapters.store.schema import digest, policies, policy_versions
 from feedmill.adapters.store.statements import upsert
 from feedmill.core.policyacls import PolicyBook
-from feedmill.model.policyacl import PolicyAcl
+from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
 _GENERATION = "policies.generation"
 
@@ -46,15 +48,53 @@ class SqlPolicies:
             self._cache.held = (generation, book)
         return book
 
-    def replace(self, wanted: Sequence[PolicyAcl]) -> PolicyBook:
-        """Puts policies in force, and no others."""
+    def replace(self, wanted: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicyBook:
+        """Puts policies in force, and no others, and keeps since when."""
         self._is_changed = True
         self._connection.execute(sa.update(policies).values(place=None).where(policies.c.place.is_not(None)))
         if wanted:
             values = [_row_of(policy, place) for place, policy in enumerate(wanted)]
             self._connection.execute(upsert(self._connection, policies, ["digest"], keep=["number"]), values)
         SqlFacts(self._connection).put(_GENERATION, str(self.generation() + 1))
-        return self.current()
+        book = self.current()
+        self._keep_version(book, at or datetime.now(UTC))
+        return book
+
+    def _keep_version(self, book: PolicyBook, at: datetime) -> None:
+        table = policy_versions.c
+        text = json.dumps([_policy_to_list(policy) for policy in book.policies])
+        last = self._connection.execute(sa.select(table.at, table.policies).order_by(table.number.desc()).limit(1)).first()
+        if text != (last.policies if last is not None else "[]"):
+            moment = max(rows.to_micros(at) or 0, last.at if last is not None else 0)
+            self._connection.execute(sa.insert(policy_versions).values(at=moment, policies=text))
+
+    def list_since(self, since: datetime) -> list[PolicyVersion]:
+        """Lists what was in force at a time, and what came after it."""
+        table, micros = policy_versions.c, rows.to_micros(since)
+        held = sa.select(sa.func.max(table.number)).where(table.at <= micros)
+        query = sa.select(policy_versions).where(sa.or_(table.at > micros, table.number == held.scalar_subquery()))
+        return [_version_from_row(row) for row in self._connection.execute(query.order_by(table.number)).mappings()]
+
+    def forget_versions(self, before: datetime) -> None:
+        """Forgets what was no longer in force at a time."""
+        table = policy_versions.c
+        held = sa.select(sa.func.max(table.number)).where(table.at <= rows.to_micros(before)).scalar_subquery()
+        self._connection.execute(sa.delete(policy_versions).where(table.number < held))
+
+
+def _policy_to_list(policy: PolicyAcl) -> list[object]:
+    return [policy.number, policy.pattern, policy.name, rows.entries_to_json(policy.entries)]
+
+
+def _version_from_row(row: sa.RowMapping) -> PolicyVersion:
+    at = rows.from_micros(row["at"])
+    assert at is not None
+    kept = json.loads(row["policies"])
+    policies_ = tuple(
+        PolicyAcl(pattern=pattern, entries=rows.entries_from_json(entries), name=name, number=number)
+        for number, pattern, name, entries in kept
+    )
+    return PolicyVersion(since=at, policies=policies_)
 
 
 def _row_of(policy: PolicyAcl, place: int) -> dict[str, object]:

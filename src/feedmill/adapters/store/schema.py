@@ -289,6 +289,16 @@ group_members = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# Which policy ACLs were in force from a time on, all of them as JSON.
+policy_versions = sa.Table(
+    "policy_versions",
+    metadata,
+    sa.Column("number", _Id, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.BigInteger, nullable=False, index=True),
+    sa.Column("policies", sa.Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
 # How groups were before: what each published feed changed in who is in which group, all sources together. A change without a member is a
 # group that had none before. A name's feed is the newest that changed the group.
 group_publications = sa.Table(
