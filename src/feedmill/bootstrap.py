@@ -200,6 +200,7 @@ class House:
         folders = IndexFolders(
             list=lambda: os.listdir(root) if root.exists() else [],
             open=lambda name: TantivyWriter(root / name),
+            read=lambda name: TantivyIndex(root / name),
             remove=lambda name: shutil.rmtree(root / name, ignore_errors=True),
         )
         return Indexing(

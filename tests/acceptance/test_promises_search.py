@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from promises import get, put, show_page
+from promises import get, put, show_page, wait_until
 from tests.appliance import Appliance, feed_of, record
 
 
@@ -137,6 +137,18 @@ def test_explain_is_ignored_for_strangers(server: Appliance) -> None:
     put(server, "explained", record("http://explained.example.com/a", "explainedword"))
     plain, asked = server.search("explainedword"), server.search("explainedword", explain=1)
     assert asked == plain
+
+
+def test_words_of_links_find_what_they_lead_to_unless_they_are_secret(server: Appliance) -> None:
+    host = "http://told.example.com"
+    put(server, "told", record(f"{host}/a", "plainbody"), record(f"{host}/b", "plainbody"))
+    put(server, "told", record(f"{host}/hub", f'<a href="{host}/a">toldword</a>'))
+    put(server, "told", record(f"{host}/secret", f'<a href="{host}/b">secrettold</a>', authmethod="httpbasic"))
+    wait_until(lambda: set(server.urls("toldword")) == {f"{host}/a", f"{host}/hub"})
+    assert server.urls("plainbody site:told.example.com")[0] == f"{host}/a"
+    assert server.urls("secrettold") == []
+    put(server, "told", record(f"{host}/hub", f'<a href="{host}/a">toldword</a>', authmethod="httpbasic"))
+    assert server.urls("toldword") == []
 
 
 def test_words_of_other_scripts_are_found(server: Appliance) -> None:

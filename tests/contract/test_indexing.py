@@ -109,7 +109,7 @@ class IndexHouse:
             fuse.burn_behind()
             self.indexes.pop(name, None)
 
-        folders = IndexFolders(list=lambda: list(self.indexes), open=open_writer, remove=remove)
+        folders = IndexFolders(list=lambda: list(self.indexes), open=open_writer, read=lambda name: self.indexes[name], remove=remove)
         tools = IndexTools(store=FusedStore(self.store, fuse), blobs=MemoryBlobs(), bell=SilentBell(), clock=lambda: BEGIN)
         return Indexing(tools, folders, schema="1")
 

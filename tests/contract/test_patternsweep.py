@@ -67,7 +67,7 @@ class PatternHouse:
         def remove(name: str) -> None:
             self.indexes.pop(name, None)
 
-        folders = IndexFolders(list=lambda: list(self.indexes), open=open_writer, remove=remove)
+        folders = IndexFolders(list=lambda: list(self.indexes), open=open_writer, read=lambda name: self.indexes[name], remove=remove)
         desk = ServingDesk(lambda _kept: self.serving)
         tools = IndexTools(store=store or self.feeds.store, blobs=MemoryBlobs(), bell=SilentBell(), clock=lambda: BEGIN, desk=desk)
         return Indexing(tools, folders, schema="1")

@@ -69,6 +69,18 @@ def test_word_exact_spelling_ranks_before_a_stem(opened: Opened) -> None:
     assert keys(opened, Word("runs")) == [1, 2]
 
 
+def test_word_of_links_that_lead_to_a_document_finds_it(opened: Opened) -> None:
+    put(
+        opened,
+        replace(DOCUMENT, body="plain", anchors=("holiday forms",)),
+        replace(DOCUMENT, key=2, body="holiday"),
+        replace(DOCUMENT, key=3),
+    )
+    assert sorted(keys(opened, Word("holidays"))) == [1, 2]
+    assert keys(opened, And((Word("form"), Word("plain")))) == [1]
+    assert keys(opened, Phrase("holiday forms")) == []
+
+
 def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
     put(opened, *with_body("flow x y", "wing x y"))
     assert keys(opened, Some((Word("flow"), Word("wing"), Word("flow"))))[0] == 1
@@ -147,9 +159,22 @@ def test_ranking_headings_speak_for_a_document(tmp_path: Path) -> None:
 def test_ranking_words_of_links_find_a_document_and_speak_for_it(tmp_path: Path) -> None:
     documents = [replace(DOCUMENT, key=key, body="of the barn", anchors=anchors) for key, anchors in ((1, ()), (2, ("haystack needles",)))]
     documents.append(replace(DOCUMENT, key=3, body="needle in a haystack, " + "long text " * 30, anchors=("haystack",)))
-    assert [hit.key for hit in order(tmp_path, *documents, asked=("needle",))] == [2, 3]
+    assert [hit.key for hit in order(tmp_path, *documents, asked=("needle",))] == [3, 2], "a word of its own counts more"
+    assert {hit.key for hit in order(tmp_path, *documents, asked=("needle",), ranking=Ranking(anchors=0.0))} == {2, 3}
     hits = order(tmp_path, *documents, asked=("haystack",))
     assert {hit.key: dict(hit.parts)["anchors"] > 0 for hit in hits} == {2: True, 3: True}
+
+
+def test_ranking_being_told_of_changes_nothing_for_other_words(tmp_path: Path) -> None:
+    documents = [replace(DOCUMENT, key=1, body="barn"), replace(DOCUMENT, key=2, body="barn", anchors=("many other words",) * 3)]
+    hits = order(tmp_path, *documents, asked=("barn",))
+    assert hits[0].score == pytest.approx(hits[1].score)
+
+
+@pytest.mark.parametrize(("anchor", "asked"), [("東京都庁の展望", "東京都庁"), ("หนังสือดี", "หนังสือ"), ("서울에서", "서울")])
+def test_ranking_runs_in_texts_of_links_are_found(tmp_path: Path, anchor: str, asked: str) -> None:
+    documents = [replace(DOCUMENT, key=1, body="x", anchors=(anchor,)), replace(DOCUMENT, key=2, body="y", anchors=("東都",))]
+    assert [hit.key for hit in order(tmp_path, *documents, asked=(asked,))] == [1]
 
 
 def test_ranking_linked_documents_come_first_among_equals(tmp_path: Path) -> None:

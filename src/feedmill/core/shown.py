@@ -1,4 +1,4 @@
-"""What of a document is shown: its metadata, its robots rules, its types.
+"""What of a document is shown: whether it is found at all, its metadata, its robots rules, its types.
 
 Fed metadata comes first, then the document's own meta tags; a pair that both have is shown once. ``google:acl*`` entries are access
 rules that happen to be written as metadata and are shown to nobody.
@@ -7,7 +7,14 @@ rules that happen to be written as metadata and are shown to nobody.
 from collections.abc import Sequence
 
 from feedmill.model.access import ACL_NAME_PREFIX
-from feedmill.model.document import Document, Metadata
+from feedmill.model.document import Document, DocumentState, Metadata, Origin
+
+
+def is_indexed(document: Document) -> bool:
+    """Whether a document belongs in the index: live, not merely named for crawling, not refused by its own robots tags."""
+    if document.state is not DocumentState.LIVE or (document.origin is Origin.WEB and document.content is None):
+        return False
+    return not has_robots_rule(document, "noindex")
 
 
 def shown_metadata(document: Document) -> Metadata:

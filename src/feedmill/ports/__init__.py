@@ -8,6 +8,7 @@ from feedmill.ports.clock import Clock
 from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl, Spells
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
 from feedmill.ports.groups import ComparedTo, DeadGroup, ForgottenTo, GroupDefinition, GroupHistory, Groups, Publication
+from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
 from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
@@ -40,6 +41,8 @@ __all__ = [
     "KeptSettings",
     "Lane",
     "Lease",
+    "LinkWork",
+    "Links",
     "LiveUrl",
     "Mark",
     "Marks",

@@ -18,6 +18,9 @@ class Documents(Protocol):
     def find_urls_by_digest(self, start: bytes) -> list[str]:
         """Finds the URLs of documents, gone ones too, whose digest begins so; two at most."""
 
+    def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds the ids of live documents by URL."""
+
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
         """Finds documents, gone ones too, by id."""
 

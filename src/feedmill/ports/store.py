@@ -10,6 +10,7 @@ from typing import Protocol
 from feedmill.ports.documents import Acls, Classes, Documents, Spells
 from feedmill.ports.feeds import Feeds, Sources
 from feedmill.ports.groups import GroupHistory, Groups
+from feedmill.ports.links import Links
 from feedmill.ports.marks import Facts, KeptSettings, Marks
 from feedmill.ports.policies import Policies
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimes, Sessions
@@ -45,6 +46,10 @@ class UnitOfWork(Protocol):
     @property
     def marks(self) -> Marks:
         """The outbox."""
+
+    @property
+    def links(self) -> Links:
+        """What documents tell of others."""
 
     @property
     def facts(self) -> Facts:

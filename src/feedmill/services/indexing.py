@@ -15,15 +15,17 @@ from typing import NamedTuple
 import structlog
 
 from feedmill.core.access import class_of
+from feedmill.core.anchors import NOTHING_TOLD, Told
 from feedmill.core.ranking import fed_rank
-from feedmill.core.shown import shown_metadata
+from feedmill.core.shown import is_indexed, shown_metadata
 from feedmill.core.textblob import decode_headings, decode_link_urls, decode_text
-from feedmill.model.document import Document, DocumentState, Origin
+from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.search import IndexDocument
-from feedmill.ports import Bell, BlobStore, Clock, IndexWriter, Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.ports import Bell, BlobStore, Clock, IndexWriter, Lane, Mark, SearchIndex, Stage, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.feedrun import ended
+from feedmill.services.linking import Linking
 from feedmill.services.patternsweep import PatternSweep
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 
@@ -36,19 +38,13 @@ SETTLED_AT_ONCE = 200
 log = structlog.get_logger("indexer")
 
 
-def is_indexed(document: Document) -> bool:
-    """Whether a document belongs in the index: live, not merely named for crawling, not refused by its own robots tags."""
-    if document.state is not DocumentState.LIVE or (document.origin is Origin.WEB and document.content is None):
-        return False
-    return document.text is None or "noindex" not in document.text.robots
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFolders:
-    """Lists index folders, opens writers on them and removes those that are served no more."""
+    """Lists index folders, opens writers on them, reads them and removes those that are served no more."""
 
     list: Callable[[], Sequence[str]]
     open: Callable[[str], IndexWriter]
+    read: Callable[[str], SearchIndex]
     remove: Callable[[str], None]
 
 
@@ -83,6 +79,7 @@ class Indexing:
         self._remove_others()
         self._writer = folders.open(self._folder)
         self._patterns = PatternSweep(tools.store, tools.desk)
+        self._links = Linking(tools.store, tools.blobs, folders.read)
         self._pending: dict[int, Mark] = {}
         self._pending_since = 0.0
         self._reached: Mark | None = None
@@ -131,6 +128,9 @@ class Indexing:
         if marks:
             if not self._pending:
                 self._pending_since = time.monotonic()
+            for target in self._links.take_back(documents, marks):
+                # what is written of it already is out of date, so that its mark has to stay
+                self._pending.pop(target, None)
             self._put(self._writer, documents, marks)
             if self._rebuild is not None:
                 self._put(self._rebuild.writer, documents, marks)
@@ -139,6 +139,8 @@ class Indexing:
             self._commit()
         elif not marks:
             self._settle_only()
+            if not (self._pending or is_sweeping or self._rebuild is not None):
+                self._links.step()
         return bool(marks) or is_sweeping or self._rebuild is not None
 
     def _follow_patterns(self) -> bool:
@@ -181,8 +183,10 @@ class Indexing:
         )
 
     def _entries(self, documents: Sequence[Document]) -> Iterator[IndexDocument]:
+        told = self._links.find_told(documents) if documents else {}
         for document in documents:
-            yield entry_of(document, self._kept_text(document), patterns=self._patterns.book.terms_of(document.url))
+            patterns = self._patterns.book.terms_of(document.url)
+            yield entry_of(document, self._kept_text(document), told.get(document.id or 0, NOTHING_TOLD), patterns)
 
     def _kept_text(self, document: Document) -> "KeptText":
         """Gives what is kept of a document's text, nothing where there is none or it cannot be read."""
@@ -201,6 +205,7 @@ class Indexing:
         marks = list(self._pending.values())
         with self._store.writing() as unit:
             unit.marks.remove(marks)
+            self._links.note_indexed(unit, marks)
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_GENERATION, str(int(unit.facts.get(facts.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
@@ -264,6 +269,7 @@ class Indexing:
         self._writer.commit()
         with self._store.writing() as unit:
             unit.marks.remove(list(self._pending.values()))
+            self._links.note_indexed(unit, self._pending.values())
             unit.facts.put(facts.INDEX_FOLDER, rebuild.folder)
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_REBUILD, "")
@@ -303,7 +309,7 @@ class KeptText(NamedTuple):
 NO_TEXT = KeptText("")
 
 
-def entry_of(document: Document, kept: KeptText, patterns: tuple[str, ...] = ()) -> IndexDocument:
+def entry_of(document: Document, kept: KeptText, told: Told = NOTHING_TOLD, patterns: tuple[str, ...] = ()) -> IndexDocument:
     """Gives what the index takes of a document."""
     text = document.text
     assert document.id is not None
@@ -322,6 +328,8 @@ def entry_of(document: Document, kept: KeptText, patterns: tuple[str, ...] = ())
         pagerank=fed_rank(document.attributes),
         links=kept.links,
         headings=kept.headings,
+        anchors=told.texts,
+        link_rank=told.rank,
         patterns=patterns,
     )
 

@@ -165,7 +165,7 @@ class RankingSettings(Section):
 
     title: Weight = 0.3
     headings: Weight = 0.15
-    anchors: Weight = 0.2
+    anchors: Weight = 0.3
     exact: Weight = 0.2
     proximity: Weight = 0.2
     url: Weight = 0.1

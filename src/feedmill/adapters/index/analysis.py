@@ -28,7 +28,7 @@ from feedmill.core.wildcards import fold_wildcard
 from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES
 from feedmill.model.search import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
-__all__ = ["NOTHING", "TAGGED", "LaidOut", "fold", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
+__all__ = ["TAGGED", "LaidOut", "fold", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
 
 TAGGED = "words"
 """The name of the analyser that splits at blanks and changes nothing; engines forget it when they close."""
@@ -49,9 +49,6 @@ class LaidOut:
     words: str
     stems: str
     accented: str
-
-
-NOTHING = LaidOut("", "", "")
 
 
 def lay_out_whole(text: str, stems: Stems) -> LaidOut:

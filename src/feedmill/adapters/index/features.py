@@ -10,7 +10,7 @@ from tantivy import Occur, Query
 
 from feedmill.adapters.index.query import build_filter
 from feedmill.adapters.index.schema import build_schema
-from feedmill.adapters.index.words import MAX_PHRASE_WORDS, PlainWord, WordAsker, boosted, in_field
+from feedmill.adapters.index.words import ANCHORS, MAX_PHRASE_WORDS, PlainWord, WordAsker, boosted, in_field
 from feedmill.core.wordforms import ACCENTED
 from feedmill.model.ranking import Ranking, ScoreBias
 
@@ -25,7 +25,7 @@ def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
     return {
         "title": _ask_stems(asker, "title_stems", ranking.title),
         "headings": _ask_stems(asker, "heading_stems", ranking.headings),
-        "anchors": _ask_stems(asker, "anchor_stems", ranking.anchors),
+        "anchors": _ask_stems(asker, ANCHORS, ranking.anchors),
         "exact": [boosted(part, weight) for word, weight in exact for part in _in_text([word.folded])],
         "proximity": list(_ask_pairs(asker.words[:MAX_WORDS], ranking)),
         "url": [boosted(in_field("words_of_url", [word.folded]), weight) for word, weight in url],

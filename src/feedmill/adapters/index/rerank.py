@@ -35,7 +35,7 @@ class RankedSearch:
 
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores where they are to be explained; totals are exact."""
-        asker = WordAsker(self.searcher, self.root, self.ranking.function_words)
+        asker = WordAsker(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
         depth = self.ranking.depth
         offset = 0 if start < depth else start
         found = self._find(asker, offset, max(start + num, depth) - offset if num else 1)

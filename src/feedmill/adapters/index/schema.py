@@ -2,18 +2,18 @@
 
 No text is stored: the store has it, and a result is made from there. The words of each part stand in a field of their own, for phrases
 and for what asks for one part; the stems of all parts together in one, which finds and scores, since a word's weight is that of
-its whole document; the stems of the title, of headings and of the texts of links that lead to it once more, and the words with accents.
-Terms for exact questions stand in raw fields, numbers for filters, sorting and ranking in fast ones. Metadata may have any names, so that
-one field holds them all: its words with a digest of their name before each, its numbers and dates as terms that sort, and for sorting
-and for counting a JSON object each. The number of the schema goes into the fact that names an index folder: another schema means another
-folder, built beside the serving one.
+its whole document; the stems of the title and of headings once more, and the words with accents. The stems of the texts of links that
+lead to a document stand apart, so that being told of makes no document longer. Terms for exact questions stand in raw fields, numbers for
+filters, sorting and ranking in fast ones. Metadata may have any names, so that one field holds them all: its words with a digest of
+their name before each, its numbers and dates as terms that sort, and for sorting and for counting a JSON object each. The number of the
+schema goes into the fact that names an index folder: another schema means another folder, built beside the serving one.
 """
 
 from functools import cache
 
 from tantivy import Document, Schema, SchemaBuilder
 
-from feedmill.adapters.index.analysis import NOTHING, TAGGED, lay_out_whole, tagged_words
+from feedmill.adapters.index.analysis import TAGGED, lay_out_whole, tagged_words
 from feedmill.adapters.index.stemming import stems_of
 from feedmill.core.facets import counted_numbers, counted_texts
 from feedmill.core.indexterms import (
@@ -74,7 +74,6 @@ def make_entry(document: IndexDocument) -> Document:
     body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
     url = lay_out_whole(url_words(document.url), stems)
     values = [lay_out_whole(value, stems) for _, value in document.metadata[:MAX_METADATA_VALUES]]
-    anchors = lay_out_whole("\n".join(document.anchors), stems) if document.anchors else NOTHING
     fields: dict[str, object] = {
         "key": document.key,
         "access_class": document.access_class,
@@ -84,7 +83,7 @@ def make_entry(document: IndexDocument) -> Document:
         "words_of_url": url.words,
         "title_stems": title.stems,
         # twice, so that what a short query means by its title is not lost among long texts before it is ranked again
-        "stems": [part.stems for part in (title, title, body, url, anchors, *values) if part.stems],
+        "stems": [part.stems for part in (title, title, body, url, *values)],
         "accented": [part.accented for part in (title, body, *values) if part.accented],
         "url": url_term(document.url),
         "site": site_terms(document.url),
@@ -99,7 +98,7 @@ def make_entry(document: IndexDocument) -> Document:
     if document.headings:
         fields["heading_stems"] = lay_out_whole(_cut(document.headings, len(document.body)), stems).stems
     if document.anchors:
-        fields["anchor_stems"] = anchors.stems
+        fields["anchor_stems"] = lay_out_whole("\n".join(document.anchors), stems).stems
     if document.link_rank:
         fields["link_rank"] = document.link_rank
     if document.metadata:

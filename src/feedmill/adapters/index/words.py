@@ -5,6 +5,7 @@
 - Function words count for little beside others (``core.functionwords``).
 - A run of a spaceless script is asked by its neighbouring characters, and by the phrase of its characters, which makes it exact; a
   Hangul word by its pairs of syllables, since what follows a noun is written onto it.
+- A word may stand in the texts of links that lead to a document instead of in the document itself, and counts for less there.
 - What else is one word to a reader and several to the index (``3.11``) is a phrase.
 """
 
@@ -24,6 +25,7 @@ from feedmill.model.search import And, Node, Or, Phrase, Some, Word
 
 FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
 OTHER_FIELDS_SHARE = 0.2
+ANCHORS = "anchor_stems"
 MAX_PHRASE_WORDS = 200
 MAX_LANGUAGES = 40
 _MANY = 1_000
@@ -41,10 +43,11 @@ class PlainWord:
 class WordAsker:
     """Asks the plain words of one query. Reads of the index only how many documents hold a term."""
 
-    def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0) -> None:
+    def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0, anchors_weight: float = 1.0) -> None:
         self._searcher = searcher
         self._root = root
         self._weight = function_words_weight
+        self._anchors_weight = anchors_weight
 
     @cached_property
     def words(self) -> tuple[PlainWord, ...]:
@@ -73,10 +76,24 @@ class WordAsker:
         """Returns the query of a plain word, None for one that asks for nothing."""
         raw = read_single(text)
         if raw and not gram_size(raw):
-            return boosted(self.ask_stems("stems", raw), self._weights.get(FOLDED[raw], 1.0))
+            told = self.list_stems(ANCHORS, raw, known_only=True)
+            return boosted(self._with_anchors(self.ask_stems("stems", raw), told), self._weights.get(FOLDED[raw], 1.0))
         if raw and (asked := _ask_grams(raw)) is not None:
-            return asked
+            return self._with_anchors(asked, self._ask_told_grams(raw))
         return ask_exactly(text)
+
+    def _with_anchors(self, asked: Query, told: list[Query]) -> Query:
+        """Returns what asks for a document's own words, or else for those of links; the better one counts."""
+        if not told:
+            return asked
+        return Query.disjunction_max_query([asked, *(Query.boost_query(part, self._anchors_weight) for part in told)], 0.0)
+
+    def _ask_told_grams(self, raw: str) -> list[Query]:
+        """Returns the query of a run in the texts of links, where no order is known; nothing where they do not hold it."""
+        grams = list_run_grams(raw)
+        if not grams or not all(self._searcher.doc_freq(ANCHORS, gram) for gram in grams):
+            return []
+        return [Query.boolean_query([(Occur.Must, in_field(ANCHORS, [gram])) for gram in grams])]
 
     def ask_stems(self, field: str, raw: str) -> Query:
         """Returns the query of a word in lower case in a field of stems."""
@@ -119,14 +136,21 @@ def read_single(text: str) -> str:
     return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
 
 
-def _ask_grams(raw: str) -> Query | None:
-    """Returns the query of a run, None for one that is too short to have neighbours."""
+def list_run_grams(raw: str) -> list[str]:
+    """Returns the different neighbours of a run, nothing for one that is too short to have any."""
     size = gram_size(raw)
     run = "".join(list_characters(raw)) if is_spaceless(raw) else FOLDED[raw]
     if is_spaceless(raw) and len(run) < size:
+        return []
+    return list(dict.fromkeys(list_grams(run, size)))[:MAX_PHRASE_WORDS]
+
+
+def _ask_grams(raw: str) -> Query | None:
+    """Returns the query of a run, None for one that is too short to have neighbours."""
+    grams = [in_field("stems", [gram]) for gram in list_run_grams(raw)]
+    if not grams:
         return None
-    grams = [in_field("stems", [gram]) for gram in list(dict.fromkeys(list_grams(run, size)))[:MAX_PHRASE_WORDS]]
-    if is_spaceless(raw) and len(run) > size:
+    if is_spaceless(raw) and len(list_characters(raw)) > gram_size(raw):
         grams.append(Query.const_score_query(ask_exactly(raw) or Query.empty_query(), 0.0))
     return grams[0] if len(grams) == 1 else Query.boolean_query([(Occur.Must, gram) for gram in grams])
 

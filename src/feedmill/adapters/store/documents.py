@@ -43,6 +43,15 @@ class SqlDocuments:
         found = sa.select(documents.c.url).where(column.between(start + bytes(rest), start + b"\xff" * rest)).limit(2)
         return list(self._connection.execute(found).scalars())
 
+    def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds the ids of live documents by URL."""
+        asked = {digest(url): url for url in urls}
+        found: dict[str, int] = {}
+        for batch in batches(list(asked)):
+            query = sa.select(documents.c.url_digest, documents.c.id).where(documents.c.url_digest.in_(batch), LIVE)
+            found.update((asked[bytes(row.url_digest)], row.id) for row in self._connection.execute(query))
+        return found
+
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
         """Finds documents by id."""
         found: dict[int, Document] = {}

@@ -11,6 +11,7 @@ from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
 from feedmill.adapters.store.grouphistory import SqlGroupHistory
 from feedmill.adapters.store.groups import SqlGroups
 from feedmill.adapters.store.keptsettings import SqlKeptSettings
+from feedmill.adapters.store.links import SqlLinks
 from feedmill.adapters.store.marks import SqlFacts, SqlMarks
 from feedmill.adapters.store.policies import PolicyCache, SqlPolicies
 from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimes, SqlSessions
@@ -31,6 +32,7 @@ class SqlUnit:
         self.acls = SqlAcls(connection, self.classes)
         self.spells = SqlSpells(connection)
         self.marks = SqlMarks(connection)
+        self.links = SqlLinks(connection)
         self.facts = SqlFacts(connection)
         self.groups = SqlGroups(connection)
         self.group_history = SqlGroupHistory(connection, self.groups)

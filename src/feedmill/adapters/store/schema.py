@@ -228,6 +228,24 @@ overtaken_marks = sa.Table(
     sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
 )
 
+# Anchor texts by the document that they lead to and the one in which they stand, and documents that wait for work on theirs.
+link_texts = sa.Table(
+    "link_texts",
+    metadata,
+    sa.Column("target_id", _Id, primary_key=True, autoincrement=False),
+    sa.Column("source_id", _Id, primary_key=True, autoincrement=False, index=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+link_queue = sa.Table(
+    "link_queue",
+    metadata,
+    sa.Column("work", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("document_id", _Id, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+
 facts = sa.Table(
     "facts",
     metadata,

@@ -1,0 +1,64 @@
+"""What documents tell of those that they link to, in SQL."""
+
+from collections.abc import Mapping, Sequence
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store.rows import plain
+from feedmill.adapters.store.schema import link_queue, link_texts
+from feedmill.adapters.store.statements import batches, insert, upsert
+from feedmill.ports import LinkWork
+
+
+class SqlLinks:
+    """Fills ``ports.Links``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find_by_source(self, ids: Sequence[int]) -> dict[int, dict[int, str]]:
+        """Finds what documents tell."""
+        found: dict[int, dict[int, str]] = {}
+        for batch in batches(ids):
+            for row in self._connection.execute(sa.select(link_texts).where(link_texts.c.source_id.in_(batch))):
+                found.setdefault(row.source_id, {})[row.target_id] = row.text
+        return found
+
+    def find_by_target(self, ids: Sequence[int]) -> dict[int, dict[int, str]]:
+        """Finds what is told of documents."""
+        found: dict[int, dict[int, str]] = {}
+        for batch in batches(ids):
+            for row in self._connection.execute(sa.select(link_texts).where(link_texts.c.target_id.in_(batch))):
+                found.setdefault(row.target_id, {})[row.source_id] = row.text
+        return found
+
+    def put_many(self, texts: Mapping[tuple[int, int], str]) -> None:
+        """Sets texts by source and target."""
+        if texts:
+            values = [{"source_id": source, "target_id": target, "text": plain(text)} for (source, target), text in texts.items()]
+            self._connection.execute(upsert(self._connection, link_texts, ["target_id", "source_id"]), values)
+
+    def remove_many(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Removes texts by source and target."""
+        if pairs:
+            theirs = sa.and_(link_texts.c.source_id == sa.bindparam("source_"), link_texts.c.target_id == sa.bindparam("target_"))
+            self._connection.execute(
+                sa.delete(link_texts).where(theirs), [{"source_": source, "target_": target} for source, target in pairs]
+            )
+
+    def queue(self, work: LinkWork, ids: Sequence[int]) -> None:
+        """Puts documents in line for work."""
+        if ids:
+            adding = insert(self._connection, link_queue).on_conflict_do_nothing(index_elements=["work", "document_id"])
+            self._connection.execute(adding, [{"work": work.value, "document_id": document_id} for document_id in ids])
+
+    def list_queued(self, work: LinkWork, limit: int) -> list[int]:
+        """Lists the documents that wait for work, by id."""
+        query = sa.select(link_queue.c.document_id).where(link_queue.c.work == work.value)
+        return list(self._connection.execute(query.order_by(link_queue.c.document_id).limit(limit)).scalars())
+
+    def unqueue(self, work: LinkWork, ids: Sequence[int]) -> None:
+        """Takes documents out of the line."""
+        for batch in batches(ids):
+            theirs = sa.and_(link_queue.c.work == work.value, link_queue.c.document_id.in_(batch))
+            self._connection.execute(sa.delete(link_queue).where(theirs))

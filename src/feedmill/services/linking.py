@@ -1,0 +1,208 @@
+"""What documents tell of those that they link to: kept beside the documents, written to the index with those of which it is told.
+
+The indexer drives this, so that nothing of it runs beside its own reading and writing. When a document was indexed its links are to be
+read; this is done while the indexer has nothing else to do, some documents at a time. What is told of a document then is written only
+once all links have been read, and only where it is another than before: so a hub that is fed again with the same links writes nothing,
+and one that is fed with thousands of new ones has each of its targets written once.
+
+What must not wait: a document that may not tell any more, because not everybody may see it now or because it is gone, is taken back
+before it is indexed itself. Those of which it told are marked in the name of the same feed, which is obeyed only when they are written.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import structlog
+
+from feedmill.core.anchors import MAX_SOURCES, NOTHING_TOLD, Told, gather_told, list_told, may_tell
+from feedmill.core.textblob import decode_links
+from feedmill.model.access import ANONYMOUS
+from feedmill.model.document import Document, DocumentState
+from feedmill.model.errors import Corrupt
+from feedmill.model.search import LinksTo
+from feedmill.ports import BlobStore, Lane, LinkWork, Mark, SearchIndex, Stage, Store, UnitOfWork
+from feedmill.services import facts
+
+READ_AT_ONCE = 100
+WRITTEN_AT_ONCE = 500
+
+log = structlog.get_logger("links")
+
+Pairs = Mapping[tuple[int, int], str]
+"""Texts by source and target."""
+
+
+class Linking:
+    """The links of one store; ``find_index`` gives the index of a folder's name."""
+
+    def __init__(self, store: Store, blobs: BlobStore, find_index: Callable[[str], SearchIndex]) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._find_index = find_index
+        self._index: tuple[str, SearchIndex] | None = None
+        self._own: dict[int, int] = {}
+
+    def find_told(self, documents: Sequence[Document]) -> dict[int, Told]:
+        """Finds what is told of documents, by id; those of which nothing is told are left out."""
+        with self._store.reading() as unit:
+            found = unit.links.find_by_target([document.id for document in documents if document.id is not None])
+        return {target: gather_told(list(texts.values())) for target, texts in found.items()}
+
+    def take_back(self, documents: Mapping[int, Document], marks: Sequence[Mark]) -> set[int]:
+        """Takes back what marked documents told that may not tell any more; gives those of whom it was told, which are marked as well."""
+        silenced = {mark.document_id: mark for mark in marks if not _may_tell(documents.get(mark.document_id))}
+        if not silenced:
+            return set()
+        with self._store.reading() as unit:
+            if not unit.links.find_by_source(list(silenced)):
+                return set()
+        with self._store.writing() as unit:
+            told = unit.links.find_by_source(list(silenced))
+            unit.links.remove_many([(source, target) for source, texts in told.items() for target in texts])
+            causes = {target: silenced[source] for source, texts in told.items() for target in texts}
+            # what was told by one that tightens waits for nothing less
+            causes |= {target: cause for source, texts in told.items() if (cause := silenced[source]).tightens for target in texts}
+            _mark(unit, causes)
+        return set(causes)
+
+    def note_indexed(self, unit: UnitOfWork, marks: Iterable[Mark]) -> None:
+        """Has the links of indexed documents read, but of those that were written only for what is told of them."""
+        unit.links.queue(LinkWork.READ, [mark.document_id for mark in marks if self._own.pop(mark.document_id, 0) != mark.version])
+
+    def step(self) -> None:
+        """Reads some links; where none wait, marks some of the documents of which something else is told now."""
+        with self._store.reading() as unit:
+            waiting = unit.links.list_queued(LinkWork.READ, READ_AT_ONCE)
+            changed = [] if waiting else unit.links.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
+        if waiting:
+            self._read(waiting)
+        elif changed:
+            self._write(changed)
+
+    def _write(self, ids: Sequence[int]) -> None:
+        with self._store.writing() as unit:
+            marked = unit.marks.find_many(ids)
+            documents = unit.documents.find_by_id([one for one in ids if one not in marked])
+            live = [document for document in documents.values() if document.state is DocumentState.LIVE]
+            unit.marks.put_many([_mark_of(document) for document in live])
+            unit.links.unqueue(LinkWork.WRITE, ids)
+        self._own.update((document.id, document.version) for document in live if document.id is not None)
+        log.info("links_written", documents=len(live))
+
+    # --- reading links ---
+
+    def _read(self, ids: Sequence[int]) -> None:
+        """Brings what some documents tell, and what is told of new ones, up to their links."""
+        with self._store.reading() as unit:
+            documents = unit.documents.find_by_id(ids)
+            old = unit.links.find_by_source(ids)
+            is_told = unit.links.find_by_target(ids)
+            wanted = self._list_told_by(unit, [document for document in documents.values() if may_tell(document)])
+            folder, token = unit.facts.get(facts.INDEX_FOLDER) or "", unit.facts.get(facts.INDEX_TOKEN) or ""
+            fresh = [document for key, document in documents.items() if key not in is_told and document.state is DocumentState.LIVE]
+            found = self._list_telling_of(unit, fresh, folder, token)
+        kept = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
+        gone = [(source, key) for key in ids if _is_gone(documents.get(key)) for source in is_told.get(key, ())]
+        changed = {pair: text for pair, text in (found | wanted).items() if kept.get(pair) != text}
+        removed = [pair for pair in kept if pair not in wanted] + gone
+        with self._store.writing() as unit:
+            self._change(unit, changed, removed)
+            unit.links.unqueue(LinkWork.READ, ids)
+
+    def _change(self, unit: UnitOfWork, changed: Pairs, removed: Sequence[tuple[int, int]]) -> None:
+        targets = {target for _, target in (*changed, *removed)}
+        before = unit.links.find_by_target(sorted(targets))
+        after = {target: dict(before.get(target, {})) for target in targets}
+        for source, target in removed:
+            after[target].pop(source, None)
+        put: dict[tuple[int, int], str] = {}
+        for (source, target), text in changed.items():
+            if source in after[target] or len(after[target]) < MAX_SOURCES:
+                after[target][source] = put[source, target] = text
+        unit.links.remove_many(removed)
+        unit.links.put_many(put)
+        others = [target for target in targets if _gather(before.get(target)) != _gather(after[target])]
+        unit.links.queue(LinkWork.WRITE, sorted(others))
+
+    def _list_told_by(self, unit: UnitOfWork, sources: Sequence[Document]) -> dict[tuple[int, int], str]:
+        told = {document.id: self._read_links(document) for document in sources if document.id is not None}
+        targets = unit.documents.find_ids(list(dict.fromkeys(url for urls in told.values() for url in urls)))
+        return {
+            (source, targets[url]): text
+            for source, urls in told.items()
+            for url, text in urls.items()
+            if targets.get(url, source) != source
+        }
+
+    def _list_telling_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
+        """Gives what documents that were indexed before tell of new ones; those indexed since are read themselves."""
+        index = self._find_serving(folder) if fresh and folder else None
+        if index is None or not index.is_visible(token):
+            return {}
+        telling = {
+            document.id: [hit.key for hit in index.search(LinksTo(document.url), ANONYMOUS, start=0, num=MAX_SOURCES).hits]
+            for document in fresh
+            if document.id is not None
+        }
+        sources = unit.documents.find_by_id(list(dict.fromkeys(key for keys in telling.values() for key in keys)))
+        told = {key: self._read_links(source) for key, source in sources.items() if may_tell(source)}
+        urls = {document.id: document.url for document in fresh}
+        pairs = ((source, target) for target, keys in telling.items() for source in keys if source in told and source != target)
+        return {(source, target): told[source][urls[target]] for source, target in pairs if urls[target] in told[source]}
+
+    def _find_serving(self, folder: str) -> SearchIndex:
+        if self._index is None or self._index[0] != folder:
+            self._index = folder, self._find_index(folder)
+        return self._index[1]
+
+    def _read_links(self, document: Document) -> dict[str, str]:
+        if document.text is None or document.text.blob is None:
+            return {}
+        try:
+            return list_told(document.url, decode_links(self._blobs.read(document.text.blob)))
+        except Corrupt:
+            # the indexer says so when it reads the same
+            return {}
+
+
+def _may_tell(document: Document | None) -> bool:
+    return document is not None and may_tell(document)
+
+
+def _is_gone(document: Document | None) -> bool:
+    return document is None or document.state is not DocumentState.LIVE
+
+
+def _gather(texts: Mapping[int, str] | None) -> Told:
+    return gather_told(list(texts.values())) if texts else NOTHING_TOLD
+
+
+def _mark(unit: UnitOfWork, causes: Mapping[int, Mark]) -> None:
+    """Marks documents for the reasons of others; a mark that one has already stays where it is and is for both."""
+    marked = unit.marks.find_many(list(causes))
+    documents = unit.documents.find_by_id(list(causes))
+    live = [document for document in documents.values() if document.state is DocumentState.LIVE]
+    unit.marks.put_many(
+        [
+            replace(
+                marked.get(document.id) or _mark_of(document),
+                lane=causes[document.id].lane,
+                feed_id=causes[document.id].feed_id,
+                tightens=causes[document.id].tightens,
+            )
+            for document in live
+            if document.id is not None
+        ]
+    )
+
+
+def _mark_of(document: Document) -> Mark:
+    assert document.id is not None
+    return Mark(
+        document_id=document.id,
+        version=document.version,
+        stage=Stage.INDEX,
+        lane=Lane.BULK,
+        feed_id=0,
+        datasource=document.datasource,
+    )

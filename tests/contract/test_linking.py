@@ -1,0 +1,233 @@
+"""What links tell of documents, from feeds to the index, on a real store."""
+
+import io
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from feedhouse import BEGIN, STAFF, FeedHouse, SilentBell, delete, open_house, put, put_acl, url
+from test_indexing import Fuse, FusedStore, Killed
+
+from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.core.anchors import MAX_TARGETS
+from feedmill.core.textblob import encode_text
+from feedmill.model.access import ANONYMOUS, Acl
+from feedmill.model.document import Text
+from feedmill.model.extraction import Link
+from feedmill.model.feed import FeedState
+from feedmill.model.search import IndexDocument, Word
+from feedmill.ports import Lane, LinkWork, Stage, Store
+from feedmill.services import facts
+from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
+
+
+class CountingWriter(MemoryWriter):
+    """Writes into an index in memory and remembers which documents."""
+
+    def __init__(self, index: MemoryIndex, written: list[int]) -> None:
+        super().__init__(index)
+        self._written = written
+
+    def put_many(self, documents: Iterable[IndexDocument]) -> None:
+        taken = list(documents)
+        self._written += [document.key for document in taken]
+        super().put_many(taken)
+
+
+@dataclass
+class LinkHouse:
+    """A fed store whose pages hold links, and indexers that come and go."""
+
+    feeds: FeedHouse
+    indexes: dict[str, MemoryIndex] = field(default_factory=dict)
+    written: list[int] = field(default_factory=list)
+
+    def start(self, store: Store | None = None) -> Indexing:
+        def remove(name: str) -> None:
+            self.indexes.pop(name, None)
+
+        folders = IndexFolders(
+            list=lambda: list(self.indexes),
+            open=lambda name: CountingWriter(self.indexes.setdefault(name, MemoryIndex()), self.written),
+            read=lambda name: self.indexes[name],
+            remove=remove,
+        )
+        tools = IndexTools(store=store or self.feeds.store, blobs=self.feeds.blobs, bell=SilentBell(), clock=lambda: BEGIN)
+        return Indexing(tools, folders, schema="1")
+
+    def push(self, pages: Mapping[str, Mapping[str, str]], *, acl: Acl | None = None, robots: tuple[str, ...] = ()) -> int:
+        """Feeds pages, each with the texts of its links by where they lead; gives the feed's number."""
+        number = len(self.feeds.feeds) + 1
+        changes = [put(name, f"{name} {links} {number}", acl=acl) for name, links in pages.items()]
+        feed = self.feeds.push(*changes)
+        for name, links in pages.items():
+            self.extract(name, links, robots)
+        return feed.id
+
+    def extract(self, name: str, links: Mapping[str, str], robots: tuple[str, ...] = ()) -> None:
+        document = self.feeds.document(url(name))
+        assert document.id is not None
+        assert document.content is not None
+        data = encode_text("body", [Link(url(target), text) for target, text in links.items()])
+        blob = self.feeds.blobs.put(io.BytesIO(data), len(data))
+        with self.feeds.store.writing() as unit:
+            unit.documents.save_texts([(document.id, Text(source=document.content, blob=blob, robots=frozenset(robots)))], at=BEGIN)
+            unit.marks.advance([mark for mark in unit.marks.list(Stage.EXTRACT, 1000) if mark.document_id == document.id])
+
+    def settle(self, indexer: Indexing | None = None) -> None:
+        """Runs an indexer until nothing waits, links neither."""
+        indexer = indexer or self.start()
+        while indexer.turn() or self.is_waiting():
+            pass
+
+    def is_waiting(self) -> bool:
+        with self.feeds.store.reading() as unit:
+            works = [any(unit.marks.count().values()), *(unit.links.list_queued(work, 1) for work in LinkWork)]
+        return any(works)
+
+    @property
+    def index(self) -> MemoryIndex:
+        with self.feeds.store.reading() as unit:
+            return self.indexes[unit.facts.get(facts.INDEX_FOLDER) or ""]
+
+    def told(self, name: str) -> tuple[str, ...]:
+        """Gives the texts of links that the index has of a document."""
+        document = self.feeds.document(url(name))
+        return tuple(self.index._entries[document.id or 0].document.anchors)
+
+    def rank(self, name: str) -> int:
+        return self.index._entries[self.feeds.document(url(name)).id or 0].document.link_rank
+
+    def finds(self, word: str) -> int:
+        return self.index.search(Word(word), ANONYMOUS, start=0, num=10).total
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[LinkHouse]:
+    feeds = open_house(tmp_path)
+    yield LinkHouse(feeds)
+    feeds.store.close()
+
+
+def test_links_tell_of_documents_that_were_fed_before_and_after(house: LinkHouse) -> None:
+    house.push({"a": {}})
+    house.settle()
+    house.push({"hub": {"a": "Annual figures", "b": "Budget", "none": "x"}})
+    house.settle()
+    house.push({"b": {}})
+    house.settle()
+    assert (house.told("a"), house.told("b"), house.told("hub")) == (("Annual figures",), ("Budget",), ())
+    assert house.finds("figures") == house.finds("budget") == 1
+    assert house.rank("a") > house.rank("hub") == 0
+
+
+def test_links_changed_tell_what_they_say_now(house: LinkHouse) -> None:
+    house.push({"hub": {"a": "old words", "b": "kept"}, "a": {}, "b": {}})
+    house.settle()
+    house.push({"hub": {"a": "new words"}})
+    house.settle()
+    assert (house.told("a"), house.told("b"), house.rank("b")) == (("new words",), (), 0)
+
+
+def test_links_fed_again_alike_write_nothing_else(house: LinkHouse) -> None:
+    targets = {f"t{number}": f"text {number}" for number in range(30)}
+    house.push({"hub": targets, "other": targets, **{name: {} for name in targets}})
+    house.settle()
+    assert len(house.written) == 32 + 30, "each is written once, and each target once more"
+    house.written.clear()
+    house.push({"hub": targets})
+    house.settle()
+    assert house.written == [house.feeds.document(url("hub")).id]
+
+
+def test_links_of_a_hub_are_bounded(house: LinkHouse) -> None:
+    targets = {f"t{number}": "text" for number in range(MAX_TARGETS + 20)}
+    house.push({name: {} for name in targets})
+    house.push({"hub": targets})
+    house.settle()
+    assert sum(bool(house.told(name)) for name in targets) == MAX_TARGETS
+
+
+@pytest.mark.parametrize("robots", [("nofollow",), ("noindex",), ()])
+def test_links_tell_nothing_where_not_everybody_may_read_them(house: LinkHouse, robots: tuple[str, ...]) -> None:
+    house.push({"a": {}})
+    house.push({"hub": {"a": "secret words"}}, acl=None if robots else STAFF, robots=robots)
+    house.settle()
+    assert (house.told("a"), house.rank("a"), house.finds("secret")) == ((), 0, 0)
+
+
+def test_links_of_a_page_that_becomes_secret_are_taken_back_before_its_feed_is_obeyed(house: LinkHouse) -> None:
+    house.push({"a": {}, "b": {}, "hub": {"a": "secret words", "b": "secret too"}})
+    house.settle()
+    assert house.finds("secret") == 2
+    feed = house.feeds.push(put_acl("hub"))
+    indexer = house.start()
+    states = []
+    while indexer.turn() or house.is_waiting():
+        state = house.feeds.feed(feed.id).state
+        states.append(state)
+        assert house.finds("secret") == 0 or state is not FeedState.COMPLETED
+    assert house.feeds.feed(feed.id).state is FeedState.COMPLETED
+    assert (house.finds("secret"), house.told("a"), house.told("b"), house.rank("a")) == (0, (), (), 0)
+
+
+def test_links_of_a_page_that_is_gone_are_taken_back(house: LinkHouse) -> None:
+    house.push({"a": {}, "hub": {"a": "words"}, "other": {"a": "others"}})
+    house.settle()
+    house.feeds.push(delete("hub"))
+    house.settle()
+    assert house.told("a") == ("others",)
+    house.feeds.push(delete("a"))
+    house.settle()
+    house.push({"a": {}})
+    house.settle()
+    assert house.told("a") == ("others",)
+
+
+def test_links_of_a_secret_page_are_taken_back_from_what_is_written_already_and_not_committed(house: LinkHouse) -> None:
+    house.push({"a": {}, "hub": {"a": "secret words"}})
+    house.settle()
+    indexer = house.start()
+    house.push({"b": {}})
+    with house.feeds.store.writing() as unit:
+        # a bulk change of the target is written while others are still being extracted, so that nothing is committed yet
+        document = house.feeds.document(url("a"))
+        mark = unit.marks.list(Stage.INDEX, 10)[0]
+        unit.marks.remove([mark])
+        unit.marks.put_many([replace(mark, document_id=document.id or 0, version=document.version, lane=Lane.BULK)])
+    house.feeds.push(put("waits", "not extracted"))
+    indexer.turn()
+    feed = house.feeds.push(put_acl("hub"))
+    for _ in range(20):
+        indexer.turn()
+    house.extract("waits", {})
+    house.settle(indexer)
+    assert (house.told("a"), house.finds("secret")) == ((), 0)
+    assert house.feeds.feed(feed.id).state is FeedState.COMPLETED
+
+
+def test_links_survive_an_indexer_killed_at_any_step(tmp_path: Path) -> None:
+    for step in itertools.count(1):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        feeds = open_house(folder)
+        house = LinkHouse(feeds)
+        house.push({"a": {}, "hub": {"a": "first", "b": "of b"}})
+        house.settle()
+        house.push({"b": {}, "other": {"a": "second", "c": "of c"}})
+        feeds.push(put_acl("hub"))
+        house.push({"c": {"a": "third"}})
+        try:
+            house.settle(house.start(FusedStore(feeds.store, Fuse(step, Killed))))
+            is_over = True
+        except Killed:
+            is_over = False
+        house.settle()
+        told = (house.told("a"), house.told("b"), house.told("c"))
+        feeds.store.close()
+        assert told == (("second", "third"), (), ("of c",)), step
+        if is_over:
+            break
+    assert step > 4
