@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 SAMLP = "{urn:oasis:names:tc:SAML:2.0:protocol}"
 SAML = "{urn:oasis:names:tc:SAML:2.0:assertion}"
+RESOURCE = "{http://www.google.com/}Resource"
 CREDENTIAL = "{http://www.google.com/}SecmgrCredential"
 
 
@@ -39,25 +40,30 @@ class DecisionPoint:
     def answer(self, body: bytes) -> bytes:
         """Answers queries in the reverse order."""
         queries = ElementTree.fromstring(body).findall(f".//{SAMLP}AuthzDecisionQuery")
-        self.batches.append([query.get("Resource", "") for query in queries])
+        listed = [found.get("uri", "") for found in ElementTree.fromstring(body).iter(RESOURCE)]
+        self.batches.append(listed or [query.get("Resource", "") for query in queries])
         self.credentials += [dict(found.attrib) for found in ElementTree.fromstring(body).iter(CREDENTIAL)]
-        answers = "".join(self._answer_one(query) for query in reversed(queries))
+        answers = "".join(self._answer_one(query, listed or [query.get("Resource", "")]) for query in reversed(queries))
         soap = f'<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>{answers}</S:Body></S:Envelope>'
         return self.spoil(soap.encode())
 
-    def _answer_one(self, query: ElementTree.Element) -> str:
+    def _answer_one(self, query: ElementTree.Element, resources: list[str]) -> str:
         name = query.find(f"{SAML}Subject/{SAML}NameID")
         assert name is not None
-        user, resource = name.text or "", query.get("Resource", "")
-        decision = self.decisions.get((user, resource), "Indeterminate")
+        user = name.text or ""
+        statements = "".join(self._state(user, resource) for resource in resources)
         return (
             f'<p:Response xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" InResponseTo={quoteattr(query.get("ID", ""))} Version="2.0">'
             '<p:Status><p:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></p:Status>'
             '<a:Assertion xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" Version="2.0">'
-            f"<a:Subject><a:NameID>{user}</a:NameID></a:Subject>"
+            f"<a:Subject><a:NameID>{user}</a:NameID></a:Subject>{statements}</a:Assertion></p:Response>"
+        )
+
+    def _state(self, user: str, resource: str) -> str:
+        decision = self.decisions.get((user, resource), "Indeterminate")
+        return (
             f'<a:AuthzDecisionStatement Decision="{decision}" Resource={quoteattr(resource)}>'
-            '<a:Action Namespace="urn:oasis:names:tc:SAML:1.0:action:ghpp">GET</a:Action>'
-            "</a:AuthzDecisionStatement></a:Assertion></p:Response>"
+            '<a:Action Namespace="urn:oasis:names:tc:SAML:1.0:action:ghpp">GET</a:Action></a:AuthzDecisionStatement>'
         )
 
     def judge(self, path: str, headers: dict[str, str]) -> int:

@@ -54,6 +54,7 @@ from feedmill.services.policykeeping import adopt_of_file
 from feedmill.services.policysweep import PolicySweep
 from feedmill.services.provedpasswords import ProvedPasswords
 from feedmill.services.reading import FeedReader, GroupsReader
+from feedmill.services.restingnote import RestingNote
 from feedmill.services.samlasking import SamlAsking
 from feedmill.services.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
@@ -124,7 +125,13 @@ class House:
             SamlAsking(rule, caller, utc_now) if rule.mechanism is Mechanism.SAML else HeadAsking(rule, caller, time.monotonic)
             for rule in rules_of(self.settings.authorization)
         ]
-        return LateBinding(askings, time.monotonic, limits_of(self.settings.late_binding))
+        limits = limits_of(self.settings.late_binding)
+        return LateBinding(askings, time.monotonic, limits, counts=metrics.LateMetrics(), tell=self.resting_note)
+
+    @property
+    def resting_note(self) -> RestingNote:
+        """Notes which servers are left alone."""
+        return RestingNote(self.store, utc_now)
 
     @property
     def desk(self) -> ServingDesk:

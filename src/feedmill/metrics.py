@@ -14,6 +14,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from feedmill.metricfiles import FOLDER_VARIABLE
+from feedmill.model.latebinding import LateOutcome, Mechanism
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -35,6 +36,15 @@ class _Counts:
             registry=self.registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
         )
+        meaning = "Documents that other servers were, or might have been, asked about, by mechanism and outcome."
+        self.late = self._counter("feedmill_authorization_documents", meaning, "mechanism", "outcome")
+        self.late_seconds = Histogram(
+            "feedmill_authorization_seconds",
+            "Time that asking a server about a batch took.",
+            ("mechanism",),
+            registry=self.registry,
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30),
+        )
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(name, meaning, labels, registry=self.registry)
@@ -51,6 +61,18 @@ def count_in_files() -> None:
     global _counts
     values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
     _counts = _Counts()
+
+
+class LateMetrics:
+    """Fills ``services.lateasking.LateCounts``."""
+
+    def count(self, mechanism: Mechanism, outcome: LateOutcome, documents: int) -> None:
+        """Counts documents by what came of them."""
+        _counts.late.labels(mechanism.value, outcome.value.replace(" ", "_")).inc(documents)
+
+    def observe(self, mechanism: Mechanism, seconds: float) -> None:
+        """Counts a request to a server and the time it took."""
+        _counts.late_seconds.labels(mechanism.value).observe(seconds)
 
 
 def count_feed(kind: str, size_bytes: int) -> None:
@@ -101,6 +123,7 @@ GAUGES = {
     "documents": "Documents that are live.",
     "marks_extract": "Documents that wait for extraction.",
     "marks_index": "Documents that wait for the index.",
+    "authorization_servers_left_alone": "Servers that are not asked about documents for a while, since they failed again and again.",
 }
 """What is asked of the store, by name without the prefix ``feedmill_``, with its meaning."""
 

@@ -83,6 +83,7 @@ def _run_gate(house: House, sockets: Sockets) -> None:
 
 def _run_web(house: House, sockets: Sockets) -> None:
     settings = house.settings
+    house.resting_note.clear()
     searcher, signing, token = house.searcher, house.signing(), read_token(house.data)
     frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
     signin = build_signin(signing, _signin_options_of(house, token))

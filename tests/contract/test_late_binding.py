@@ -19,7 +19,8 @@ from feedmill.model.access import ANONYMOUS, ClassSet, Scope
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism, Trust
 from feedmill.services.headasking import HeadAsking
-from feedmill.services.latebinding import Asking, LateBinding
+from feedmill.services.lateasking import Asking
+from feedmill.services.latebinding import LateBinding
 from feedmill.services.samlasking import SamlAsking
 
 ANN = Identity(
@@ -330,6 +331,9 @@ def test_asking_that_breaks_permits_nothing_and_is_logged() -> None:
 
         def split(self, urls: object) -> list[list[str]]:
             return [list(URLS)]
+
+        def server_of(self, urls: object) -> str:
+            return "broken.example"
 
         def decide(self, *_: object) -> Any:
             raise ZeroDivisionError

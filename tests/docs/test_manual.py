@@ -21,16 +21,20 @@ from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.gates import Gates
+from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.openid import OpenIdWays
+from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
+from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.stylesheetroutes import StylesheetShelf
-from feedmill.metrics import render_metrics
+from feedmill.metrics import GAUGES, render_metrics
 from feedmill.model.audit import AuditKind
 from feedmill.services.accesschanges import AccessChanges
 from feedmill.services.accessreview import AccessReview
 from feedmill.services.explaining import Explaining
 from feedmill.services.handovers import Handovers
+from feedmill.services.sessions import Sessions
 from feedmill.services.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import AuthorizationSettings
@@ -148,6 +152,8 @@ def test_every_route_of_signing_in_is_documented() -> None:
     routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None)))
     routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
     routes += SamlWays((), cast(Gates, None), cast(Handovers, None)).routes()
+    logout = (cast(Gates, None), cast(Sessions, None), cast(Handovers, None), cast(Leavings, None))
+    routes += [*OpenIdLogoutWays((), *logout).routes(), *SamlLogoutWays((), *logout).routes()]
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path
 
@@ -159,7 +165,7 @@ def test_every_kind_of_audit_entry_is_documented() -> None:
 
 def test_every_metric_and_role_is_documented() -> None:
     text = page("reference/operation.md")
-    rendered = render_metrics(lambda: dict.fromkeys(("feeds_waiting", "documents", "marks_extract", "marks_index"), 0.0), dict).decode()
+    rendered = render_metrics(lambda: dict.fromkeys(GAUGES, 0.0), dict).decode()
     names = {name for name in re.findall(r"^# TYPE (\w+)", rendered, re.MULTILINE) if not name.endswith("_created")}
     assert len(names) >= 10
     assert {name for name in names if f"`{name}`" not in text} == set()

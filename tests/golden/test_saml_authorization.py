@@ -16,7 +16,7 @@ from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope
 from feedmill.wire.samlauthz.adapt import match_statements
 from feedmill.wire.samlauthz.parse import MAX_DEPTH, parse_statements
-from feedmill.wire.samlauthz.render import is_writable, render_queries, resource_of
+from feedmill.wire.samlauthz.render import is_writable, render_list, render_queries, resource_of
 from feedmill.wire.samlauthz.schema import Envelope, Query, Statement
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
@@ -66,7 +66,8 @@ def soap(*bodies: str, head: str = "") -> bytes:
 
 
 def decide(data: bytes, queries: Sequence[Query] = (Query(id="_a", resource=DOC), Query(id="_b", resource=OTHER))) -> dict[str, Verdict]:
-    return match_statements(queries, parse_statements(data), subject="ann", now=NOW)[0]
+    found, _ = match_statements(queries, parse_statements(data), subject="ann", now=NOW)
+    return {query.id: verdict for query, verdict in found.items()}
 
 
 def test_queries_of_one_user_stand_in_one_body() -> None:
@@ -128,6 +129,40 @@ def test_resource_holds_nothing_that_no_uri_may(url: str) -> None:
     resource = resource_of(url)
     assert not re.search(r"[\x00-\x20\"<>\\^`{|}]", resource)
     assert resource_of(resource) == resource
+
+
+LISTED = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<soap11:Envelope xmlns:soap11="http://schemas.xmlsoap.org/soap/envelope/"><soap11:Body>'
+    '<samlp:AuthzDecisionQuery xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"'
+    ' ID="_a" IssueInstant="2026-03-01T12:30:15.250Z" Version="2.0" Resource="">'
+    "<saml:Issuer>urn:search</saml:Issuer>"
+    '<samlp:Extensions><goog:GsaAuthz xmlns:goog="http://www.google.com/" version="2"/>'
+    '<goog:Resource xmlns:goog="http://www.google.com/" uri="https://wiki.example.com/doc/1?a=1&amp;b=2"/>'
+    '<goog:Resource xmlns:goog="http://www.google.com/" uri="https://wiki.example.com/doc/2"/>'
+    '<goog:SecmgrCredential xmlns:goog="http://www.google.com/" name="ann" namespace="Default" domain="corp.example.com">'
+    "</goog:SecmgrCredential></samlp:Extensions>"
+    "<saml:Subject><saml:NameID>ann</saml:NameID></saml:Subject>"
+    '<saml:Action Namespace="urn:oasis:names:tc:SAML:1.0:action:ghpp">GET</saml:Action></samlp:AuthzDecisionQuery>'
+    "</soap11:Body></soap11:Envelope>"
+)
+
+
+def test_one_query_lists_documents_in_the_extension() -> None:
+    queries = [Query(id="_a", resource=f"{DOC}?a=1&b=2"), Query(id="_a", resource=OTHER)]
+    assert render_list(ENVELOPE, queries).decode() == LISTED
+
+
+def test_one_answer_decides_about_each_document_that_was_listed() -> None:
+    def statement(resource: str, decision: str) -> str:
+        return f'<saml2:AuthzDecisionStatement Decision="{decision}" Resource="{resource}"/>'
+
+    extra = statement(OTHER, "Deny") + statement(f"{DOC}/unasked", "Permit") + statement(f"{DOC}/twice", "Permit")
+    whole = answer("_a", DOC, "Permit").replace("</saml2:Assertion>", extra + statement(f"{DOC}/twice", "Deny") + "</saml2:Assertion>")
+    asked = [Query(id="_a", resource=resource) for resource in (DOC, OTHER, f"{DOC}/twice", f"{DOC}/missing")]
+    found, reasons = match_statements(asked, parse_statements(soap(whole)), subject="ann", now=NOW)
+    assert [found[query] for query in asked] == [PERMIT, DENY, DENY, UNDECIDED]
+    assert reasons == ("an answer is about another document than its question", "1 of 4 questions are not answered")
 
 
 def test_answers_count_by_id_in_any_order() -> None:

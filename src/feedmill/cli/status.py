@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
-from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.http.status import tell_status
 
 STATUS_EXAMPLES = """Examples:
@@ -36,6 +36,9 @@ def _print_status(told: dict[str, Any]) -> None:
     out.print(f"documents:  {told['documents']}")
     for stage, count in told["marks"].items():
         out.print(f"  waiting for {stage}: {count}")
+    for server in told["authorization"]["left_alone"]:
+        out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} is left alone since {server['since']}")
+        out.print(f"  {clean(server['reason'])}")
     index = told["index"]
     rebuilding = f", being built anew as {index['rebuilding']}" if index["rebuilding"] else ""
     learning = ", learning url patterns" if index["learning_patterns"] else ""

@@ -83,6 +83,10 @@ class Unanswered(Busy):
     """Another server did not answer in time, or not as it should; the text says why, and holds nothing that is secret."""
 
 
+class Rejected(Unanswered):
+    """Another server answered that it does not take this one question: it is there, and may take others."""
+
+
 class Corrupt(FeedmillError):
     """Something that was stored cannot be read back."""
 

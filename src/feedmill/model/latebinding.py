@@ -17,6 +17,38 @@ class Mechanism(Enum):
     HEAD = "head"
 
 
+class QueryForm(Enum):
+    """How a decision point is asked about several documents: each by a request of its own, several queries in one body, or one query
+    that lists them in Google's extension. The last two the old appliance called its first and its second batch protocol."""
+
+    SINGLE = "single"
+    BATCH = "batch"
+    BATCH_2 = "batch2"
+
+
+class LateOutcome(Enum):
+    """What came of a document that another server was, or might have been, asked about."""
+
+    PERMITTED = "permitted"
+    DENIED = "denied"
+    UNDECIDED = "undecided"
+    CACHED = "cached"
+    FAILED = "failed"
+    LATE = "late"
+    LEFT_ALONE = "left alone"
+    BUSY = "busy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestingServer:
+    """A server that is left alone for a while, and why."""
+
+    rule: str
+    server: str
+    failures: int
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
     """What somebody signed in with by HTTP Basic in the request at hand, and the namespaces for which it proved him."""
@@ -49,8 +81,8 @@ class AuthorizationRule:
     """Where is asked about the documents of URL patterns, and how.
 
     Units: ``seconds`` for one request, ``batch`` documents a request, ``parallel`` requests at once for one search. ``label`` is for the
-    log. ``endpoint``, ``issuer`` and ``tells_credential`` are for SAML; ``uses_get``, ``user_header`` ("" for none) and ``allow_private``,
-    the patterns of documents whose servers may have private addresses, for requests as the user.
+    log. ``endpoint``, ``issuer``, ``tells_credential`` and ``form`` are for SAML; ``uses_get``, ``user_header`` ("" for none) and
+    ``allow_private``, the patterns of documents whose servers may have private addresses, for requests as the user.
     """
 
     label: str
@@ -60,6 +92,7 @@ class AuthorizationRule:
     issuer: str = ""
     namespace: str = DEFAULT_NAMESPACE
     tells_credential: bool = True
+    form: QueryForm = QueryForm.BATCH
     forwards_password: bool = False
     user_header: str = ""
     uses_get: bool = False
@@ -72,9 +105,14 @@ class AuthorizationRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateLimits:
-    """What late binding may cost. Units: seconds and documents for one search; seconds and decisions that are kept."""
+    """What late binding may cost. Units: seconds and documents for one search; seconds and decisions that are kept.
+
+    A server that failed ``rest_after`` times without a success between is left alone for ``rest_seconds`` at first; 0: never.
+    """
 
     seconds: float = 5.0
     candidates: int = 1_000
     kept_seconds: float = 300.0
     kept: int = 100_000
+    rest_after: int = 5
+    rest_seconds: float = 30.0

@@ -39,6 +39,9 @@ PATTERNS_KNOWN = "patterns.known"
 PATTERNS_CURSOR = "patterns.cursor"
 """How far the sweep towards other patterns is: ``DIGEST:ID``."""
 
+AUTHORIZATION_RESTING = "authorization.resting"
+"""The servers that are not asked about documents for a while: a JSON list, empty when there are none."""
+
 SIGNIN_KEY = "signin.key"
 """The key by which cookies and forms of signing in are signed, in hex."""
 

@@ -22,6 +22,8 @@ from feedmill.services.samlasking import find_user, may_forward
 
 AGENT = b"Feedmill (authorization)"
 MAX_FAILURES = 2
+FIRST_FAULT = 500
+"""From this status on a server tells of trouble of its own."""
 _VERDICTS = {200: Verdict.PERMIT, 206: Verdict.PERMIT, 401: Verdict.DENY, 403: Verdict.DENY}
 
 log = structlog.get_logger("authorization")
@@ -52,6 +54,11 @@ class HeadAsking:
         # as many lanes as may be open at once, so that each connection is used again
         return [mine[lane :: self.rule.parallel] for mine in by_origin.values() for lane in range(min(self.rule.parallel, len(mine)))]
 
+    def server_of(self, urls: Sequence[str]) -> str:
+        """Gives the server of URLs that belong together."""
+        target = next((target for url in urls if (target := _find_target(url)) is not None), None)
+        return target.authority if target is not None else ""
+
     def decide(self, urls: Sequence[str], asker: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
         """Asks one server about documents, one after the other. Shape: those of one server, as ``split`` gave them. Errors: Unanswered."""
         user = find_user(self.rule, asker)
@@ -69,24 +76,32 @@ class HeadAsking:
 
     def _ask_all(self, line: Line, targets: dict[str, Target], proof: tuple[tuple[str, bytes], ...], seconds: float) -> dict[str, Verdict]:
         found: dict[str, Verdict] = {}
-        failures, end = 0, self._clock() + seconds
+        failures, end, reason, is_alive = 0, self._clock() + seconds, "", False
         for url, target in targets.items():
             left = min(self.rule.seconds, end - self._clock())
             if left <= 0:
-                self._tell(target, len(targets) - len(found), "there was no time for all")
+                reason = reason or "there was no time for all"
                 break
-            ranged = (("Range", b"bytes=0-0"),) if self.rule.uses_get else ()
-            headers = (("Host", target.authority.encode()), ("User-Agent", AGENT), ("Accept", b"*/*"), *ranged, *proof)
             try:
-                reply = line.send(Call(method="GET" if self.rule.uses_get else "HEAD", path=target.path, headers=headers), left)
+                status = line.send(self._make_call(target, proof), left).status
             except Unanswered as exc:
-                failures += 1
-                if failures >= MAX_FAILURES or len(targets) == 1:
-                    self._tell(target, len(targets) - len(found), str(exc))
+                failures, reason = failures + 1, str(exc)
+                if failures >= MAX_FAILURES:
                     break
                 continue
-            found[url] = _VERDICTS.get(reply.status, Verdict.INDETERMINATE)
+            found[url] = _VERDICTS.get(status, Verdict.INDETERMINATE)
+            is_alive = is_alive or status < FIRST_FAULT
+            reason = reason if status < FIRST_FAULT else f"it answers with status {status}"
+        if not is_alive:
+            raise Unanswered(reason)
+        if len(found) < len(targets):
+            self._tell(next(iter(targets.values())), len(targets) - len(found), reason)
         return found
+
+    def _make_call(self, target: Target, proof: tuple[tuple[str, bytes], ...]) -> Call:
+        ranged = (("Range", b"bytes=0-0"),) if self.rule.uses_get else ()
+        headers = (("Host", target.authority.encode()), ("User-Agent", AGENT), ("Accept", b"*/*"), *ranged, *proof)
+        return Call(method="GET" if self.rule.uses_get else "HEAD", path=target.path, headers=headers)
 
     def _tell(self, target: Target, documents: int, reason: str) -> None:
         log.warning("authorization_failed", rule=self.rule.label, server=target.authority, documents=documents, reason=reason)

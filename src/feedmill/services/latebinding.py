@@ -6,6 +6,7 @@ nobody answered in time, or no answer could be used, is not shown.
 
 Servers are asked in threads of their own, in parallel; whoever searches waits for them until the time of his request is over, and only so
 many searches wait at once: what others search for is never held up by a server that does not answer. Each rule has threads of its own.
+A server that fails again and again is left alone for a while (``lateresting``).
 Source: gsa-compat 4.7.
 """
 
@@ -14,39 +15,22 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import structlog
 
 from feedmill.model.access import ClassSet
 from feedmill.model.decision import Verdict
-from feedmill.model.errors import Unanswered
 from feedmill.model.identity import Identity
-from feedmill.model.latebinding import AuthorizationRule, LateAccess, LateLimits, Login, Mechanism
+from feedmill.model.latebinding import LateAccess, LateLimits, LateOutcome, Login, Mechanism
+from feedmill.services.lateasking import Asking, LateCounts, NoCounts, SafeAsking
 from feedmill.services.latecache import LateCache
+from feedmill.services.lateresting import Resting, Tell
 
 MAX_SEARCHES = 20
 LANES = 4
 """For so many searches at once a rule may be at work, each with all the requests that it may send in parallel."""
 
 log = structlog.get_logger("authorization")
-
-
-class Asking(Protocol):
-    """One rule at work."""
-
-    @property
-    def rule(self) -> AuthorizationRule:
-        """The rule."""
-
-    def means(self, url: str) -> bool:
-        """Whether the rule is for a URL."""
-
-    def split(self, urls: Sequence[str]) -> list[list[str]]:
-        """Gives URLs as they are asked about together."""
-
-    def decide(self, urls: Sequence[str], asker: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Asks about URLs that belong together, all in that time; what is not in the answer is undecided. Errors: Unanswered."""
 
 
 @dataclass(slots=True)
@@ -62,8 +46,18 @@ class _Round:
 class LateBinding:
     """Decides about documents for who is signed in. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
 
-    def __init__(self, askings: Iterable[Asking], clock: Callable[[], float], limits: LateLimits | None = None) -> None:
+    def __init__(
+        self,
+        askings: Iterable[Asking],
+        clock: Callable[[], float],
+        limits: LateLimits | None = None,
+        *,
+        counts: LateCounts | None = None,
+        tell: Tell = lambda _: None,
+    ) -> None:
         self.limits = limits or LateLimits()
+        self._counts = counts or NoCounts()
+        self._safe = SafeAsking(clock, Resting(clock, self.limits, tell), self._counts)
         order = list(Mechanism)
         self._askings = sorted(askings, key=lambda asking: order.index(asking.rule.mechanism))
         self._clock = clock
@@ -92,6 +86,7 @@ class LateBinding:
             kept = self._cache.find(access.asker, url)
             if kept is not None:
                 found[url] = kept
+        self._count_cached(found)
         pending = [url for url in dict.fromkeys(urls) if url not in found]
         if pending:
             found |= self._ask_in_place(pending, access.asker, late)
@@ -102,9 +97,21 @@ class LateBinding:
         for threads in self._threads:
             threads.shutdown(wait=False, cancel_futures=True)
 
+    def _count_cached(self, found: dict[str, Verdict]) -> None:
+        if found:
+            self._count_by_rule(list(found), LateOutcome.CACHED)
+
+    def _count_by_rule(self, urls: Sequence[str], outcome: LateOutcome) -> None:
+        """Counts each document for the first rule that would be asked about it."""
+        for url in urls:
+            asking = next((each for each in self._askings if each.means(url)), None)
+            if asking is not None:
+                self._counts.count(asking.rule.mechanism, outcome, 1)
+
     def _ask_in_place(self, urls: Sequence[str], asker: Identity, late: LateAccess) -> dict[str, Verdict]:
         if not self._places.acquire(blocking=False):
             log.warning("authorization_busy", documents=len(urls), searches=MAX_SEARCHES)
+            self._count_by_rule(urls, LateOutcome.BUSY)
             return {}
         try:
             return self._ask_in_turn(urls, asker, late)
@@ -150,6 +157,7 @@ class LateBinding:
                 one.batches.clear()
             if undone:
                 log.warning("authorization_out_of_time", rule=one.asking.rule.label, documents=undone)
+                self._counts.count(one.asking.rule.mechanism, LateOutcome.LATE, undone)
         return found
 
     def _work(self, one: _Round, asker: Identity, late: LateAccess) -> None:
@@ -160,17 +168,6 @@ class LateBinding:
                 if not one.batches or seconds <= 0:
                     return
                 batch = one.batches.popleft()
-            found = self._ask_safely(one.asking, batch, asker, late.login, seconds)
+            found = self._safe.ask(one.asking, batch, asker, late.login, seconds)
             with one.lock:
                 one.found |= {url: verdict for url, verdict in found.items() if url in batch}
-
-    @staticmethod
-    def _ask_safely(asking: Asking, batch: list[str], asker: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        try:
-            return asking.decide(batch, asker, login, seconds)
-        except Unanswered as exc:
-            log.warning("authorization_failed", rule=asking.rule.label, documents=len(batch), reason=str(exc))
-        except Exception:
-            # one job in a thread of its own: whatever it meets, its documents stay hidden
-            log.exception("authorization_broken", rule=asking.rule.label, documents=len(batch))
-        return {}

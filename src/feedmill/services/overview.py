@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from feedmill.ports import Store
-from feedmill.services.facts import INDEX_FOLDER, INDEX_GENERATION, INDEX_REBUILD, PATTERNS_CURSOR
+from feedmill.services.facts import AUTHORIZATION_RESTING, INDEX_FOLDER, INDEX_GENERATION, INDEX_REBUILD, PATTERNS_CURSOR
+from feedmill.services.restingnote import read_resting
 
 
 def tell_overview(store: Store) -> dict[str, Any]:
@@ -14,6 +15,7 @@ def tell_overview(store: Store) -> dict[str, Any]:
         return {
             "feeds_waiting": unit.feeds.count_waiting(),
             "documents": unit.documents.count_live(),
+            "authorization": {"left_alone": read_resting(unit.facts.get(AUTHORIZATION_RESTING))},
             "marks": {stage.value: count for stage, count in marks.items()},
             "index": {
                 "folder": unit.facts.get(INDEX_FOLDER),
@@ -28,4 +30,6 @@ def tell_gauges(store: Store) -> Mapping[str, float]:
     """Gives what the metrics ask of the store, by the names that they have there. Errors: Busy, Corrupt."""
     overview = tell_overview(store)
     marks = {f"marks_{stage}": float(count) for stage, count in overview["marks"].items()}
-    return {"feeds_waiting": float(overview["feeds_waiting"]), "documents": float(overview["documents"]), **marks}
+    left_alone = float(len(overview["authorization"]["left_alone"]))
+    counted = {name: float(overview[name]) for name in ("feeds_waiting", "documents")}
+    return {**counted, **marks, "authorization_servers_left_alone": left_alone}

@@ -1,6 +1,7 @@
-"""Asks a policy decision point about documents: several queries in one SOAP body, one user, one answer.
+"""Asks a policy decision point about documents: in one SOAP body, one user, one answer.
 
-Source: gsa-compat 7.1.
+The documents stand in a query each, or all in one query, as the rule says.
+Source: gsa-compat 7.1 and 7.2.
 """
 
 import secrets
@@ -11,14 +12,14 @@ import structlog
 from feedmill.core.patterns import parse_pattern
 from feedmill.core.targets import parse_target
 from feedmill.model.decision import Verdict
-from feedmill.model.errors import Unanswered
+from feedmill.model.errors import Rejected, Unanswered
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.latebinding import AuthorizationRule, Login
+from feedmill.model.latebinding import AuthorizationRule, Login, QueryForm
 from feedmill.ports import Clock
 from feedmill.ports.authorization import Call, Caller, Origin
 from feedmill.wire.samlauthz.adapt import match_statements
 from feedmill.wire.samlauthz.parse import parse_statements
-from feedmill.wire.samlauthz.render import is_writable, name_of, render_queries, resource_of
+from feedmill.wire.samlauthz.render import is_writable, name_of, render_list, render_queries, resource_of
 from feedmill.wire.samlauthz.schema import CONTENT_TYPE, SOAP_ACTION, Envelope, Query
 
 MAX_GROUPS = 2_000
@@ -49,7 +50,12 @@ class SamlAsking:
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
         """Gives the URLs as they are asked about together."""
-        return [list(urls[place : place + self.rule.batch]) for place in range(0, len(urls), self.rule.batch)]
+        size = 1 if self.rule.form is QueryForm.SINGLE else self.rule.batch
+        return [list(urls[place : place + size]) for place in range(0, len(urls), size)]
+
+    def server_of(self, _urls: Sequence[str]) -> str:
+        """Gives the endpoint's server, whatever it is asked about."""
+        return self._target.authority
 
     def decide(self, urls: Sequence[str], asker: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
         """Asks about documents; what is not in the answer is undecided. Errors: Unanswered."""
@@ -65,12 +71,14 @@ class SamlAsking:
             password=login.password if may_forward(self.rule, login) and login is not None else None,
         )
         start = secrets.token_hex(16)
-        queries = [Query(id=f"_{start}{place}", resource=resource_of(url)) for place, url in enumerate(urls)]
-        body = self._post(render_queries(envelope, queries), len(queries), seconds)
+        is_one = self.rule.form is QueryForm.BATCH_2
+        queries = [Query(id=f"_{start}" if is_one else f"_{start}{place}", resource=resource_of(url)) for place, url in enumerate(urls)]
+        written = render_list(envelope, queries) if is_one else render_queries(envelope, queries)
+        body = self._post(written, len(queries), seconds)
         verdicts, reasons = match_statements(queries, parse_statements(body), subject=name_of(envelope), now=self._now())
         if reasons:
             log.warning("authorization_answer_incomplete", rule=self.rule.label, server=self._target.authority, reasons=list(reasons))
-        return {url: verdicts[query.id] for url, query in zip(urls, queries, strict=True)}
+        return {url: verdicts[query] for url, query in zip(urls, queries, strict=True)}
 
     def _post(self, body: bytes, queries: int, seconds: float) -> bytes:
         headers = (
@@ -87,6 +95,8 @@ class SamlAsking:
             reply = line.send(call, min(seconds, self.rule.seconds))
         finally:
             line.close()
+        if 400 <= reply.status < 500:
+            raise Rejected(f"it answers with status {reply.status}")
         if reply.status not in _ANSWERED:
             raise Unanswered(f"it answers with status {reply.status}")
         return reply.body

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from feedmill.core.targets import parse_target
 from feedmill.model.errors import BadRequest
-from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism, Trust
+from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism, QueryForm, Trust
 from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.signin import HeaderName, Namespace
 
@@ -40,6 +40,7 @@ class AuthorizationSettings(Section):
     mechanism: Literal["saml", "head"]
     patterns: Annotated[tuple[RulePattern, ...], Field(min_length=1)]
     endpoint: Annotated[str, AfterValidator(_check_endpoint)] = ""
+    protocol: Literal["single", "batch", "batch2"] = "batch"
     issuer: Annotated[str, Field(min_length=1, max_length=1_000)] = ISSUER
     credential: bool = True
     namespace: Namespace = "Default"
@@ -62,6 +63,8 @@ class LateBindingSettings(Section):
     max_candidates: Annotated[int, Field(ge=1, le=1_000)] = 1_000
     cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 300.0
     cache_entries: Annotated[int, Field(ge=0, le=10_000_000)] = 100_000
+    rest_after: Annotated[int, Field(ge=0, le=1_000)] = 5
+    rest_seconds: Annotated[float, Field(gt=0, le=3_600)] = 30.0
 
 
 def names_servers(pattern: str) -> bool:
@@ -83,6 +86,7 @@ def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
         issuer=entry.issuer,
         namespace=entry.namespace,
         tells_credential=entry.credential,
+        form=QueryForm(entry.protocol),
         forwards_password=entry.forward_password,
         user_header=entry.user_header,
         uses_get=entry.method == "GET",
@@ -101,4 +105,6 @@ def limits_of(settings: LateBindingSettings) -> LateLimits:
         candidates=settings.max_candidates,
         kept_seconds=settings.cache_seconds,
         kept=settings.cache_entries,
+        rest_after=settings.rest_after,
+        rest_seconds=settings.rest_seconds,
     )

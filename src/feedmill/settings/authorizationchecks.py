@@ -27,6 +27,11 @@ def _check_saml(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
         yield (*here, "user_header"), "saml names the user in its query; the header is for mechanism 'head'"
     if entry.forward_password and not entry.credential:
         yield (*here, "forward_password"), "without 'credential' a query has no place for a password"
+    if entry.protocol == "batch2" and not entry.credential:
+        yield (
+            (*here, "protocol"),
+            "'batch2' is an extension of Google's, which says by 'credential' for whom it asks; take 'batch' or 'single'",
+        )
     if entry.allow_private:
         yield (*here, "allow_private"), "an endpoint may be anywhere; this is for mechanism 'head'"
 
@@ -34,6 +39,8 @@ def _check_saml(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
 def _check_head(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
     if entry.endpoint:
         yield (*here, "endpoint"), "head asks the servers of the documents; an endpoint is for mechanism 'saml'"
+    if entry.protocol != "batch":
+        yield (*here, "protocol"), "head sends a request for each document; this is for mechanism 'saml'"
     if not entry.forward_password and not entry.user_header:
         yield here, "head needs something by which servers know the user: forward_password = true, or user_header"
     for pattern in entry.patterns:

@@ -19,28 +19,30 @@ _STRICTNESS = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
 
 def match_statements(
     queries: Sequence[Query], statements: Iterable[Statement], *, subject: str, now: datetime
-) -> tuple[dict[str, Verdict], tuple[str, ...]]:
-    """Gives the verdict for each query's id, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
-    asked = {query.id: query for query in queries}
-    found: dict[str, Verdict] = {}
+) -> tuple[dict[Query, Verdict], tuple[str, ...]]:
+    """Gives the verdict for each question, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
+    asked: dict[str, set[str]] = {}
+    for query in queries:
+        asked.setdefault(query.id, set()).add(query.resource)
+    found: dict[Query, Verdict] = {}
     reasons: dict[str, None] = {}
     for statement in statements:
         reason = _find_fault(asked.get(statement.in_response_to), statement, subject, now)
         if reason:
             reasons[reason] = None
             continue
-        earlier = found.get(statement.in_response_to, Verdict.PERMIT)
-        found[statement.in_response_to] = max(earlier, statement.verdict, key=_STRICTNESS.index)
-    missing = len(asked) - len(found)
+        answered = Query(id=statement.in_response_to, resource=statement.resource)
+        found[answered] = max(found.get(answered, Verdict.PERMIT), statement.verdict, key=_STRICTNESS.index)
+    missing = len(set(queries) - found.keys())
     if missing:
-        reasons[f"{missing} of {len(asked)} questions are not answered"] = None
-    return {name: found.get(name, Verdict.INDETERMINATE) for name in asked}, tuple(reasons)
+        reasons[f"{missing} of {len(set(queries))} questions are not answered"] = None
+    return {query: found.get(query, Verdict.INDETERMINATE) for query in queries}, tuple(reasons)
 
 
-def _find_fault(query: Query | None, statement: Statement, subject: str, now: datetime) -> str:
-    if query is None:
+def _find_fault(resources: set[str] | None, statement: Statement, subject: str, now: datetime) -> str:
+    if resources is None:
         return "an answer is to no question that was asked"
-    if statement.resource != query.resource:
+    if statement.resource not in resources:
         return "an answer is about another document than its question"
     if statement.subject is not None and statement.subject != subject:
         return "an answer is about another user"

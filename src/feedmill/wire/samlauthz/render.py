@@ -12,7 +12,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from feedmill.model.identity import Subject
-from feedmill.wire.samlauthz.schema import ASSERTION, GET, GHPP, GOOGLE, PROTOCOL, SOAP, Envelope, Query
+from feedmill.wire.samlauthz.schema import ASSERTION, GET, GHPP, GOOGLE, LIST_VERSION, PROTOCOL, SOAP, Envelope, Query
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # what java.net.URI, by which adaptors read a resource, refuses anywhere behind the host
@@ -59,6 +59,16 @@ def render_queries(envelope: Envelope, queries: Sequence[Query]) -> bytes:
     return "".join(parts).encode()
 
 
+def render_list(envelope: Envelope, queries: Sequence[Query]) -> bytes:
+    """Writes an envelope with one query that lists its documents in Google's extension. Shape: the queries share one id."""
+    listed = "".join(f'<goog:Resource xmlns:goog="{GOOGLE}" uri={_attribute(query.resource)}/>' for query in queries)
+    version = f'<goog:GsaAuthz xmlns:goog="{GOOGLE}" version="{LIST_VERSION}"/>'
+    extensions = f"<samlp:Extensions>{version}{listed}{_render_secmgr(envelope)}</samlp:Extensions>"
+    whole = _render_query(envelope, Query(id=queries[0].id, resource=""), extensions)
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<soap11:Envelope xmlns:soap11="{SOAP}"><soap11:Body>'
+    return f"{head}{whole}</soap11:Body></soap11:Envelope>".encode()
+
+
 def _render_query(envelope: Envelope, query: Query, extensions: str) -> str:
     return (
         f'<samlp:AuthzDecisionQuery xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}" ID={_attribute(query.id)}'
@@ -70,12 +80,13 @@ def _render_query(envelope: Envelope, query: Query, extensions: str) -> str:
 
 
 def _render_credential(envelope: Envelope) -> str:
+    return f"<samlp:Extensions>{_render_secmgr(envelope)}</samlp:Extensions>"
+
+
+def _render_secmgr(envelope: Envelope) -> str:
     password = "" if envelope.password is None else f" password={_attribute(envelope.password)}"
     groups = "".join(f"<goog:Group{_who(group)}/>" for group in envelope.groups)
-    return (
-        f'<samlp:Extensions><goog:SecmgrCredential xmlns:goog="{GOOGLE}"{_who(envelope.user)}{password}>'
-        f"{groups}</goog:SecmgrCredential></samlp:Extensions>"
-    )
+    return f'<goog:SecmgrCredential xmlns:goog="{GOOGLE}"{_who(envelope.user)}{password}>{groups}</goog:SecmgrCredential>'
 
 
 def _who(subject: Subject) -> str:

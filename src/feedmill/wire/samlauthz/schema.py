@@ -17,6 +17,8 @@ SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 GHPP = "urn:oasis:names:tc:SAML:1.0:action:ghpp"
 GET = "GET"
 GOOGLE = "http://www.google.com/"
+LIST_VERSION = 2
+"""Of the extension in which one query lists several documents."""
 CONTENT_TYPE = "text/xml; charset=utf-8"
 SOAP_ACTION = "http://www.oasis-open.org/committees/security"
 
@@ -25,7 +27,7 @@ DECISIONS = {"Permit": Verdict.PERMIT, "Deny": Verdict.DENY, "Indeterminate": Ve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """The question about one document: an id of its own, and the document's URL as a legal URI."""
+    """The question about one document: the id of its query, its own or shared, and the document's URL as a legal URI."""
 
     id: str
     resource: str

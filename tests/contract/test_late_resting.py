@@ -1,0 +1,232 @@
+"""Servers that fail again and again are left alone for a while, what was asked is counted, and the three protocols of the appliance."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+from test_late_binding import ANN, BOB, LOGIN, URLS, Now, _say, files, head, saml, select
+from tests.decisionpoint import DecisionPoint, running_point
+
+from feedmill import metrics
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.bootstrap import utc_now
+from feedmill.model.latebinding import LateLimits, LateOutcome, Mechanism, QueryForm, RestingServer
+from feedmill.services.lateasking import Asking
+from feedmill.services.latebinding import LateBinding
+from feedmill.services.overview import tell_gauges, tell_overview
+from feedmill.services.restingnote import RestingNote
+
+DOWN = _say("HTTP/1.1 503 Down")
+
+
+class Counts:
+    """Counts for a test."""
+
+    def __init__(self) -> None:
+        self.documents: Counter[tuple[str, str]] = Counter()
+        self.requests: Counter[str] = Counter()
+
+    def count(self, mechanism: Mechanism, outcome: LateOutcome, documents: int) -> None:
+        self.documents[mechanism.value, outcome.value] += documents
+
+    def observe(self, mechanism: Mechanism, seconds: float) -> None:
+        assert seconds >= 0.0
+        self.requests[mechanism.value] += 1
+
+
+class Place:
+    """Late binding with everything that a test looks at."""
+
+    def __init__(self, *askings: Asking, **limits: float) -> None:
+        self.clock, self.counts = Now(), Counts()
+        self.told: list[list[str]] = []
+        kept = LateLimits(**{"rest_after": 3, "rest_seconds": 30.0, "kept_seconds": 0.0} | limits)  # type: ignore[arg-type]
+        self.late = LateBinding(askings, self.clock, kept, counts=self.counts, tell=self._tell)
+
+    def _tell(self, resting: Sequence[RestingServer]) -> None:
+        self.told.append([f"{each.rule} {each.reason}" for each in resting])
+
+
+@pytest.fixture
+def point() -> Iterator[DecisionPoint]:
+    with running_point() as running:
+        yield running
+
+
+def test_server_that_fails_again_and_again_is_left_alone_then_tried_once_and_asked_again(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    place = Place(saml(point))
+    point.misbehave = DOWN
+    with capture_logs() as logs:
+        for _ in range(5):
+            assert select(place.late, URLS) == set()
+    assert len(point.requests) == 3
+    resting = [entry for entry in logs if entry["event"] == "authorization_resting"]
+    assert [(entry["log_level"], entry["rule"], entry["failures"], entry["seconds"]) for entry in resting] == [("error", "pdp", 3, 30.0)]
+    assert place.told == [["pdp it answers with status 503"]]
+    assert place.counts.documents == {("saml", "failed"): 15, ("saml", "left alone"): 10}
+
+    place.clock.seconds += 30.0
+    for _ in range(3):
+        assert select(place.late, URLS) == set()
+    assert len(point.requests) == 4  # one trial, which failed: twice the rest now
+    place.clock.seconds += 59.0
+    assert select(place.late, URLS) == set()
+    assert len(point.requests) == 4
+
+    point.misbehave = None
+    place.clock.seconds += 1.0
+    with capture_logs() as logs:
+        assert select(place.late, URLS) == set(URLS)
+        assert select(place.late, URLS) == set(URLS)
+    assert [entry["event"] for entry in logs] == ["authorization_resumed"]
+    assert place.told[-1] == []
+
+
+def test_rest_never_grows_beyond_its_bound(point: DecisionPoint) -> None:
+    place = Place(saml(point), rest_after=1, rest_seconds=1.0)
+    point.misbehave = DOWN
+    with capture_logs() as logs:
+        for _ in range(12):
+            select(place.late, URLS)
+            place.clock.seconds += 1_000.0
+    rests = [entry["seconds"] for entry in logs if entry["event"] == "authorization_resting"]
+    assert rests == [1.0, 2.0, 4.0, 8.0, *[16.0] * 8]
+
+
+def test_success_between_failures_begins_the_count_anew(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    place = Place(saml(point))
+    for misbehaviour in (DOWN, DOWN, None) * 3:
+        point.misbehave = misbehaviour
+        assert select(place.late, URLS) == (set() if misbehaviour else set(URLS))
+    assert place.told == []
+
+
+def test_status_about_one_question_is_no_failure_of_the_server(point: DecisionPoint) -> None:
+    point.permit("bob", *URLS)
+    place = Place(saml(point), rest_after=1)
+    for _ in range(4):
+        point.misbehave = _say("HTTP/1.1 400 All queries must be for the same subject")
+        assert select(place.late, URLS) == set()
+        point.misbehave = None
+        assert select(place.late, URLS, BOB) == set(URLS)
+    assert place.told == []
+
+
+def test_time_that_a_search_had_left_is_not_held_against_a_server(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    point.delay_seconds = 0.5
+    counts = Counts()
+    late = LateBinding([saml(point, seconds=2.0)], time.monotonic, LateLimits(seconds=0.2, rest_after=1), counts=counts)
+    for _ in range(2):
+        assert select(late, URLS) == set()
+    time.sleep(0.3)
+    point.delay_seconds = 0.0
+    assert counts.documents["saml", "left alone"] == 0
+
+
+def test_server_that_hangs_costs_searches_nothing_once_it_is_left_alone(point: DecisionPoint) -> None:
+    point.delay_seconds = 3.0
+    late = LateBinding([saml(point, seconds=0.3)], time.monotonic, LateLimits(rest_after=1, seconds=2.0))
+    begun = time.monotonic()
+    assert select(late, URLS) == set()
+    first = time.monotonic() - begun
+    begun = time.monotonic()
+    for _ in range(20):
+        assert select(late, URLS) == set()
+    assert time.monotonic() - begun < max(first, 1.0)
+    assert len(point.requests) <= 1
+
+
+def test_who_is_not_asked_for_is_no_trial(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    place = Place(saml(point), rest_after=1)
+    point.misbehave = DOWN
+    select(place.late, URLS)
+    point.misbehave = None
+    place.clock.seconds += 30.0
+    nobody_there = replace(BOB, users=(replace(BOB.users[0], namespace="elsewhere"),))
+    assert select(place.late, URLS, nobody_there) == set()
+    assert select(place.late, URLS) == set(URLS)
+
+
+def test_servers_of_documents_are_left_alone_each_for_itself(point: DecisionPoint) -> None:
+    with running_point() as dead:
+        dead.misbehave = DOWN
+        urls, lost = files(point, {"/a": {"ann"}}), files(dead, {"/a": {"ann"}, "/b": {"ann"}})
+        point.passwords = dead.passwords = {"ann": "pa:ss"}
+        here, there = f"http://127.0.0.1:{point.port}/", f"http://127.0.0.1:{dead.port}/"
+        place = Place(head(point, patterns=(here, there), allow_private=(here, there)), rest_after=2)
+        for _ in range(4):
+            assert select(place.late, [*urls, *lost], login=LOGIN) == set(urls)
+        assert place.told[-1] == ["head it answers with status 503"]
+        assert len(dead.requests) < 8
+        assert place.counts.documents["head", "permitted"] == 4
+
+
+def test_everything_that_comes_of_documents_is_counted(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS[:2])
+    point.decisions["ann", URLS[2]] = "Deny"
+    place = Place(saml(point, batch=2), kept_seconds=60.0)
+    for _ in range(2):
+        select(place.late, URLS)
+    assert place.counts.documents == {
+        ("saml", "permitted"): 2,
+        ("saml", "denied"): 1,
+        ("saml", "undecided"): 4,
+        ("saml", "cached"): 3,
+    }
+    assert place.counts.requests["saml"] == 4
+
+
+def test_counts_stand_in_the_metrics() -> None:
+    counts = metrics.LateMetrics()
+    counts.count(Mechanism.SAML, LateOutcome.LEFT_ALONE, 7)
+    counts.observe(Mechanism.HEAD, 0.02)
+    text = metrics.render_metrics(lambda: {"authorization_servers_left_alone": 1.0}, dict).decode()
+    assert 'feedmill_authorization_documents_total{mechanism="saml",outcome="left_alone"}' in text
+    assert 'feedmill_authorization_seconds_bucket{le="0.025",mechanism="head"}' in text
+    assert "feedmill_authorization_servers_left_alone 1.0" in text
+
+
+def test_servers_that_are_left_alone_stand_in_the_status(store: SqlStore) -> None:
+    note = RestingNote(store, utc_now)
+    note([RestingServer(rule="wiki", server="wiki.example:5678", failures=5, reason="it does not answer in time")])
+    told = tell_overview(store)["authorization"]["left_alone"]
+    assert [(each["rule"], each["server"], each["failures"], each["reason"]) for each in told] == [
+        ("wiki", "wiki.example:5678", 5, "it does not answer in time")
+    ]
+    since = told[0]["since"]
+    note([RestingServer(rule="wiki", server="wiki.example:5678", failures=6, reason="again")])
+    assert tell_overview(store)["authorization"]["left_alone"][0]["since"] == since
+    assert tell_gauges(store)["authorization_servers_left_alone"] == 1.0
+    note.clear()
+    assert tell_overview(store)["authorization"]["left_alone"] == []
+
+
+# --- the protocols of the appliance ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "requests"), [(QueryForm.SINGLE, 5), (QueryForm.BATCH, 2), (QueryForm.BATCH_2, 2)], ids=lambda each: str(each)
+)
+def test_every_protocol_shows_what_is_permitted_and_nothing_else(point: DecisionPoint, form: QueryForm, requests: int) -> None:
+    point.permit("ann", URLS[0], URLS[3])
+    point.decisions["ann", URLS[1]] = "Deny"
+    place = Place(saml(point, form=form, batch=3))
+    assert select(place.late, URLS) == {URLS[0], URLS[3]}
+    assert len(point.requests) == requests
+    assert point.asked == URLS
+    assert all(credential["name"] == "ann" for credential in point.credentials)
+
+
+def test_listed_documents_are_not_permitted_by_an_answer_about_others(point: DecisionPoint) -> None:
+    point.permit("ann", *URLS)
+    point.spoil = lambda body: body.replace(b"/0", b"/#").replace(b'Resource="http://wiki.example/1"', b'Resource=""')
+    assert select(Place(saml(point, form=QueryForm.BATCH_2)).late, URLS, ANN) == set(URLS[2:])
+    point.spoil = lambda body: body.replace(b'InResponseTo="_', b'InResponseTo="x')
+    assert select(Place(saml(point, form=QueryForm.BATCH_2)).late, URLS, ANN) == set()
