@@ -28,3 +28,17 @@ def test_detect_language_looks_behind_the_menu() -> None:
 @pytest.mark.parametrize("text", ["", "OK", "Q3 2024", "12345 67890 11 22 33 44 55", "\n"])
 def test_detect_language_in_doubt_is_none(text: str) -> None:
     assert detect_language(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("北京大学是中国著名的大学。上海市", "zh"),
+        ("东京大学是日本著名的国立大学", "zh"),
+        ("上海市人民政府办公厅", "zh"),
+        ("東京都立図書館で本を借りる。", "ja"),
+        ("カタログ請求窓口電話番号", "ja"),
+    ],
+)
+def test_detect_language_of_short_han_text_is_japanese_only_with_kana(text: str, code: str) -> None:
+    assert detect_language(text) == code

@@ -7,6 +7,7 @@ long one only when the short one left doubt.
 The model of the slow one takes a second to load and 130 MB: it is loaded once, before workers are forked, and shared by all of them.
 """
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,8 @@ _PASSAGE, _SHORT, _LONG = 600, 200, 800
 _SURE, _ENOUGH = 0.8, 0.5
 _LEAST_BYTES = 24
 _LEAST_PERCENT = 60
+
+_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\u31f0-\u31ff\uff66-\uff9d]")
 
 # codes of their own, and codes that have since been replaced, in ISO 639-1
 _SAME = {
@@ -38,6 +41,9 @@ def detect_language(text: str) -> str | None:
     if code is None:
         return None
     code = _SAME.get(code, code)
+    if code == "ja" and not _KANA.search(text):
+        # both detectors take short Chinese for Japanese, but no Japanese of this length does without kana
+        code = "zh"
     return code if len(code) == 2 else None
 
 
