@@ -17,6 +17,7 @@ from feedmill.http.frontends import FrontEnds
 from feedmill.http.gate import dtd_app, gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
+from feedmill.http.policyroutes import policy_routes
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.serving import Listener, serve
@@ -159,6 +160,7 @@ def _administration_of(house: House) -> Administration:
         settings=editor,
         stylesheets=StylesheetShelf(editor, house.data / "stylesheets"),
         access=AccessTools(explaining=house.explaining, changes=house.access_changes, review=AccessReview(house.store)),
+        policy_routes=policy_routes(house.store, editor),
     )
 
 

@@ -107,3 +107,25 @@ def test_make_feed_writes_what_validate_accepts(tmp_path: Path) -> None:
 
 def test_version_is_told() -> None:
     assert run("--version").stdout.startswith("feedmill ")
+
+
+def test_policies_are_taken_from_a_file_listed_and_written_out(tmp_path: Path) -> None:
+    file, data = tmp_path / "policies.txt", tmp_path / "data"
+    file.write_text("a.example.com/ user:ann right=none group:staff\n/ group:all\n")
+    done = run("policies", "import", file, "--data", data)
+    assert (done.exit_code, done.stdout) == (0, "2 new, 0 changed, 0 given up, 2 in all\n")
+    listed = json.loads(run("policies", "list", "--url", "http://a.example.com/x", "--data", data, "--json").stdout)
+    assert [one["name"] for one in listed["policies"]] == ["policy-000001", "policy-000002"]
+    assert run("policies", "export", "--data", data).stdout == "a.example.com/ user:ann right=none group:staff\n/ group:all\n"
+    assert "deny user ann, permit group staff" in run("policies", "list", "--data", data).stdout
+    file.write_text("/\n")
+    assert run("policies", "import", file, "--data", data).exit_code != 0
+    asked = ("access", "explain", "http://a.example.com/x", "--user", "bob", "--group", "staff", "--data", data)
+    told = json.loads(run(*asked, "--json").stdout)
+    assert (told["decision"], told["combined"], told["public"]) == ("INDETERMINATE", "PERMIT", False)
+    assert (told["policy"]["name"], told["policy"]["decision"], told["policy"]["entry"]["name"]) == ("policy-000001", "PERMIT", "staff")
+    assert "policy policy-000001 (a.example.com/): PERMIT, permitted by" in run(*asked).stdout
+    named = json.loads(run("access", "who", "http://a.example.com/x", "--data", data, "--json").stdout)["principals"]
+    assert {one["name"]: one["decision"] for one in named} == {"ann": "DENY", "staff": "PERMIT"}
+    unresolved = json.loads(run("access", "list", "unresolved", "--data", data, "--json").stdout)
+    assert {one["name"] for one in unresolved} == {"staff", "all"}

@@ -14,6 +14,7 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.admin import Administration, admin_app
+from feedmill.http.policyroutes import policy_routes
 from feedmill.http.status import list_settings
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.model.errors import Corrupt
@@ -65,6 +66,7 @@ class Desk:
             find_problems=list,
             settings=editor,
             stylesheets=StylesheetShelf(editor, self.folder / "stylesheets"),
+            policy_routes=policy_routes(self.store, editor),
         )
         body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
         kind = {} if isinstance(value, bytes) else {"content-type": "application/json"}
@@ -354,3 +356,56 @@ def test_policy_that_cannot_be_is_refused_and_not_in_force(desk: Desk, value: An
     assert status == 400
     assert text in json.dumps(told)
     assert policies(desk) == [("taken.example.com/", "a", 0)]
+
+
+OLD_POLICIES = """# exported
+intranet.example.com/ user:ann group:staff
+contains:b group:b namespace=hr case=insensitive
+contains:a user:ann right=none group:a
+"""
+
+
+def test_file_of_policies_is_taken_in_and_given_out_in_its_order(desk: Desk) -> None:
+    desk.put("policy_acls/mine", {"pattern": "intranet.example.com/", "permit_users": ["bob"], "order": 5})
+    desk.put("policy_acls/other", {"pattern": "other.example.com/", "permit_users": ["bob"]})
+    status, _, told = desk.ask("POST", "/api/v1/policy-acls/import", OLD_POLICIES.encode())
+    assert (status, told) == (200, {"added": 2, "changed": 1, "removed": 0, "total": 4})
+    status, content = desk.ask_raw("GET", "/api/v1/policy-acls/export")
+    assert content.decode() == (
+        "other.example.com/ user:bob\n"
+        "contains:b group:b namespace=hr case=insensitive\n"
+        "contains:a user:ann right=none group:a\n"
+        "intranet.example.com/ group:staff user:ann\n"
+    )
+    entry = desk.ask("GET", "/api/v1/settings/policy_acls/mine")[2]["value"]
+    assert (entry["permit_users"], entry["permit_groups"], entry["order"]) == (["ann"], ["staff"], 5)
+    status, _, told = desk.ask("POST", "/api/v1/policy-acls/import", {"text": OLD_POLICIES}, query="replace=1")
+    assert (status, told) == (200, {"added": 0, "changed": 3, "removed": 1, "total": 3})
+    assert desk.ask("POST", "/api/v1/policy-acls/import", b"new/ x\n")[2]["added"] == 1
+    assert [name for _, name, _ in policies(desk)] == ["policy-000001", "policy-000002", "policy-000003", "mine"]
+
+
+def test_policies_for_a_url_are_told_with_the_one_that_counts_first(desk: Desk) -> None:
+    desk.ask("POST", "/api/v1/policy-acls/import", OLD_POLICIES.encode())
+    told = desk.ask("GET", "/api/v1/policy-acls", query="url=http://intranet.example.com/a/b")[2]
+    assert [(one["kind"], one["pattern"]) for one in told["policies"]] == [
+        ("prefix", "intranet.example.com/"),
+        ("pattern", "contains:b"),
+        ("pattern", "contains:a"),
+    ]
+    assert told["policies"][1]["principals"] == [
+        {"scope": "group", "namespace": "hr", "name": "b", "case_sensitive": False, "access": "permit"}
+    ]
+    assert told["obeyed"] is False
+    assert len(desk.ask("GET", "/api/v1/policy-acls")[2]["policies"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [(b"a/ user:x\nb/\n", "line 2"), (b"a/ x\n-b/ x\n", "is an exception"), (b"\xff", "line 1: not UTF-8")],
+    ids=["principal", "pattern", "encoding"],
+)
+def test_file_of_policies_with_a_fault_changes_nothing(desk: Desk, text: bytes, fault: str) -> None:
+    status, _, told = desk.ask("POST", "/api/v1/policy-acls/import", text)
+    assert (status, fault in json.dumps(told)) == (400, True)
+    assert policies(desk) == []

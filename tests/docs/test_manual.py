@@ -19,6 +19,7 @@ from feedmill.cli.main import app
 from feedmill.cli.serve import ROLES
 from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, admin_app
+from feedmill.http.policyroutes import policy_routes
 from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.leaving import Leavings
@@ -112,7 +113,7 @@ def test_every_command_and_option_is_documented(name: str, command: object) -> N
     assert f"feedmill {name}" in text
     shared = text.partition("## serve")[0]
     heading = name if f"\n## {name}\n" in text else name.partition(" ")[0]
-    if name not in ("config", "audit", "access"):
+    if name not in ("config", "audit", "access", "policies"):
         own = section(text, heading)
         for parameter in command.params:  # type: ignore[attr-defined]
             options = [option for option in parameter.opts if option.startswith("--")]
@@ -121,14 +122,14 @@ def test_every_command_and_option_is_documented(name: str, command: object) -> N
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_takes_the_shared_options(name: str, command: object) -> None:
-    if name not in ("config", "audit", "access"):
+    if name not in ("config", "audit", "access", "policies"):
         taken = {option for parameter in command.params for option in parameter.opts}  # type: ignore[attr-defined]
         assert {"--data", "--config", "--json"} <= taken
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_shows_examples(name: str, command: object) -> None:
-    if name not in ("config", "audit", "access"):
+    if name not in ("config", "audit", "access", "policies"):
         epilog = getattr(command, "epilog", "") or ""
         assert f"feedmill {name}" in epilog
         assert epilog.startswith("Example")
@@ -142,7 +143,13 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
         kept = timedelta(days=90)
         explaining, changes = Explaining(store, utc_now, kept), AccessChanges(store, utc_now, kept)
         access = AccessTools(explaining=explaining, changes=changes, review=AccessReview(store))
-        whole = replace(administration, settings=editor, stylesheets=StylesheetShelf(editor, tmp_path), access=access)
+        whole = replace(
+            administration,
+            settings=editor,
+            stylesheets=StylesheetShelf(editor, tmp_path),
+            access=access,
+            policy_routes=policy_routes(store, editor),
+        )
         for route in admin_app(whole, "x").routes:
             assert f"{route.path}`" in text  # type: ignore[attr-defined]
 

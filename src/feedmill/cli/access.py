@@ -19,9 +19,10 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.model.policyacl import Whole
 from feedmill.services.accessreview import AccessReview, Finding
 from feedmill.services.explaining import Question
-from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal
+from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal, render_whole
 
 access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -90,7 +91,10 @@ def explain(
             }
             tell_command(house, "access explain", asked, AuditKind.DECISION_ASKED)
             question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
-            _print_decision(explaining.explain(question, at=moment), user, as_json)
+            if moment is None:
+                _print_whole(explaining.explain_whole(question), user, as_json)
+            else:
+                _print_decision(explaining.explain(question, at=moment), user, as_json)
 
 
 @access_app.command("who", epilog="Example:\n\n  feedmill access who http://intranet.example.com/a.html --json")
@@ -110,7 +114,7 @@ def who(
     for principal, verdict in named:
         console().print(clean(f"{verdict.value:<14}{tell_principal(principal)}"))
     if not named:
-        console().print(clean(f"no ACL of {url} names anybody"))
+        console().print(clean(f"no ACL and no policy of {url} names anybody"))
 
 
 @access_app.command("list", epilog=LIST_EXAMPLES)
@@ -146,6 +150,20 @@ def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None
     for step in decision.path:
         said = tell_match(step.match) if step.match is not None else "no entry names the asker"
         out.print(clean(f"  {step.url} ({step.acl.inheritance_type.value}): {step.local.value}, {said}"))
+
+
+def _print_whole(whole: Whole, user: str | None, as_json: bool) -> None:
+    if as_json:
+        print_json(render_whole(whole, user))
+        return
+    _print_decision(whole.decision, user, as_json)
+    ruling, out = whole.ruling, console()
+    if ruling is not None:
+        said = tell_match(ruling.match) if ruling.match is not None else "it names the asker nowhere"
+        out.print(clean(f"  policy {ruling.policy.name} ({ruling.policy.pattern}): {ruling.verdict.value}, {said}"))
+        out.print(clean(f"  both together: {whole.verdict.value}"))
+    if whole.is_public:
+        out.print(clean("  the document is public: everybody may see it"))
 
 
 def _explain_batch(explain_many: ExplainMany, file: Path, *, as_json: bool) -> None:

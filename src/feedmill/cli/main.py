@@ -18,6 +18,7 @@ from feedmill.cli.documents import DOCUMENTS_EXAMPLES, documents_app
 from feedmill.cli.importing import IMPORT_EXAMPLES, import_settings
 from feedmill.cli.makefeed import MAKE_FEED_EXAMPLES, make_feed
 from feedmill.cli.options import clean, error_console, print_json
+from feedmill.cli.policies import POLICIES_EXAMPLES, policies_app
 from feedmill.cli.push import PUSH_EXAMPLES, PUSH_GROUPS_EXAMPLES, push, push_groups
 from feedmill.cli.reindex import REINDEX_EXAMPLES, reindex
 from feedmill.cli.search import SEARCH_EXAMPLES, search
@@ -54,6 +55,7 @@ app.add_typer(users_app, name="users", epilog=USERS_EXAMPLES)
 app.add_typer(tokens_app, name="tokens", epilog=TOKENS_EXAMPLES)
 app.add_typer(audit_app, name="audit")
 app.add_typer(access_app, name="access")
+app.add_typer(policies_app, name="policies", epilog=POLICIES_EXAMPLES)
 app.add_typer(config_app, name="config")
 
 

@@ -28,7 +28,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
 from feedmill.services.accesschanges import AccessChanges
 from feedmill.services.accessreview import AccessReview, Finding
 from feedmill.services.explaining import Explaining, Question
-from feedmill.wire.decisions import parse_question, render_change, render_decision, render_named, render_principal
+from feedmill.wire.decisions import parse_question, render_change, render_decision, render_named, render_principal, render_whole
 
 MAX_BATCH_BYTES = 4_000_000
 DEFAULT_LIMIT = 100
@@ -53,8 +53,10 @@ def access_routes(tools: AccessTools) -> list[Route]:
 
     async def explain(request: Request) -> Response:
         asked = request.query_params
-        question = Question(url=_require(asked, "url"), identity=_read_identity(request))
-        decision = await run_in_threadpool(tools.explaining.explain, question, at=_read_time(asked, "at"))
+        question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), _read_time(asked, "at")
+        if at is None:
+            return JSONResponse(render_whole(await run_in_threadpool(tools.explaining.explain_whole, question), asked.get("user")))
+        decision = await run_in_threadpool(tools.explaining.explain, question, at=at)
         return JSONResponse(render_decision(decision, asked.get("user")))
 
     async def explain_batch(request: Request) -> Response:

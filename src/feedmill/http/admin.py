@@ -4,7 +4,7 @@ Who may ask: ``signin/adminlock``. The bearer token that the server wrote to ``a
 alone, opens everything.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,7 @@ class Administration:
     settings: SettingsEditor | None = None
     stylesheets: StylesheetShelf | None = None
     access: AccessTools | None = None
+    policy_routes: Sequence[Route] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
         *(stylesheet_routes(administration.stylesheets) if administration.stylesheets is not None else ()),
         *(settings_routes(administration.settings) if administration.settings is not None else ()),
+        *administration.policy_routes,
         *(access_routes(administration.access) if administration.access is not None else ()),
         *(signin_routes(signin.signing) if signin is not None else ()),
     ]

@@ -52,7 +52,7 @@ def settings_routes(editor: SettingsEditor) -> list[Route]:
         if kind in KINDS and KINDS[kind][0] != section:
             raise BadRequest(f"{kind} are taken by {KINDS[kind][0]}, not by {section}")
         replaces = request.query_params.get("replace", "") in ("1", "true")
-        done = await run_in_threadpool(import_text, editor, kind, name, _read_file(request, body), replaces=replaces)
+        done = await run_in_threadpool(import_text, editor, kind, name, read_file(request, body), replaces=replaces)
         return JSONResponse(asdict(done))
 
     one = "/api/v1/settings/{section}/{name}"
@@ -65,8 +65,8 @@ def settings_routes(editor: SettingsEditor) -> list[Route]:
     ]
 
 
-def _read_file(request: Request, body: bytes) -> bytes:
-    """Gives the bytes of a file that was sent as it is, or as the text of a JSON object."""
+def read_file(request: Request, body: bytes) -> bytes:
+    """Gives the bytes of a file that was sent as it is, or as the text of a JSON object. Errors: BadRequest."""
     if not request.headers.get("content-type", "").startswith("application/json"):
         return body
     value = _read_json(body)

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from feedmill.model.access import Entry
-from feedmill.model.decision import Match, Verdict
+from feedmill.model.decision import Decision, Match, Verdict
 
 
 class Early(Enum):
@@ -47,3 +47,16 @@ class Ruling:
     policy: PolicyAcl
     verdict: Verdict
     match: Match | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """What all that decides early comes to for a URL: its ACLs, its policy (None where none is asked), and both together.
+
+    ``is_public``: a document of that URL is everybody's, whatever they say.
+    """
+
+    decision: Decision
+    ruling: Ruling | None
+    verdict: Verdict
+    is_public: bool = False

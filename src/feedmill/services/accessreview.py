@@ -2,7 +2,8 @@
 
 Nobody: documents that nobody can see, whoever he is and whatever groups he is in: guarded without an ACL, broken chains, ACLs that permit
 nobody. Unresolved: groups that ACLs name and no groups feed defines, so that they count only for who brings them when he signs in.
-Public: documents of everybody in data sources whose other documents have ACLs, which may have been forgotten.
+Public: documents of everybody in data sources whose other documents have ACLs, which may have been forgotten, and those whose URL has a
+policy, which makes nothing secure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,15 +49,16 @@ class AccessReview:
                     yield document
 
     def iter_public_beside_guarded(self, *, after: int = 0) -> Iterator[Document]:
-        """Gives the public documents of sources that have guarded ones too, by id from ``after`` on."""
+        """Gives public documents of sources that have guarded ones too, or that a policy means in vain, by id from ``after`` on."""
         with self._store.reading() as unit:
+            policies = unit.policies.current()
             sources = frozenset(unit.documents.list_guarded_sources())
-            for document in _iter_live(unit, after) if sources else ():
-                if document.datasource in sources and class_of(document) == AccessClass.PUBLIC:
+            for document in _iter_live(unit, after) if sources or policies.policies else ():
+                if class_of(document) == AccessClass.PUBLIC and (document.datasource in sources or policies.find(document.url)):
                     yield document
 
     def iter_unresolved(self) -> Iterator[Principal]:
-        """Gives the groups that ACLs in use name and no groups feed defines, each once."""
+        """Gives the groups that ACLs in use and policies name and no groups feed defines, each once."""
         with self._store.reading() as unit:
             defined: set[bytes] = set()
             for feed_id in unit.groups.list_visible():
@@ -86,6 +88,8 @@ def _iter_live(unit: UnitOfWork, after: int) -> Iterator[Document]:
 
 
 def _iter_named(unit: UnitOfWork) -> Iterator[Principal]:
+    for policy in unit.policies.current().policies:
+        yield from (entry.principal for entry in policy.entries)
     after = 0
     while numbers := unit.acls.list_classes(after=after, limit=AT_ONCE):
         for key in unit.classes.get_many(numbers).values():

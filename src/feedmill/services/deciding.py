@@ -3,6 +3,7 @@
 Which class a URL's ACL makes is read from the store, and remembered until any ACL has another version; what a class is never changes.
 """
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
@@ -43,17 +44,18 @@ class Decider:
             return Judgement(shown=early)
         forms = self._directory.forms_of(access.asker)
         acls = self._chains.read(unit, [each.url for each in guarded])
-        book = unit.policies.current()
-        verdicts = {each.url: self._settle(each.url, forms, acls.get, book) for each in guarded}
+        # read only where an ACL leaves it open, which few do
+        read_book = functools.cache(unit.policies.current)
+        verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book) for each in guarded}
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
         open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] is Verdict.INDETERMINATE]
         return Judgement(shown=shown, undecided=open_ones)
 
-    def _settle(self, url: str, forms: Forms, find_acl: FindAcl, book: PolicyBook) -> Verdict:
+    def _settle(self, url: str, forms: Forms, find_acl: FindAcl, read_book: Callable[[], PolicyBook]) -> Verdict:
         """Gives what ACL and policy come to, as both are now."""
 
         def ask_policy() -> Verdict:
-            ruling = rule_on(book.find(url), forms)
+            ruling = rule_on(read_book().find(url), forms)
             return Verdict.INDETERMINATE if ruling is None else ruling.verdict
 
         answers = {Early.ACL: lambda: decide_for(url, forms, find_acl).verdict, Early.POLICY: ask_policy}

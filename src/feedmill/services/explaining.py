@@ -4,20 +4,23 @@ Decisions are those of the reference evaluator on what the store has now, or had
 together, a level of chains and of groups at a time, so that a question costs no statement of its own.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from feedmill.core.access import in_one_order
+from feedmill.core.access import class_of, in_one_order
 from feedmill.core.dates import parse_iso
 from feedmill.core.evaluator import decide_for
 from feedmill.core.groupresolution import FindGroups, resolve_groups
+from feedmill.core.policyacls import rule_on, settle
 from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys, subject_of
-from feedmill.model.access import Acl, Principal, Scope
+from feedmill.model.access import AccessClass, Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
+from feedmill.model.document import DocumentState
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity, PrincipalKey, Subject
+from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl, Whole
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.deciding import read_chains, read_chains_at
@@ -34,7 +37,8 @@ class Question:
 class Explaining:
     """Answers questions from a store."""
 
-    def __init__(self, store: Store, clock: Clock, history: timedelta) -> None:
+    def __init__(self, store: Store, clock: Clock, history: timedelta, order: Sequence[Early] = EARLY_ORDER) -> None:
+        self._order = order
         self._store = store
         self._clock = clock
         self._history = history
@@ -46,12 +50,31 @@ class Explaining:
         """
         return self.explain_many([question], at=at)[0]
 
+    def explain_whole(self, question: Question) -> Whole:
+        """Decides one question by ACLs, and by the policy for the URL, as both are now. Errors: Denied, Busy."""
+        with self._store.reading() as unit:
+            acls = read_chains(unit, [question.url])
+            forms = resolve_many(unit, [question.identity])[question.identity]
+            policy = unit.policies.current().find(question.url)
+            document = unit.documents.find_many([question.url]).get(question.url)
+        is_public = document is not None and document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
+        return replace(self._decide_whole(question.url, forms, acls, policy), is_public=is_public)
+
+    def _decide_whole(self, url: str, forms: Forms, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> Whole:
+        decision = decide_for(url, forms, acls.get)
+        ruling = rule_on(policy, forms)
+        said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
+        verdict, _ = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
+        return Whole(decision=decision, ruling=ruling, verdict=verdict)
+
     def list_named(self, url: str) -> list[tuple[Principal, Verdict]]:
-        """Lists everybody whom the ACLs of a URL and of its ancestors name, with what they say to who is nobody else."""
+        """Lists everybody whom the ACLs of a URL and of its ancestors, or its policy name, with what all say to who is nobody else."""
         with self._store.reading() as unit:
             acls = read_chains(unit, [url])
+            policy = unit.policies.current().find(url)
         named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
-        return [(each, decide_for(url, forms_of(_alone(each)), acls.get).verdict) for each in named]
+        named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
+        return [(each, self._decide_whole(url, forms_of(_alone(each)), acls, policy).verdict) for each in named]
 
     def explain_many(self, questions: Sequence[Question], *, at: datetime | None = None) -> list[Decision]:
         """Decides questions, in order, all as of one moment. Errors: as above."""

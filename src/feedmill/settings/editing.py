@@ -8,7 +8,7 @@ name the tag that it was made from.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,9 +89,35 @@ class SettingsEditor:
                 raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
             unit.kept_settings.put(fresh)
             _tell_everybody(unit, merge_kept(loaded.settings, [*rest, fresh]))
-        self._bell.ring("indexer")
-        self._bell.ring("feeder-quick")
+        self._ring()
         return _entry_of(section, name, entry, API, fresh.version), before is None
+
+    def replace_many(self, section: str, values: Mapping[str, Any], gone: Collection[str] = ()) -> None:
+        """Sets entries and gives others up that were kept, all or none. Errors: NotFound, BadRequest with all faults."""
+        entries = {name: read_entry(_checked(section), name, value) for name, value in values.items()}
+        with self._store.writing() as unit:
+            kept, loaded = unit.kept_settings.list(), self._load()
+            versions = {one.name: one.version for one in kept if one.section == section}
+            fresh = [
+                KeptSetting(section=section, name=name, value=entry.model_dump_json(), version=1 + versions.get(name, 0))
+                for name, entry in entries.items()
+            ]
+            touched = {*entries, *gone}
+            rest = [one for one in kept if one.section != section or one.name not in touched]
+            after = merge_kept(loaded.settings, [*rest, *fresh])
+            faults = _list_new_faults(merge_kept(loaded.settings, kept), after)
+            if faults:
+                raise BadRequest("; ".join(faults))
+            for name in set(gone) - set(entries):
+                unit.kept_settings.remove(section, name)
+            for one in fresh:
+                unit.kept_settings.put(one)
+            _tell_everybody(unit, after)
+        self._ring()
+
+    def _ring(self) -> None:
+        for role in ("indexer", "feeder-quick"):
+            self._bell.ring(role)
 
     def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
         """Gives up what was kept of an entry. Errors: NotFound, Overtaken, Conflict where the file alone has it or another needs it."""
@@ -110,8 +136,7 @@ class SettingsEditor:
                 raise Conflict(f"{section}/{name} is needed: {faults[0]}")
             unit.kept_settings.remove(section, name)
             _tell_everybody(unit, merge_kept(loaded.settings, rest))
-        self._bell.ring("indexer")
-        self._bell.ring("feeder-quick")
+        self._ring()
 
 
 def _checked(section: str) -> str:

@@ -58,12 +58,13 @@ class PolicyAclSettings(Section):
 
 def policies_of(entries: Sequence[PolicyAclSettings]) -> list[PolicyAcl]:
     """Gives the policies that the settings make, in the order in which they are tried."""
-    return [_policy_of(entry) for entry in sorted(entries, key=lambda entry: entry.order)]
+    named = [(entry.name or f"file-{place}", entry) for place, entry in enumerate(entries, start=1)]
+    return [_policy_of(name, entry) for name, entry in sorted(named, key=lambda pair: pair[1].order)]
 
 
-def _policy_of(entry: PolicyAclSettings) -> PolicyAcl:
+def _policy_of(name: str, entry: PolicyAclSettings) -> PolicyAcl:
     acl = in_one_order(Acl(entries=tuple(_iter_entries(entry))))
-    return PolicyAcl(pattern=entry.pattern.strip(), entries=acl.entries, name=entry.name)
+    return PolicyAcl(pattern=entry.pattern.strip(), entries=acl.entries, name=name)
 
 
 def _iter_entries(entry: PolicyAclSettings) -> Iterator[Entry]:

@@ -8,11 +8,13 @@ import json
 from typing import Any
 
 from feedmill.core.derivation import tell_subject
+from feedmill.core.policyacls import kind_of
 from feedmill.model.access import Principal
 from feedmill.model.accesschange import AccessChange, Origin
 from feedmill.model.decision import Decision, Match, Step, Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, Subject
+from feedmill.model.policyacl import PolicyAcl, Ruling, Whole
 from feedmill.model.scope import Scope
 
 
@@ -25,6 +27,31 @@ def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
         "reason": decision.reason,
         "path": [_render_step(step) for step in decision.path],
     }
+
+
+def render_whole(whole: Whole, user: str | None) -> dict[str, Any]:
+    """Gives what everything that decides early comes to as JSON: the ACLs' decision, with the policy and both together."""
+    return {
+        **render_decision(whole.decision, user),
+        "policy": None if whole.ruling is None else _render_ruling(whole.ruling),
+        "combined": whole.verdict.value,
+        "public": whole.is_public,
+    }
+
+
+def _render_ruling(ruling: Ruling) -> dict[str, Any]:
+    return {
+        "name": ruling.policy.name,
+        "pattern": ruling.policy.pattern,
+        "decision": ruling.verdict.value,
+        "entry": None if ruling.match is None else _render_match(ruling.match),
+    }
+
+
+def render_policy(policy: PolicyAcl) -> dict[str, Any]:
+    """Gives a policy as JSON."""
+    principals = [{**render_principal(entry.principal), "access": entry.access.value} for entry in policy.entries]
+    return {"name": policy.name, "pattern": policy.pattern, "kind": kind_of(policy.pattern).value, "principals": principals}
 
 
 def _render_step(step: Step) -> dict[str, Any]:

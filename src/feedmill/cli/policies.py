@@ -1,0 +1,91 @@
+"""``feedmill policies``: policy ACLs in force, which is for a URL, files in and out."""
+
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
+from feedmill.cli.users import tell_command
+from feedmill.http.policyroutes import export_policies, tell_policies
+from feedmill.model.errors import BadRequest
+from feedmill.settings.editing import MAX_KEPT_BYTES, SettingsEditor
+from feedmill.settings.policyfiles import import_policies
+
+policies_app = typer.Typer(help="Look at policy ACLs, take them from files.", no_args_is_help=True, rich_markup_mode=None)
+
+POLICIES_EXAMPLES = """Examples:
+
+  feedmill policies list --url http://intranet.example.com/plans/42
+
+  feedmill policies import policies.txt --replace"""
+
+
+@policies_app.callback()
+def _group() -> None:
+    """Look at policy ACLs, take them from files."""
+
+
+@policies_app.command("list", epilog=POLICIES_EXAMPLES)
+def list_policies(
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Only those for a URL, the one that counts first.")] = None,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """List the policy ACLs in force."""
+    with workplace(data, config).read() as house:
+        told = tell_policies(house.store, url)
+    if as_json:
+        print_json(told)
+        return
+    for policy in told["policies"]:
+        console().print(clean(f"{policy['name']}  {policy['kind']}  {policy['pattern']}  {_tell_principals(policy)}"))
+    if not told["obeyed"]:
+        console().print("documents are still being put into the classes of changed patterns")
+
+
+def _tell_principals(policy: dict[str, Any]) -> str:
+    named = [f"{one['access']} {one['scope']} {one['name']}" for one in policy["principals"]]
+    return ", ".join(named[:5] + ([f"and {len(named) - 5} more"] if len(named) > 5 else [])) or "denies everybody"
+
+
+@policies_app.command("export", epilog="Example:\n\n  feedmill policies export > policies.txt")
+def export(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """Write the policy ACLs in force to standard output, as lines of text."""
+    with workplace(data, config).read() as house:
+        text = export_policies(house.store)
+    if as_json:
+        print_json({"text": text})
+    else:
+        sys.stdout.write(text)
+
+
+@policies_app.command("import", epilog=POLICIES_EXAMPLES)
+def take(
+    file: InputFile,
+    replace: Annotated[bool, typer.Option("--replace", help="Give up all others that were set by API or import.")] = False,
+    data: Data = DATA,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Set the policy ACLs of a file, as if by API; a pattern that has one gets the file's users and groups."""
+    with file.open("rb") as stream:
+        content = stream.read(MAX_KEPT_BYTES + 1)
+    if len(content) > MAX_KEPT_BYTES:
+        raise BadRequest(f"'{file}' is larger than {MAX_KEPT_BYTES} bytes")
+    place = workplace(data, config)
+    server = place.find_server()
+    if server is not None:
+        body = {"text": content.decode("utf-8-sig", "surrogateescape")}
+        told = place.client(server, "admin").send_json("POST", "/api/v1/policy-acls/import", body, {"replace": "1"} if replace else {})
+    else:
+        with place.work(may_begin=True) as house:
+            editor = SettingsEditor(house.store, place.load, house.bell)
+            told = asdict(import_policies(editor, content, replaces=replace))
+            tell_command(house, "policies import", {"added": told["added"], "changed": told["changed"], "replaced": replace})
+    if as_json:
+        print_json(told)
+    else:
+        console().print(clean(f"{told['added']} new, {told['changed']} changed, {told['removed']} given up, {told['total']} in all"))

@@ -1,0 +1,69 @@
+"""Takes files of policy ACLs into the settings, and gives them out again."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from feedmill.model.errors import BadRequest
+from feedmill.model.policyacl import PolicyAcl
+from feedmill.settings.editing import API, Entry, SettingsEditor
+from feedmill.wire.applianceconfig.policies import read_policies
+
+SECTION = "policy_acls"
+_NUMBERED = re.compile(r"policy-([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedPolicies:
+    """What an import did. ``changed`` are those whose pattern was known."""
+
+    added: int
+    changed: int
+    removed: int
+    total: int
+
+
+def import_policies(editor: SettingsEditor, data: bytes, *, replaces: bool = False) -> ImportedPolicies:
+    """Sets the policies of a file; with ``replaces`` gives up all others that were set by API. Errors: BadRequest with lines.
+
+    A pattern that has a policy keeps its name; the others are numbered in the order of the file.
+    """
+    try:
+        read = read_policies(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as exc:
+        line = 1 + data.count(b"\n", 0, exc.start)
+        raise BadRequest(f"line {line}: not UTF-8; save the file with that encoding") from exc
+    held = editor.list(SECTION)
+    names = {str(entry.value["pattern"]).strip(): entry for entry in held}
+    fresh, gone = _name_all(read, names, held), set[str]()
+    if replaces:
+        gone = {entry.name for entry in held if entry.origin == API} - set(fresh)
+    editor.replace_many(SECTION, fresh, gone)
+    changed = len(fresh.keys() & {entry.name for entry in held})
+    return ImportedPolicies(added=len(fresh) - changed, changed=changed, removed=len(gone), total=len(editor.list(SECTION)))
+
+
+def _name_all(read: Sequence[PolicyAcl], known: Mapping[str, Entry], held: Sequence[Entry]) -> dict[str, dict[str, Any]]:
+    numbers = [int(found[1]) for entry in held if (found := _NUMBERED.fullmatch(entry.name))]
+    number, values = max(numbers, default=0), dict[str, dict[str, Any]]()
+    for policy in read:
+        entry = known.get(policy.pattern.strip())
+        if entry is None:
+            number += 1
+        order = entry.value["order"] if entry is not None else 0
+        values[f"policy-{number:06}" if entry is None else entry.name] = _value_of(policy, order)
+    return values
+
+
+def _value_of(policy: PolicyAcl, order: int) -> dict[str, Any]:
+    """Gives a policy as a table of the settings has it: what is plain in the four lists, the rest one by one."""
+    value: dict[str, Any] = {"pattern": policy.pattern, "order": order}
+    for entry in policy.entries:
+        who, access = entry.principal, entry.access.value
+        if who.namespace == "Default" and who.case_sensitive and not who.unqualified:
+            value.setdefault(f"{access}_{who.scope.value}s", []).append(who.name)
+        else:
+            one = {"scope": who.scope.value, "access": access, "name": who.name, "namespace": who.namespace}
+            value.setdefault("principals", []).append(one | {"case_sensitive": who.case_sensitive, "unqualified": who.unqualified})
+    return value

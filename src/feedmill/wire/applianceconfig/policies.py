@@ -1,0 +1,135 @@
+"""Policy ACLs as lines of text, the form that the old appliance's tools read and wrote.
+
+A line is ``PATTERN PRINCIPAL PRINCIPAL ...``. A principal is ``user:NAME`` or ``group:NAME``; without a prefix it is a group. Names may
+hold blanks. What stands behind a name belongs to it: ``right=none`` denies, any other right than ``read`` too, as of old. Beyond the old
+form: ``namespace=NAME``, ``case=insensitive``, ``unqualified=yes``; and a pattern, name or value in double quotes, as JSON writes them,
+where it would be mistaken else. Empty lines and those that begin with ``#`` count for nothing. A file with faults is refused whole, each
+named with its line.
+Source: gsa-compat 4.8.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from feedmill.model.access import Access, Entry, Principal, Scope
+from feedmill.model.errors import BadRequest
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.model.policyacl import PolicyAcl
+
+MAX_TOLD_FAULTS = 20
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_KEYS = "right|namespace|case|unqualified"
+_PATTERN = re.compile(rf"\s*({_QUOTED}(?=\s|\Z)|\S+)")
+_PREFIX = re.compile(r"\s*(?:(user|group):\s*)?")
+_NAME = re.compile(rf"{_QUOTED}(?=\s|\Z)|.+?(?=\s+(?:user|group):|\s+(?:{_KEYS})=|\s*\Z)", re.DOTALL)
+_MARK = re.compile(rf"\s+({_KEYS})=({_QUOTED}|\S+)")
+_NO_NAME = re.compile(rf"(?:user|group):|(?:{_KEYS})=")
+_NEEDS_QUOTES = re.compile(
+    rf'\s(?:user|group):|\s(?:{_KEYS})=|\A(?:user|group):|\A(?:{_KEYS})=|\A["\s]|\s\Z|\A\Z|[\x00-\x1f\x7f-\x9f\u2028\u2029]'
+)
+
+
+def read_policies(text: str) -> tuple[PolicyAcl, ...]:
+    """Reads policies. Errors: BadRequest with the faults and their lines."""
+    found: dict[str, PolicyAcl] = {}
+    faults: list[str] = []
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            policy = _read_line(line)
+            if policy.pattern in found:
+                raise BadRequest(f"'{policy.pattern[:80]}' has a line already; put all users and groups into one")
+            found[policy.pattern] = policy
+        except BadRequest as exc:
+            faults.append(f"line {number}: {exc}")
+    if faults:
+        more = f"; and {len(faults) - MAX_TOLD_FAULTS} more" if len(faults) > MAX_TOLD_FAULTS else ""
+        raise BadRequest("; ".join(faults[:MAX_TOLD_FAULTS]) + more)
+    return tuple(found.values())
+
+
+def _read_line(line: str) -> PolicyAcl:
+    start = _PATTERN.match(line)
+    assert start is not None  # an empty line comes not here
+    rest = line[start.end() :]
+    if not rest.strip():
+        raise BadRequest("no user and no group; a line is PATTERN user:NAME group:NAME ...")
+    return PolicyAcl(pattern=_unquote(start[1]), entries=tuple(_iter_entries(rest.rstrip())))
+
+
+def _iter_entries(text: str) -> Iterator[Entry]:
+    place = 0
+    while place < len(text):
+        prefix = _PREFIX.match(text, place)
+        name = _NAME.match(text, prefix.end()) if prefix is not None else None
+        if prefix is None or name is None or not name[0].strip() or _NO_NAME.match(text, prefix.end()):
+            raise BadRequest(f"a user or group without a name at '{text[place : place + 40].strip()}'")
+        place = name.end()
+        marks: dict[str, str] = {}
+        while mark := _MARK.match(text, place):
+            marks[mark[1]] = _unquote(mark[2])
+            place = mark.end()
+        yield _entry_of(prefix[1] or "group", _unquote(name[0].strip()), marks)
+
+
+def _entry_of(scope: str, name: str, marks: dict[str, str]) -> Entry:
+    if not name.strip():
+        raise BadRequest("a user or group without a name")
+    case, unqualified = marks.get("case", "sensitive"), marks.get("unqualified", "no")
+    if case not in ("sensitive", "insensitive"):
+        raise BadRequest(f"case={case[:40]} is neither sensitive nor insensitive")
+    if unqualified not in ("yes", "no"):
+        raise BadRequest(f"unqualified={unqualified[:40]} is neither yes nor no")
+    principal = Principal(
+        scope=Scope(scope),
+        name=name,
+        namespace=marks.get("namespace") or DEFAULT_NAMESPACE,
+        case_sensitive=case == "sensitive",
+        unqualified=unqualified == "yes",
+    )
+    return Entry(access=Access.PERMIT if marks.get("right", "read") == "read" else Access.DENY, principal=principal)
+
+
+def _unquote(text: str) -> str:
+    if not (text.startswith('"') and text.endswith('"') and len(text) > 1):
+        return text
+    try:
+        return str(json.loads(text))
+    except ValueError as exc:
+        raise BadRequest(f"{text[:80]} is no text in quotes: {exc}") from exc
+
+
+def render_policies(policies: Iterable[PolicyAcl]) -> str:
+    """Gives policies as text, a line each; one without users and groups denies everybody, and is written as a comment."""
+    return "".join(f"{_render_line(policy)}\n" for policy in policies)
+
+
+def _render_line(policy: PolicyAcl) -> str:
+    pattern = policy.pattern
+    if re.search(r'\s|\A"|\A#', pattern):
+        pattern = _quote(pattern)
+    if not policy.entries:
+        return f"# {pattern} denies everybody"
+    return " ".join([pattern, *(_render_entry(entry) for entry in policy.entries)])
+
+
+def _render_entry(entry: Entry) -> str:
+    who = entry.principal
+    parts = [f"{who.scope.value}:{_quote(who.name) if _NEEDS_QUOTES.search(who.name) else who.name}"]
+    if entry.access is Access.DENY:
+        parts.append("right=none")
+    if who.namespace != DEFAULT_NAMESPACE:
+        needs_quotes = re.search(r'\s|\A"|\A\Z', who.namespace)
+        parts.append(f"namespace={_quote(who.namespace) if needs_quotes else who.namespace}")
+    if not who.case_sensitive:
+        parts.append("case=insensitive")
+    if who.unqualified:
+        parts.append("unqualified=yes")
+    return " ".join(parts)
+
+
+def _quote(text: str) -> str:
+    """Writes a text in quotes, all signs that end a line as escapes."""
+    return json.dumps(text)
