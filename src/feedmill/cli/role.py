@@ -4,6 +4,7 @@ SIGTERM ends it in order; SIGHUP does the same, and the parent starts it again w
 meanwhile. SIGINT is the parent's to handle.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -19,6 +20,9 @@ from feedmill.metrics import count_in_files
 from feedmill.roles import run_role
 from feedmill.settings import read_snapshot
 
+UNHURRIED = (50_000, 20, 20)
+"""How seldom garbage in cycles is looked for: roles make little of it, and looking took a tenth of their time with Python's own numbers."""
+
 
 def live_as(role: str, data: Path, sockets: Mapping[str, socket.socket], *, niceness: int = 0) -> int:
     """Lives as a role until it is told to end, and gives the exit code. Shape: the listening sockets by name."""
@@ -27,6 +31,7 @@ def live_as(role: str, data: Path, sockets: Mapping[str, socket.socket], *, nice
     signal.signal(signal.SIGHUP, _end_in_order)
     if niceness:
         os.nice(niceness)
+    gc.set_threshold(*UNHURRIED)
     settings = read_snapshot(data).settings
     configure_logs(role, level=settings.logs.level, form=settings.logs.format)
     if reserve_metric_files():

@@ -7,6 +7,7 @@ grown, because libraries written in C leak and fragment.
 
 import contextlib
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -36,6 +37,8 @@ def work(tasks_fd: int, answers_fd: int, limits: ExtractionLimits, niceness: int
 
 
 def _serve(tasks: BinaryIO, answers_fd: int, limits: ExtractionLimits) -> None:
+    # documents leave little garbage in cycles; Python's own numbers would have it looked for several times a page
+    gc.set_threshold(50_000, 20, 20)
     baseline = _resident_bytes()
     done = 0
     while (task := read_task(tasks)) is not None:
