@@ -131,6 +131,8 @@ def _signin_options_of(house: House, token: str) -> SignInOptions:
     )
     return SignInOptions(
         proxy=trust,
+        client_proxies=Networks.parse(settings.client_address.trusted),
+        client_header=settings.client_address.header,
         key=ensure_key(house.store),
         admin_token=token,
         takes_basic=settings.basic,

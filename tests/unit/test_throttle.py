@@ -65,6 +65,18 @@ def test_throttle_forgets_the_guesses_of_who_succeeded(hands: Hands) -> None:
     assert fail(throttle, "bob", "10.0.0.1", 9) == 1
 
 
+def test_throttle_keeps_nobody_out_of_where_he_signed_in_before_when_others_guess_his_name(hands: Hands) -> None:
+    throttle = Throttle(BOUNDS, hands)
+    assert fail(throttle, "ann", "10.0.0.1", 1) == 1
+    throttle.take_back("ann", "10.0.0.1", has_succeeded=True)
+    for number in range(20):
+        fail(throttle, "ann", f"10.0.1.{number}", 3)
+    assert fail(throttle, "ann", "10.0.2.1", 1) == 0
+    assert fail(throttle, "ann", "10.0.0.1", 10) == 3
+    throttle.take_back("bob", "", has_succeeded=True)
+    assert fail(throttle, "bob", "", 10) == 3
+
+
 def test_throttle_remembers_a_bounded_number_of_counts(hands: Hands) -> None:
     throttle = Throttle(BOUNDS, hands, max_counts=50)
     for number in range(500):

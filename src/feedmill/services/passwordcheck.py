@@ -5,12 +5,13 @@ Rules:
 1. Where a local user of the name exists, local users decide: each namespace whose account has this password is proved. Directories are not
    asked then, so that no local password leaves this server.
 2. Else each directory is asked; each that agrees proves its namespace. A namespace asked for by name asks its directory alone.
-3. A name that nobody knows takes as long as a wrong password: a hash is computed either way.
+3. A name that nobody knows takes as long as a wrong password: a hash is computed either way, also where directories know no better.
 4. After too many failures nothing is looked at for a while (``throttle``). A directory that does not answer proves nothing and is told as
    trouble, not as a wrong password.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -106,7 +107,11 @@ class PasswordCheck:
         if not directories:
             self._spend_time(attempt.password)
             return []
-        return self._ask(directories, attempt)
+        proved = self._ask(directories, attempt)
+        if not proved:
+            with suppress(Busy):  # the answer stands, and counts as a failure
+                self._spend_time(attempt.password)
+        return proved
 
     def _find_accounts(self, attempt: Attempt) -> Sequence[Account]:
         key = account_key(read_subject(Scope.USER, attempt.name))

@@ -2,8 +2,8 @@
 
 Failures are counted three ways, since each alone can be got round or turned against others: by name and address together (somebody
 guesses), by address (somebody tries many names), by name (many addresses guess one name; generous, since it also keeps out whoever has
-the name). A count that reached its bound refuses without looking at the password, until its window is over. Counts live in this process
-and are bounded in number: the ones that were touched longest ago go first.
+the name, but for an address from which he signed in before). A count that reached its bound refuses without looking at the password, until
+its window is over. Counts live in this process and are bounded in number: the ones that were touched longest ago go first.
 """
 
 import threading
@@ -48,6 +48,7 @@ class Throttle:
         self._clock = clock
         self._max_counts = max_counts
         self._counts: OrderedDict[tuple[str, str], _Count] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._lock = threading.Lock()
 
     def begin(self, name: str, address: str) -> Verdict:
@@ -58,7 +59,9 @@ class Throttle:
         with self._lock:
             now = self._clock()
             keys = self._keys(name, address)
-            full = [count for key, bound in keys if (count := self._find_full(key, bound, now)) is not None]
+            is_known = keys[0][0] in self._known
+            held = [(key, bound) for key, bound in keys if not (is_known and key == (name, "*"))]
+            full = [count for key, bound in held if (count := self._find_full(key, bound, now)) is not None]
             if full:
                 is_first = not all(count.is_told for count in full)
                 for count in full:
@@ -71,6 +74,8 @@ class Throttle:
     def take_back(self, name: str, address: str, *, has_succeeded: bool) -> None:
         """Counts an attempt no longer; one that succeeded also clears what was counted of this name from this address."""
         with self._lock:
+            if has_succeeded and address:
+                self._remember((name, _network_of(address)))
             for place, (key, _) in enumerate(self._keys(name, address)):
                 count = self._counts.get(key)
                 if count is not None:
@@ -79,6 +84,12 @@ class Throttle:
     def count(self) -> int:
         """Counts what is remembered."""
         return len(self._counts)
+
+    def _remember(self, key: tuple[str, str]) -> None:
+        self._known[key] = None
+        self._known.move_to_end(key)
+        while len(self._known) > self._max_counts:
+            self._known.popitem(last=False)
 
     def _keys(self, name: str, address: str) -> list[tuple[tuple[str, str], int]]:
         network = _network_of(address)

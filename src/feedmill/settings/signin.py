@@ -43,6 +43,13 @@ class SignInProxy(Section):
     namespace: Namespace = "Default"
 
 
+class ClientAddress(Section):
+    """Which reverse proxies are believed when they say from which address a request comes; for counting and the log alone."""
+
+    trusted: Annotated[tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(wrap_word)] = ()
+    header: HeaderName = "X-Forwarded-For"
+
+
 def _check_filter(text: str) -> str:
     depth = 0
     for character in text:
@@ -156,6 +163,7 @@ class SignIn(Section):
     max_failures: Annotated[int, Field(ge=1, le=1_000)] = 10
     failure_minutes: Annotated[int, Field(ge=1, le=1_440)] = 5
     proxy: SignInProxy = SignInProxy()
+    client_address: ClientAddress = ClientAddress()
     ldap: tuple[LdapProvider, ...] = ()
     oidc: tuple[OidcSettings, ...] = ()
     saml: tuple[SamlSettings, ...] = ()

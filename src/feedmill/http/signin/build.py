@@ -1,9 +1,11 @@
 """Puts signing in together for the ports."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from feedmill.core.networks import Networks
 from feedmill.http.pages import make_templates
 from feedmill.http.proxyheaders import ProxyTrust
+from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.flows import Flows
@@ -27,6 +29,8 @@ class SignInOptions:
     proxy: ProxyTrust
     key: bytes
     admin_token: str
+    client_proxies: Networks = field(default_factory=Networks)
+    client_header: str = "X-Forwarded-For"
     takes_basic: bool = True
     secure_cookies: bool = False
     public_url: str = ""
@@ -38,8 +42,10 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
     """Gives signing in for the search port."""
     cookies = Cookies(always_secure=options.secure_cookies)
     guard = FormGuard(options.key, cookies)
+    clients = Clients(proxies=options.client_proxies, header=options.client_header, shared=options.proxy.trusted)
     desk = Desk(
         proxy=options.proxy,
+        clients=clients,
         cookies=cookies,
         passwords=signing.proved,
         sessions=signing.sessions,
@@ -62,6 +68,7 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         admit=page.admit,
         auditing=signing.auditing,
         templates=templates,
+        clients=clients,
         public_url=options.public_url,
     )
     routes = (

@@ -18,6 +18,7 @@ from starlette.types import Scope
 
 from feedmill.http.asker import SIGNED_OUT, Asker, Way
 from feedmill.http.proxyheaders import ProxyTrust, read_proxy_identity
+from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import Login
@@ -47,6 +48,7 @@ class Desk:
     """Where requests say who they are from; each check may block."""
 
     proxy: ProxyTrust
+    clients: Clients
     cookies: Cookies
     passwords: ProvedPasswords
     sessions: Sessions
@@ -90,10 +92,9 @@ class Desk:
         pair = read_basic(given)
         if pair is None:
             return self.refuse("the header Authorization holds no name and password")
-        peer = scope.get("client")
-        address = peer[0] if peer else ""
-        is_shared = self.proxy.trusted.covers(address)
-        outcome = self.passwords.check(Attempt(name=pair[0], password=pair[1], address=address, is_shared=is_shared, way="basic"))
+        client = self.clients.find(scope)
+        attempt = Attempt(name=pair[0], password=pair[1], address=client.address, is_shared=client.is_shared, way="basic")
+        outcome = self.passwords.check(attempt)
         if outcome.wait_seconds:
             return refuse_for_now(outcome.wait_seconds)
         if not outcome.credentials:

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedmill.core.accounts import write_user
+from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.flows import Flows
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, FeedmillError
@@ -26,6 +27,7 @@ class Gates:
     admit: Admit
     auditing: Auditing
     templates: jinja2.Environment
+    clients: Clients
     public_url: str = ""
 
     def url(self, request: Request, path: str) -> str:
@@ -43,19 +45,21 @@ class Gates:
         """Lets somebody in whom a provider proved."""
         proved = [f"{credential.provider}:{credential.user.namespace}"]
         details: dict[str, str | int | bool | list[str]] = {"name": credential.user.name, "way": credential.provider, "proved": proved}
-        self.auditing.tell(AuditKind.SIGNED_IN, actor=write_user(credential.user), address=_peer(request), details=details)
+        self.auditing.tell(
+            AuditKind.SIGNED_IN, actor=write_user(credential.user), address=self.clients.find(request.scope).address, details=details
+        )
         response = self.admit(request, [credential], target)
         self.flows.end(response, request.scope)
         return response
 
     def tell(self, request: Request, kind: AuditKind, details: Mapping[str, str | int | bool | list[str]]) -> None:
         """Puts something that a provider did into the audit log."""
-        self.auditing.tell(kind, address=_peer(request), details=details)
+        self.auditing.tell(kind, address=self.clients.find(request.scope).address, details=details)
 
     def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
         """Tells that nobody was proved. What exactly was wrong is for the audit log, not for whoever asks."""
         details = {"name": "", "way": provider, "reason": str(error)[:500]}
-        self.auditing.tell(AuditKind.SIGN_IN_FAILED, address=_peer(request), details=details)
+        self.auditing.tell(AuditKind.SIGN_IN_FAILED, address=self.clients.find(request.scope).address, details=details)
         if isinstance(error, Denied | BadRequest):
             status, text = 403, "signing in was refused; begin again from the page to sign in"
         else:
@@ -64,7 +68,3 @@ class Gates:
         response = HTMLResponse(body, status, headers={"Cache-Control": "no-store"})
         self.flows.end(response, request.scope)
         return response
-
-
-def _peer(request: Request) -> str:
-    return request.client.host if request.client is not None else ""

@@ -145,8 +145,7 @@ class SignInPage:
         return response
 
     def _try(self, request: Request, fields: Fields) -> _Tried:
-        peer = request.client.host if request.client is not None else ""
-        is_shared = self._tools.desk.proxy.trusted.covers(peer)
+        client = self._tools.desk.clients.find(request.scope)
         tried = _Tried([], {}, {}, 403)
         status = 403
         for namespace in self._tools.check.list_namespaces():
@@ -154,7 +153,7 @@ class SignInPage:
             if not name and not password:
                 continue
             tried.names[namespace] = name[:200]
-            attempt = Attempt(name=name, password=password, namespace=namespace, address=peer, is_shared=is_shared)
+            attempt = Attempt(name=name, password=password, namespace=namespace, address=client.address, is_shared=client.is_shared)
             try:
                 outcome = self._tools.check.check(attempt)
             except Busy:
@@ -212,7 +211,7 @@ class SignInPage:
             self._tools.desk.sessions.end(text)
         if asker.way is Way.SESSION:
             actor = ", ".join(write_user(user) for user in asker.identity.users)
-            address = request.client.host if request.client else ""
+            address = self._tools.desk.clients.find(request.scope).address
             self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=_NEVER_KEPT)
         response.headers["Clear-Site-Data"] = '"cache"'

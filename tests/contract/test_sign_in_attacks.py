@@ -1,0 +1,255 @@
+"""What somebody tries who may not sign in, or wants others to be kept out, at the level of HTTP."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from signinhouse import CHEAP, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from feedmill.adapters.identity.argon2 import Argon2Hasher
+from feedmill.core.networks import Networks
+from feedmill.http.signin.clients import Client, Clients
+from feedmill.model.errors import Busy
+from feedmill.model.identity import Subject
+from feedmill.model.scope import Scope
+from feedmill.model.signin import Credential, TokenScope
+from feedmill.services.throttle import Bounds
+
+SESSION = "GSA_SESSION_ID"
+EDGE = "10.9.0.1"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[SignInHouse]:
+    opened = open_signin_house(
+        tmp_path, bounds=Bounds(by_both=3, by_address=6, by_name=9), client_proxies=Networks.parse([EDGE, "10.9.1.0/24"])
+    )
+    opened.signing.accounts.add("ann", PASSWORD)
+    yield opened
+    opened.search.store.close()
+
+
+def is_in(house: SignInHouse, browser: Browser) -> bool:
+    browser.get("/?q=x")
+    return house.seen[-1].is_signed_in
+
+
+# --- sessions -------------------------------------------------------------------------------------------------------------------
+
+
+def test_cookie_from_before_signing_in_again_or_out_opens_nothing(house: SignInHouse) -> None:
+    house.signing.accounts.add("ann", PASSWORD, namespace="ad")
+    browser = house.browser()
+    browser.sign_in("ann")
+    first = dict(browser.cookies)
+    browser.sign_in("ann", namespace="ad")
+    second = dict(browser.cookies)
+    assert first[SESSION] != second[SESSION]
+    assert not is_in(house, house.browser(cookies=first))
+    browser.post("/signout", read_form(browser.get("/signout").text).hidden)
+    assert SESSION not in browser.cookies
+    assert not is_in(house, house.browser(cookies=second))
+
+
+def test_failed_attempt_leaves_the_session_as_it_was(house: SignInHouse) -> None:
+    browser = house.browser()
+    browser.sign_in("ann")
+    before = browser.cookies[SESSION]
+    assert browser.sign_in("ann", "wrong password").status == 403
+    assert browser.cookies[SESSION] == before
+    assert is_in(house, browser)
+
+
+def test_looking_at_the_page_to_sign_out_signs_nobody_out(house: SignInHouse) -> None:
+    browser = house.browser()
+    browser.sign_in("ann")
+    for path in ("/signout", "/signout?everywhere=1", "/signin", "/signin?to=/signout"):
+        assert browser.get(path).status == 200
+    assert is_in(house, browser)
+
+
+def test_code_of_one_session_signs_nobody_else_out(house: SignInHouse) -> None:
+    attacker, victim = house.browser(), house.browser()
+    attacker.sign_in("ann")
+    victim.sign_in("ann")
+    code = read_form(attacker.get("/signout").text).hidden["code"]
+    victim.post("/signout", {"code": code})
+    assert is_in(house, victim)
+
+
+# --- forms of other sites -------------------------------------------------------------------------------------------------------
+
+
+def list_posts(house: SignInHouse) -> list[str]:
+    assert isinstance(house.app, Starlette)
+    routes = [route for route in house.app.routes if isinstance(route, Route)]
+    return sorted({route.path for route in routes if set(route.methods or ()) - {"GET", "HEAD"}})
+
+
+def test_no_form_of_another_site_changes_anything(house: SignInHouse) -> None:
+    posts = list_posts(house)
+    assert {"/signin", "/signout", "/security-manager/samlauthn"} <= set(posts)
+    browser = house.browser()
+    browser.sign_in("ann")
+    form = read_form(browser.get("/signin").text).hidden
+    for path in posts:
+        for headers in ({"origin": "https://evil.example"}, {"origin": "null"}):
+            answer = browser.post(path.replace("{name}", "corp"), {**form, "everywhere": "1"}, sec_fetch_site="cross-site", **headers)
+            by_signature = path.startswith(("/signin/saml/", "/signin/oidc/"))
+            assert answer.status in ((403, 404, 400) if by_signature else (403,)), (path, answer.status)
+    assert is_in(house, browser)
+
+
+# --- guessing -------------------------------------------------------------------------------------------------------------------
+
+
+def test_unknown_name_and_wrong_password_get_the_same_answer(house: SignInHouse) -> None:
+    answers = [house.browser().get("/api/v1/search?q=x", authorization=basic(name, "wrong password")) for name in ("ann", "nobody")]
+    assert answers[0].status == answers[1].status == 401
+    assert answers[0].body == answers[1].body
+    assert answers[0].headers == answers[1].headers
+    pages = []
+    for name in ("ann", "nob"):
+        browser = house.browser(peer=f"192.168.7.{len(name)}")
+        text = browser.sign_in(name, "wrong password").text
+        pages.append(text.replace(name, "NAME").replace(read_form(text).hidden["code"], "CODE"))
+    assert pages[0] == pages[1]
+
+
+def test_guessing_one_name_from_many_addresses_keeps_its_owner_out_of_nowhere_he_was(house: SignInHouse) -> None:
+    owner = house.browser(peer="192.168.1.20")
+    assert owner.sign_in("ann").status == 303
+    for number in range(9):
+        house.browser(peer=f"192.168.2.{number}").get("/?q=x", authorization=basic("ann", f"guess {number}"))
+    assert house.browser(peer="192.168.3.1").get("/?q=x", authorization=basic("ann")).status == 429
+    assert owner.get("/?q=x", authorization=basic("ann")).status == 200
+    assert owner.sign_in("ann").status == 303
+
+
+def test_guesses_behind_a_proxy_that_tells_addresses_keep_out_nobody_else(house: SignInHouse) -> None:
+    def ask(client: str, password: str = PASSWORD, name: str = "ann") -> int:
+        return house.browser(peer=EDGE).get("/?q=x", authorization=basic(name, password), x_forwarded_for=client).status
+
+    house.signing.accounts.add("bob", PASSWORD)
+    # what stands before the last address the guesser wrote himself
+    statuses = [ask(f"203.0.113.{number}, 198.51.100.7", f"guess {number}") for number in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    assert ask("198.51.100.8") == 200
+    assert ask("198.51.100.7", name="bob") == 200
+    assert [entry.event.address for entry in house.signing.auditing.iter_entries()][-2:] == ["198.51.100.8", "198.51.100.7"]
+
+
+def test_header_of_addresses_from_anybody_else_counts_for_nothing(house: SignInHouse) -> None:
+    browser = house.browser(peer="192.168.1.9")
+    statuses = [
+        browser.get("/?q=x", authorization=basic("ann", f"guess {number}"), x_forwarded_for=f"203.0.113.{number}").status
+        for number in range(5)
+    ]
+    assert statuses == [401, 401, 401, 429, 429]
+    for peer in ("192.168.1.9", EDGE):  # who tells addresses does not tell users
+        assert house.browser(peer=peer).get("/?q=x", x_forwarded_for=EDGE, x_forwarded_user="root").status == 200
+        assert not house.seen[-1].is_signed_in
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("198.51.100.7", Client("198.51.100.7")),
+        ("1.2.3.4, 198.51.100.7 ,10.9.1.2", Client("198.51.100.7")),
+        ("198.51.100.7:4711", Client("198.51.100.7")),
+        ("[2001:db8::1]:4711", Client("2001:db8::1")),
+        ("2001:DB8::1", Client("2001:db8::1")),
+        ("1.2.3.4, unknown", Client(EDGE, is_shared=True)),
+        ("1.2.3.4,", Client(EDGE, is_shared=True)),
+        ("", Client(EDGE, is_shared=True)),
+        ("10.9.1.2", Client(EDGE, is_shared=True)),
+        ("1.2.3.4" + ", 10.9.1.2" * 50, Client(EDGE, is_shared=True)),
+        ("\x00", Client(EDGE, is_shared=True)),
+    ],
+    ids=["one", "chain", "port", "v6 port", "v6", "word", "cut", "empty", "proxies", "long", "nul"],
+)
+def test_client_is_the_last_address_that_is_no_proxy_of_ours(header: str, expected: Client) -> None:
+    clients = Clients(proxies=Networks.parse([EDGE, "10.9.1.0/24"]), shared=Networks.parse([PROXY]))
+    scope = {"type": "http", "client": (EDGE, 1), "headers": [(b"x-forwarded-for", header.encode("latin-1"))]}
+    assert clients.find(scope) == expected
+    assert clients.find({**scope, "client": ("192.168.1.9", 1)}) == Client("192.168.1.9")
+    assert clients.find({**scope, "client": (PROXY, 1)}) == Client(PROXY, is_shared=True)
+    assert clients.find({**scope, "client": None}) == Client("")
+
+
+class Corp:
+    """A directory in which nobody but eve is."""
+
+    name = namespace = "ad"
+
+    def verify(self, name: str, password: str) -> Credential | None:
+        user = Subject(scope=Scope.USER, name="eve", namespace="ad")
+        return Credential(provider="ldap:ad", user=user) if (name, password) == ("eve", PASSWORD) else None
+
+
+def test_busy_hasher_does_not_let_guesses_at_a_directory_go_uncounted(tmp_path: Path) -> None:
+    class Full(Argon2Hasher):
+        def is_match(self, password_hash: str, password: str) -> bool:
+            raise Busy("too many passwords are being checked")
+
+    house = open_signin_house(tmp_path, directories=(Corp(),), hasher=Full(CHEAP), bounds=Bounds(by_both=3))
+    statuses = [house.browser().get("/?q=x", authorization=basic("eve", f"guess {number}")).status for number in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    assert house.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("eve")).status == 200
+    house.search.store.close()
+
+
+def test_name_that_a_directory_does_not_know_costs_a_hash_too(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    class Counted(Argon2Hasher):
+        def is_match(self, password_hash: str, password: str) -> bool:
+            seen.append(password)
+            return super().is_match(password_hash, password)
+
+    house = open_signin_house(tmp_path, directories=(Corp(),), hasher=Counted(CHEAP))
+    house.signing.accounts.add("ann", PASSWORD)
+    for name in ("ann", "nobody", "eve"):
+        seen.clear()
+        assert house.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
+        assert seen == ["wrong password"]
+    house.search.store.close()
+
+
+# --- passwords and tokens -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "password", ["with:a:colon", ":", "Größe größer 8", "密码密码密码", "  blanks  ", "😀" * 8, "a" * 1_024], ids=ascii
+)
+def test_basic_and_the_page_take_every_password(house: SignInHouse, password: str) -> None:
+    house.signing.accounts.add("bob", password)
+    assert house.browser().get("/?q=x", authorization=basic("bob", password)).status == 200
+    assert house.seen[-1].is_signed_in
+    browser = house.browser()
+    assert browser.sign_in("bob", password).status == 303
+    assert is_in(house, browser)
+
+
+def test_token_is_taken_as_bearer_alone(house: SignInHouse) -> None:
+    made = house.signing.tokens.add("x", [TokenScope.SEARCH], user="ann")
+    assert house.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
+    assert house.seen[-1].is_signed_in
+    for headers in ({"authorization": basic("ann", made.text)}, {"authorization": basic(made.text, "")}):
+        assert house.browser().get("/?q=x", **headers).status == 401
+    for cookie in (f"{SESSION}={made.text}", f"token={made.text}"):
+        house.browser().get(f"/?q=x&token={made.text}&access_token={made.text}", cookie=cookie)
+        assert not house.seen[-1].is_signed_in
+
+
+@pytest.mark.parametrize(
+    "path", ["/?q=x", "/search?q=x&access=a", "/api/v1/search?q=x", "/suggest?q=x", "/cluster?q=x", "/signin", "/signout"]
+)
+def test_answers_to_somebody_are_kept_by_no_cache_that_others_share(house: SignInHouse, path: str) -> None:
+    browser = house.browser()
+    browser.sign_in("ann")
+    answer = browser.get(path)
+    assert answer.status == 200
+    assert {"private", "no-store"} & set(answer.headers.get("cache-control", "").replace(" ", "").split(",")), answer.headers
