@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from bench import access, facets, gate, groups, ingest, latency, queries, relevance, results, upload
+from bench import access, changes, facets, gate, groups, ingest, latency, queries, relevance, results, upload
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
@@ -14,6 +14,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "gate": ("a 1 GB feed against a bare receiver", lambda: gate.main(1_000)),
     "groups": ("a groups feed until it is obeyed, all groups of a user", groups.main),
     "access": ("searches with ACLs against searches without", access.main),
+    "changes": ("what changed for somebody, against deciding everything twice", changes.main),
     "facets": ("searches with facets against the same without, suggestions, the page", facets.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }

@@ -41,6 +41,7 @@ def ask(house: SignInHouse, method: str, path: str, authorization: str = BEARER,
         ("GET", "/api/v1/users", Role.ADMINISTRATOR),
         ("GET", "/api/v1/tokens", Role.ADMINISTRATOR),
         ("GET", "/api/v1/audit/verify", Role.ADMINISTRATOR),
+        ("GET", "/api/v1/access/list/nobody", Role.VIEWER),
         ("POST", "/api/v1/sessions/end", Role.ADMINISTRATOR),
         ("POST", "/api/v1/something", Role.ADMINISTRATOR),
     ],
@@ -167,3 +168,13 @@ def test_what_administrators_do_is_written_down_without_secrets(house: SignInHou
     assert status == 200
     assert isinstance(checked, dict)
     assert checked["entries"] == len(house.events())
+
+
+def test_audit_log_is_exported_to_administrators(house: SignInHouse) -> None:
+    ask(house, "POST", "/api/v1/reindex", basic("viewer"))
+    browser = Browser(house.admin(), peer="127.0.0.1")
+    answer = browser.send("GET", "/api/v1/audit/export?since=2001-01-01&kind=admin", b"", {"authorization": BEARER})
+    [line] = answer.body.splitlines()
+    assert (answer.status, json.loads(line)["kind"]) == (200, "admin.refused")
+    assert browser.send("GET", "/api/v1/audit/export?since=x", b"", {"authorization": BEARER}).status == 400
+    assert browser.send("GET", "/api/v1/audit/export", b"", {"authorization": basic("viewer")}).status == 403

@@ -29,6 +29,7 @@ from feedmill.services.policytable import PolicyTable
 
 EXAMINED_AT_ONCE = 1_000
 EXAMINED_A_PAGE = 50_000
+TOLD_AT_ONCE = 10_000
 COMPARISONS_KEPT = 8
 
 
@@ -79,6 +80,7 @@ class AccessChanges:
             for _ in range(max(1, self._examined_a_page // EXAMINED_AT_ONCE)):
                 ids = unit.spells.list_moved(classes, asked.since, after=after, limit=EXAMINED_AT_ONCE)
                 spells = unit.spells.list_of(ids)
+                sight.load(spells.values())
                 seen = [id_ for id_ in ids if id_ in spells and _differs(sight, spells[id_], asked)][: limit - len(changes)]
                 changes += _tell(unit, sight, {id_: spells[id_] for id_ in seen}, asked)
                 if len(changes) >= limit:
@@ -88,7 +90,7 @@ class AccessChanges:
                 after = ids[-1]
         return ChangesPage(changes=changes, next_after=after)
 
-    def iter_changes(self, asked: Comparison, *, at_once: int = EXAMINED_AT_ONCE) -> Iterator[AccessChange]:
+    def iter_changes(self, asked: Comparison, *, at_once: int = TOLD_AT_ONCE) -> Iterator[AccessChange]:
         """Gives all changes, a page at a time. Errors: as above."""
         after: int | None = 0
         while after is not None:

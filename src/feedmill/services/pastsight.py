@@ -6,7 +6,7 @@ nothing changes, so the change that did it is found by going back from one to th
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -58,7 +58,8 @@ class PastSight:
         self._eras = _list_eras(unit, identity, since)
         self._books = _list_books(unit, since)
         self._keys: dict[int, AccessKey | None] = {}
-        self._chains: dict[tuple[int, datetime], Mapping[str, Acl]] = {}
+        self._chains: dict[tuple[str, datetime], Mapping[str, Acl]] = {}
+        self._acl_changes: dict[tuple[str, datetime], Origin | None] = {}
         self._verdicts: dict[tuple[int, datetime], bool] = {}
         self._origins: dict[tuple[int, datetime], Origin | None] = {}
         self._sources: dict[int, str] = {}
@@ -70,6 +71,15 @@ class PastSight:
     def policies_at(self, at: datetime) -> Mapping[int, PolicyAcl]:
         """Gives the policies that were in force at a time, by number."""
         return self._book_at(at).policies
+
+    def load(self, spells: Iterable[Sequence[Spell]]) -> None:
+        """Reads what the classes are that documents were in, all at once."""
+        numbers = {spell.access_class for each in spells for spell in each if spell.access_class is not None}
+        missing = [number for number in numbers if number > AccessClass.CLOSED and number not in self._keys]
+        if len(self._keys) > REMEMBERED:
+            self._keys.clear()
+        found = self._unit.classes.get_many(missing)
+        self._keys.update((number, found.get(number)) for number in missing)
 
     def is_visible(self, spells: Sequence[Spell], at: datetime) -> bool:
         """Whether he could see a document at a time."""
@@ -104,7 +114,7 @@ class PastSight:
         key = self._key_of(number)
         if key is None:
             return Verdict.INDETERMINATE, "what its ACL was is no longer kept"
-        own, above = key.acl, self._chain_of(number, at)
+        own, above = key.acl, self._chain_of(_parent_of(key), at)
         forms = self.forms_at(at)
         decision = decide_for(url, forms, lambda asked: own if asked == url else above.get(asked))
         ruling = rule_on(self.policies_at(at).get(key.rule), forms)
@@ -115,14 +125,11 @@ class PastSight:
     def _key_of(self, number: int) -> AccessKey | None:
         return _remember(self._keys, number, lambda: self._unit.classes.get_many([number]).get(number))
 
-    def _chain_of(self, number: int, at: datetime) -> Mapping[str, Acl]:
-        """Gives the ACLs from which a class inherited."""
-        return _remember(self._chains, (number, at), lambda: read_chains_at(self._unit, list(self._parents_of(number)), at))
-
-    def _parents_of(self, number: int) -> Iterator[str]:
-        key = self._key_of(number)
-        if key is not None and key.acl is not None and key.acl.inherit_from is not None:
-            yield key.acl.inherit_from
+    def _chain_of(self, parent: str | None, at: datetime) -> Mapping[str, Acl]:
+        """Gives the ACLs from one from which something inherited upwards."""
+        if parent is None:
+            return {}
+        return _remember(self._chains, (parent, at), lambda: read_chains_at(self._unit, [parent], at))
 
     # --- going back ---
 
@@ -159,8 +166,16 @@ class PastSight:
         return Origin(cause=cause, at=now.since, feed_id=now.feed_id, source=self._source_of(now.feed_id), url=own)
 
     def _change_of_acls(self, number: int, at: datetime) -> Origin | None:
-        acls, urls = self._chain_of(number, at), list(self._parents_of(number))
-        while urls and len(urls) <= MAX_CHAIN:
+        key = self._key_of(number)
+        parent = None if key is None else _parent_of(key)
+        if parent is None:
+            return None
+        return _remember(self._acl_changes, (parent, at), lambda: self._find_acl_change(parent, at))
+
+    def _find_acl_change(self, parent: str, at: datetime) -> Origin | None:
+        """Finds the newest change of an ACL or of one above it, one that was missing included."""
+        acls, urls = self._chain_of(parent, at), [parent]
+        while len(urls) <= MAX_CHAIN:
             acl = acls.get(urls[-1])
             if acl is None or acl.inherit_from is None or acl.inherit_from in urls:
                 break
@@ -195,6 +210,10 @@ class PastSight:
             return self._unit.feeds.get(feed_id).datasource
         except NotFound:
             return ""
+
+
+def _parent_of(key: AccessKey) -> str | None:
+    return None if key.acl is None else key.acl.inherit_from
 
 
 def _tell_ruling(ruling: Ruling) -> str:

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Callable
+from datetime import datetime
+from itertools import chain, islice
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from feedmill.core.auditchain import render_entry
+from feedmill.core.dates import parse_iso
 from feedmill.core.principals import read_subject
 from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.bodies import read_body
@@ -86,6 +90,15 @@ def signin_routes(signing: Signing) -> list[Route]:
         checked = signing.auditing.verify()
         return JSONResponse({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
 
+    def export_audit(_body: Body, request: Request) -> Response:
+        asked = request.query_params
+        since, until = (_read_time(asked.get(name, ""), name) for name in ("since", "until"))
+        entries = signing.auditing.iter_entries(since=since, until=until, kind=asked.get("kind", ""))
+        # a log that is broken at its beginning is told with a status of its own
+        first = list(islice(entries, 1))
+        lines = (f"{render_entry(entry)}\n" for entry in chain(first, entries))
+        return StreamingResponse(lines, media_type="application/jsonl")
+
     return [
         Route("/api/v1/users", _answer(list_users), methods=["GET"]),
         Route("/api/v1/users", _answer(add_user), methods=["POST"]),
@@ -96,6 +109,7 @@ def signin_routes(signing: Signing) -> list[Route]:
         Route("/api/v1/tokens", _answer(add_token), methods=["POST"]),
         Route("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"]),
         Route("/api/v1/audit/verify", _answer(verify_audit), methods=["GET"]),
+        Route("/api/v1/audit/export", _answer(export_audit), methods=["GET"]),
     ]
 
 
@@ -168,6 +182,13 @@ async def _read_object(request: Request) -> Body:
     if not isinstance(body, dict):
         raise BadRequest("the body is no JSON object")
     return body
+
+
+def _read_time(text: str, name: str) -> datetime | None:
+    moment = parse_iso(text) if text else None
+    if text and moment is None:
+        raise BadRequest(f"{name}= is '{text[:100]}', which is no time; write 2026-03-01 or 2026-03-01T12:00:00Z")
+    return moment
 
 
 def _text(body: Body, name: str, default: str | None = None) -> str:

@@ -1,0 +1,150 @@
+"""How long it takes to tell what changed for somebody, against deciding every document at both times.
+
+Documents lie in folders; each tenth has an ACL of its own, and so a class. Somebody in 1,000 groups is put into one more, then the ACL of a
+folder with a quarter of all documents below it changes, then nothing. The reference decides all documents one after the other.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.migrate import migrate
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.core.access import class_of, in_one_order
+from feedmill.core.evaluator import decide_for
+from feedmill.core.principals import read_identity
+from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
+from feedmill.model.change import Place, PutGroup
+from feedmill.model.document import Attributes, Document, DocumentState, Origin
+from feedmill.ports import ComparedTo
+from feedmill.services.accesschanges import AccessChanges
+from feedmill.services.deciding import read_chains_at
+from feedmill.services.explaining import resolve_many
+
+DOCUMENTS = 200_000
+GROUPS_OF_THE_USER = 1_000
+AT_ONCE = 5_000
+BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+WHO = read_identity("ann", "Default", ())
+
+
+def main(documents: int = DOCUMENTS) -> None:
+    """Prints the time of a first page and of everything, for each change."""
+    with TemporaryDirectory() as folder:
+        store = open_sqlite(Path(folder) / "store.sqlite")
+        migrate(store)
+        fill(store, documents)
+        put_groups(store, 1, BEGIN + HOUR)
+        put_groups(store, 2, BEGIN + 3 * HOUR, more=["late"])
+        put_acls(store, {"http://b/big": acl("late", "nobody")}, BEGIN + 5 * HOUR)
+        spans = {"one more group": (2, 4), "a folder's acl": (4, 6), "nothing": (6, 8), "all of it": (2, 8)}
+        for name, (first, last) in spans.items():
+            measure(store, name, BEGIN + first * HOUR, BEGIN + last * HOUR)
+        began = time.monotonic()
+        seen = sum(1 for at in (4, 6) for _ in iter_visible(store, BEGIN + at * HOUR))
+        print(f"  the reference, all {documents:,} documents at two times: {time.monotonic() - began:.1f} s, {seen:,} permitted")
+        store.close()
+
+
+def measure(store: SqlStore, name: str, since: datetime, until: datetime) -> None:
+    """Prints how long it takes to tell what changed between two times."""
+    service = AccessChanges(store, lambda: BEGIN + 9 * HOUR, timedelta(days=90))
+    asked = service.compare(WHO, since, until)
+    began = time.monotonic()
+    service.list_page(asked, limit=100)
+    first_seconds = time.monotonic() - began
+    began = time.monotonic()
+    count = sum(1 for _ in service.iter_changes(asked))
+    print(f"  {name}: first 100 after {first_seconds:.2f} s; all {count:,} in {time.monotonic() - began:.1f} s")
+
+
+def acl(*groups: str, parent: str | None = None) -> Acl:
+    """Gives an ACL that permits groups."""
+    entries = tuple(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name=group)) for group in groups)
+    return Acl(entries=entries, inheritance_type=InheritanceType.CHILD_OVERRIDES, inherit_from=parent)
+
+
+def fill(store: SqlStore, documents: int) -> None:
+    """Puts folders and documents into the store."""
+    folders = {f"http://b/{number}": acl(f"group{number}") for number in range(1_000)} | {"http://b/big": acl("nobody")}
+    put_acls(store, folders, BEGIN)
+    for start in range(0, documents, AT_ONCE):
+        made: dict[str, Acl] = {}
+        for number in range(start, min(start + AT_ONCE, documents)):
+            parent = "http://b/big" if number % 4 == 0 else f"http://b/{number % 1_000}"
+            own = ("late",) if number % 1_000 == 1 else (f"own{number}",) if number % 10 == 0 else ()
+            made[f"http://b/page/{number}"] = acl(*own, parent=parent)
+        put_acls(store, made, BEGIN)
+        with store.writing() as unit:
+            keys = {url: AccessKey(acl=in_one_order(each)) for url, each in made.items()}
+            numbers = unit.classes.number_many(list(keys.values()))
+            unit.documents.save_many([a_document(url, numbers[key]) for url, key in keys.items()], at=BEGIN)
+
+
+def put_acls(store: SqlStore, acls: dict[str, Acl], at: datetime) -> None:
+    """Puts ACLs into the store as of a time."""
+    stored = [
+        StoredAcl(url=url, acl=each, origin=AclOrigin.ELEMENT, datasource="b", feed_id=1, seen_feed_id=1) for url, each in acls.items()
+    ]
+    with store.writing() as unit:
+        unit.acls.save_many(stored, at=at)
+
+
+def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | None = None) -> None:
+    """Publishes the groups of the user as of a time."""
+    names = [f"other{number}" for number in range(GROUPS_OF_THE_USER)] + (more or [])
+    ann = Principal(scope=Scope.USER, name="ann")
+    with store.writing() as unit:
+        unit.groups.build(feed_id, "ldap", whole=True)
+        place = Place(record=1, line=1)
+        groups = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=(ann,)) for name in names]
+        unit.groups.define_many(feed_id, groups)
+        reached: ComparedTo | None = ComparedTo()
+        while reached is not None:
+            reached = unit.group_history.compare(feed_id, reached, AT_ONCE)
+        unit.groups.publish(feed_id)
+        unit.group_history.publish(feed_id, "ldap", at=at)
+
+
+def a_document(url: str, number: int) -> Document:
+    """Gives a guarded document without content."""
+    return Document(
+        id=None,
+        url=url,
+        state=DocumentState.LIVE,
+        origin=Origin.CONTENT,
+        datasource="b",
+        version=1,
+        feed_id=1,
+        seen_feed_id=1,
+        attributes=Attributes(),
+        metadata=(),
+        secure=True,
+        content=None,
+        content_bytes=0,
+        charset=None,
+        text=None,
+        updated_at=BEGIN,
+        access_class=number,
+    )
+
+
+def iter_visible(store: SqlStore, at: datetime) -> Iterator[str]:
+    """Decides every document at a time, and gives those that are permitted."""
+    with store.reading() as unit:
+        forms, after = resolve_many(unit, [WHO], at=at)[WHO], 0
+        while documents := unit.documents.list_live(after=after, limit=AT_ONCE):
+            acls = read_chains_at(unit, [document.url for document in documents], at)
+            for document in documents:
+                if class_of(document) and decide_for(document.url, forms, acls.get).verdict.value == "PERMIT":
+                    yield document.url
+            after = documents[-1].id or 0
+
+
+if __name__ == "__main__":
+    main(*(int(word) for word in sys.argv[1:]))
