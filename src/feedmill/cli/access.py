@@ -63,9 +63,7 @@ def explain(
     namespace: Namespace = DEFAULT_NAMESPACE,
     groups: Groups = None,
     batch: Annotated[Path | None, typer.Option("--batch", metavar="FILE", help="Questions as JSON lines; - reads standard input.")] = None,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="By the ACLs and groups that held then: a date or time, UTC unless it says.")
-    ] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="By what held then: a date or time, UTC unless it says.")] = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -91,10 +89,7 @@ def explain(
             }
             tell_command(house, "access explain", asked, AuditKind.DECISION_ASKED)
             question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
-            if moment is None:
-                _print_whole(explaining.explain_whole(question), user, as_json)
-            else:
-                _print_decision(explaining.explain(question, at=moment), user, as_json)
+            _print_whole(explaining.explain_whole(question, at=moment), user, as_json)
 
 
 @access_app.command("who", epilog="Example:\n\n  feedmill access who http://intranet.example.com/a.html --json")

@@ -13,10 +13,13 @@ Source: Feeds Protocol Developer's Guide, "Including Protected Documents in Sear
 ``[[datasources]]`` and ``[[crawl.access]]``.
 """
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from feedmill.core.principals import is_blank
-from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, AccessKey, Acl, Entry
+from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, AccessKey, Acl, Entry, Spell
 from feedmill.model.document import AuthMethod, Document
 
 
@@ -54,6 +57,17 @@ def class_of(document: Document) -> int:
     if document.secure:
         return document.access_class
     return AccessClass.CLOSED if _guards_itself(document) else AccessClass.PUBLIC
+
+
+def class_at(spells: Sequence[Spell], at: datetime) -> int | None:
+    """Gives the class that a document was in at a time, None where there was no document. Shape: oldest first."""
+    place = place_of(spells, at)
+    return spells[place].access_class if place >= 0 else None
+
+
+def place_of(spells: Sequence[Spell], at: datetime) -> int:
+    """Gives the place of the spell that held at a time, -1 before the first."""
+    return bisect_right(spells, at, key=lambda spell: spell.since) - 1
 
 
 def _guards_itself(document: Document) -> bool:

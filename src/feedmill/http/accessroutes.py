@@ -54,10 +54,7 @@ def access_routes(tools: AccessTools) -> list[Route]:
     async def explain(request: Request) -> Response:
         asked = request.query_params
         question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), _read_time(asked, "at")
-        if at is None:
-            return JSONResponse(render_whole(await run_in_threadpool(tools.explaining.explain_whole, question), asked.get("user")))
-        decision = await run_in_threadpool(tools.explaining.explain, question, at=at)
-        return JSONResponse(render_decision(decision, asked.get("user")))
+        return JSONResponse(render_whole(await run_in_threadpool(tools.explaining.explain_whole, question, at=at), asked.get("user")))
 
     async def explain_batch(request: Request) -> Response:
         body = await read_body(request, MAX_BATCH_BYTES)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from feedmill.core.access import class_of, in_one_order
+from feedmill.core.access import class_at, class_of, in_one_order
 from feedmill.core.dates import parse_iso
 from feedmill.core.evaluator import decide_for
 from feedmill.core.groupresolution import FindGroups, resolve_groups
-from feedmill.core.policyacls import rule_on, settle
+from feedmill.core.policyacls import PolicyBook, rule_on, settle
 from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys, subject_of
 from feedmill.model.access import AccessClass, Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
@@ -50,15 +50,16 @@ class Explaining:
         """
         return self.explain_many([question], at=at)[0]
 
-    def explain_whole(self, question: Question) -> Whole:
-        """Decides one question by ACLs, and by the policy for the URL, as both are now. Errors: Denied, Busy."""
+    def explain_whole(self, question: Question, *, at: datetime | None = None) -> Whole:
+        """Decides one question by ACLs, and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
         with self._store.reading() as unit:
-            acls = read_chains(unit, [question.url])
-            forms = resolve_many(unit, [question.identity])[question.identity]
-            policy = unit.policies.current().find(question.url)
-            document = unit.documents.find_many([question.url]).get(question.url)
-        is_public = document is not None and document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
-        return replace(self._decide_whole(question.url, forms, acls, policy), is_public=is_public)
+            if at is not None:
+                check_kept(unit, at, self._clock() - self._history)
+            acls = read_chains(unit, [question.url]) if at is None else read_chains_at(unit, [question.url], at)
+            forms = resolve_many(unit, [question.identity], at=at)[question.identity]
+            book = unit.policies.current() if at is None else _read_book(unit, at)
+            is_public = _is_public(unit, question.url, at)
+        return replace(self._decide_whole(question.url, forms, acls, book.find(question.url)), is_public=is_public)
 
     def _decide_whole(self, url: str, forms: Forms, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> Whole:
         decision = decide_for(url, forms, acls.get)
@@ -86,6 +87,21 @@ class Explaining:
             acls: dict[str, Acl] = read_chains(unit, urls) if at is None else read_chains_at(unit, urls, at)
             forms = resolve_many(unit, identities, at=at)
         return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+
+
+def _is_public(unit: UnitOfWork, url: str, at: datetime | None) -> bool:
+    document = unit.documents.find_many([url]).get(url)
+    if document is None or document.id is None:
+        return False
+    if at is None:
+        return document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
+    return class_at(unit.spells.list_of([document.id]).get(document.id, ()), at) == AccessClass.PUBLIC
+
+
+def _read_book(unit: UnitOfWork, at: datetime) -> PolicyBook:
+    """Reads the policies that were in force at a time."""
+    versions = unit.policies.list_since(at)
+    return PolicyBook(versions[0].policies) if versions and versions[0].since <= at else PolicyBook()
 
 
 def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from feedmill.core.access import class_at, place_of
 from feedmill.core.derivation import tell_match
 from feedmill.core.evaluator import MAX_CHAIN, decide_for
 from feedmill.core.policyacls import rule_on, settle
@@ -152,7 +153,7 @@ class PastSight:
         return max((each for each in found if each is not None), key=lambda each: each.at, default=None)
 
     def _change_of_document(self, url: str, spells: Sequence[Spell], at: datetime) -> Origin | None:
-        place = _place_of(spells, at)
+        place = place_of(spells, at)
         if place < 0 or spells[place].since <= self._since:
             return None
         now, before = spells[place], spells[place - 1].access_class if place else None
@@ -219,16 +220,6 @@ def _parent_of(key: AccessKey) -> str | None:
 def _tell_ruling(ruling: Ruling) -> str:
     said = "it does not permit the asker" if ruling.match is None else tell_match(ruling.match)
     return f"{said}, in the policy for {ruling.policy.pattern}"
-
-
-def class_at(spells: Sequence[Spell], at: datetime) -> int | None:
-    """Gives the class that a document was in at a time, None where there was no document."""
-    place = _place_of(spells, at)
-    return spells[place].access_class if place >= 0 else None
-
-
-def _place_of(spells: Sequence[Spell], at: datetime) -> int:
-    return bisect_right(spells, at, key=lambda spell: spell.since) - 1
 
 
 def _list_eras(unit: UnitOfWork, identity: Identity, since: datetime) -> list[_Era]:
