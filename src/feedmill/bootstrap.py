@@ -6,7 +6,7 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,12 +32,17 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.policy import build_rules, digest_of
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.model.feed import Feed
-from feedmill.model.latebinding import Mechanism
+from feedmill.model.latebinding import AuthorizationRule, Mechanism
+from feedmill.model.policyacl import Early
 from feedmill.model.ranking import Ranking
 from feedmill.services.accesschanges import AccessChanges
+from feedmill.services.accessreview import AccessReview
 from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
 from feedmill.services.clustering import FindGroups
+from feedmill.services.connectorasking import ConnectorAsking
+from feedmill.services.denyasking import DenyAsking
+from feedmill.services.directory import Directory
 from feedmill.services.explaining import Explaining
 from feedmill.services.extracting import Extracting
 from feedmill.services.feeder import Feeder, FeederLane
@@ -47,6 +52,7 @@ from feedmill.services.handovers import Handovers
 from feedmill.services.headasking import HeadAsking
 from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
 from feedmill.services.intake import Intake
+from feedmill.services.lateasking import Asking
 from feedmill.services.latebinding import LateBinding
 from feedmill.services.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.policyaclsweep import PolicyAclSweep
@@ -64,7 +70,7 @@ from feedmill.services.throttle import Bounds, Throttle
 from feedmill.services.tokencheck import TokenCheck
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 from feedmill.settings import Settings
-from feedmill.settings.authorization import limits_of, rules_of
+from feedmill.settings.authorization import early_order, limits_of, rules_of
 from feedmill.settings.policyacls import policies_of
 from feedmill.settings.serving import merge_kept, serving_of
 from feedmill.signinproviders import make_directories
@@ -116,16 +122,26 @@ class House:
             lambda folder: TantivyIndex(self.data / "index" / folder, ranking),
             self.blobs,
             desk=self.desk,
+            directory=Directory(self.store, order=self.early_order),
             late=self._late_binding() if self.settings.authorization else None,
         )
 
+    @property
+    def early_order(self) -> tuple[Early, ...]:
+        """The mechanisms that decide without asking anybody, in order."""
+        return early_order(self.settings.mechanisms)
+
     def _late_binding(self) -> LateBinding:
         caller = HttpCaller()
-        askings = [
-            SamlAsking(rule, caller, utc_now) if rule.mechanism is Mechanism.SAML else HeadAsking(rule, caller, time.monotonic)
-            for rule in rules_of(self.settings.authorization)
-        ]
-        limits = limits_of(self.settings.late_binding)
+        make: dict[Mechanism, Callable[[AuthorizationRule], Asking]] = {
+            Mechanism.SAML: lambda rule: SamlAsking(rule, caller, utc_now),
+            Mechanism.CONNECTOR: lambda rule: ConnectorAsking(rule, caller),
+            Mechanism.HEAD: lambda rule: HeadAsking(rule, caller, time.monotonic),
+            Mechanism.DENY: DenyAsking,
+        }
+        rules = rules_of(self.settings.authorization, self.settings.mechanisms)
+        askings = [make[rule.mechanism](rule) for rule in rules]
+        limits = limits_of(self.settings.late_binding, self.settings.mechanisms)
         return LateBinding(askings, time.monotonic, limits, counts=metrics.LateMetrics(), tell=self.resting_note)
 
     @property
@@ -242,9 +258,14 @@ class House:
         return AccessChanges(self.store, utc_now, timedelta(days=self.settings.history.days))
 
     @property
+    def access_review(self) -> AccessReview:
+        """What lists what stands out."""
+        return AccessReview(self.store, self.early_order)
+
+    @property
     def explaining(self) -> Explaining:
         """What decides who may see what, and who could."""
-        return Explaining(self.store, utc_now, timedelta(days=self.settings.history.days))
+        return Explaining(self.store, utc_now, timedelta(days=self.settings.history.days), self.early_order)
 
     @property
     def auditing(self) -> Auditing:

@@ -25,7 +25,6 @@ from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.runstate import find_server
-from feedmill.services.accessreview import AccessReview
 from feedmill.services.cachedcopy import CachedCopies
 from feedmill.services.feeder import FeederLane
 from feedmill.services.indexing import request_rebuild
@@ -161,7 +160,7 @@ def _administration_of(house: House) -> Administration:
         find_problems=_problems_of(house),
         settings=editor,
         stylesheets=StylesheetShelf(editor, house.data / "stylesheets"),
-        access=AccessTools(explaining=house.explaining, changes=house.access_changes, review=AccessReview(house.store)),
+        access=AccessTools(explaining=house.explaining, changes=house.access_changes, review=house.access_review),
         policy_routes=policy_routes(house.store, editor),
     )
 

@@ -317,7 +317,7 @@ def test_first_mechanism_that_decides_decides(point: DecisionPoint) -> None:
     point.passwords["ann"] = "pa:ss"
     urls = files(point, {"/denied": {"ann"}, "/open": {"ann"}, "/permitted": set()})
     point.decisions = {("ann", urls[0]): "Deny", ("ann", urls[2]): "Permit"}
-    late = binding(head(point), saml(point, patterns=("/",)))
+    late = binding(saml(point, patterns=("/",)), head(point))
     assert select(late, urls, login=LOGIN) == {urls[1], urls[2]}
     assert [path for command, path, _ in point.requests if command == "HEAD"] == ["/open"]
 

@@ -13,10 +13,12 @@ from tests.decisionpoint import DecisionPoint, running_point
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.bootstrap import utc_now
 from feedmill.http.search import SearchSite, search_app
-from feedmill.model.access import ClassSet, Scope
+from feedmill.model.access import Access, Acl, ClassSet, Entry, Principal, Scope
+from feedmill.model.errors import NotFound
 from feedmill.model.facets import Facet
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism
+from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Thinning
 from feedmill.model.search import Match, SearchRequest
 from feedmill.services.cachedcopy import CachedCopies
@@ -245,3 +247,32 @@ def test_document_that_gets_an_acl_while_it_is_asked_about_is_decided_by_it(hous
     found = urls_of(searcher, searcher.classes_of(bob))
     assert hidden[0] not in found
     assert hidden[1] in found
+
+
+def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_and_counts_nowhere(
+    house: SearchHouse, point: DecisionPoint
+) -> None:
+    names = ("open", "acl", "denied", "policy", "none", "unconfirmed")
+    urls = {name: f"http://a.example/{name}" for name in names}
+    with house.store.writing() as unit:
+        unit.policies.replace([PolicyAcl(pattern="a.example/policy", entries=FOR_ANN.entries)])
+    secure = {name: name not in ("open",) for name in names}
+    for_bob = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
+    house.add(
+        [house.make(urls[name], "needle", title=name, secure=secure[name]) for name in names],
+        acls={urls["acl"]: FOR_ANN, urls["unconfirmed"]: FOR_ANN, urls["denied"]: for_bob},
+    )
+    point.permit("ann", *(urls[name] for name in ("acl", "denied", "policy", "none")))
+    searcher = searcher_of(house, point, confirms=True)
+    access = searcher.classes_of(ANN)
+    page = searcher.search(SearchRequest(query="needle", num=20, match=Match.ALL), access)
+    assert {one.url for one in page.results} == {urls[name] for name in ("open", "acl", "policy", "none")}
+    assert page.total == 1
+    assert urls["denied"] not in point.asked
+    assert searcher.get_document(urls["acl"], access).document.url == urls["acl"]
+    for hidden in ("unconfirmed", "denied"):
+        with pytest.raises(NotFound):
+            searcher.get_document(urls[hidden], access)
+    assert urls_of(searcher, searcher.classes_of(Identity())) == [urls["open"]]
+    group = Identity(groups=(Subject(scope=Scope.GROUP, name="x"),))
+    assert searcher.classes_of(group).only_secure().permitted == frozenset()

@@ -5,11 +5,16 @@ from tests.selfsigned import CERTIFICATE, KEY
 
 from feedmill.model.errors import BadSettings
 from feedmill.model.latebinding import Mechanism, Trust
+from feedmill.model.policyacl import Early
 from feedmill.settings import load_settings
-from feedmill.settings.authorization import limits_of, rules_of
+from feedmill.settings.authorization import early_order, limits_of, rules_of
 
 SAML = '[[authorization]]\nmechanism = "saml"\npatterns = ["wiki.example.com/"]\nendpoint = "https://wiki.example.com:5678/saml-authz"\n'
 HEAD = '[[authorization]]\nmechanism = "head"\npatterns = ["https://wiki.example.com/"]\nuser_header = "X-User"\n'
+CONNECTOR = (
+    '[[authorization]]\nmechanism = "connector"\npatterns = ["^googleconnector://"]\nendpoint = "http://cm:8080/connector-manager"\n'
+)
+DENY = '[[authorization]]\nmechanism = "deny"\npatterns = ["contains:secret"]\n'
 
 
 def write(folder: Path, text: str) -> Path:
@@ -45,11 +50,21 @@ def write(folder: Path, text: str) -> Path:
         (HEAD.replace("X-User", "Authorization"), "has another meaning"),
         (HEAD + 'endpoint = "https://wiki.example.com/"\n', "an endpoint is for mechanism 'saml'"),
         ("[late_binding]\nseconds = 0\n", "late_binding.seconds"),
+        (CONNECTOR.replace("endpoint", "#"), "authorization[1].endpoint: connector needs the URL of the connector manager"),
+        (CONNECTOR + 'user_header = "X-User"\n', "authorization[1].user_header: means nothing for mechanism 'connector'"),
+        (SAML + 'connector = "x"\n', "this is for mechanism 'connector'"),
+        (DENY + 'endpoint = "http://x/"\n', "means nothing for mechanism 'deny'"),
+        ('[mechanisms]\norder = ["saml", "saml"]\n', "'saml' stands in it twice"),
+        ('[mechanisms]\norder = ["head", "policy"]\n', "'policy' stands behind 'head'"),
+        ('[mechanisms]\norder = ["cookies"]\n', "mechanisms.order"),
+        ("[mechanisms]\nconfirm_permits = true\n", "nobody would see what is not public"),
+        ('[mechanisms]\nconfirm_permits = true\norder = ["head"]\n' + SAML, "nobody would see what is not public"),
     ],
     ids=[
         *("no-endpoint", "user-in-endpoint", "scheme", "saml-header", "no-credential", "saml-private", "twice", "no-file", "no-pem"),
         *("half", "bad-pair", "mechanism", "no-pattern", "exception", "no-proof", "host", "prefix", "everything", "header"),
-        *("head-endpoint", "time"),
+        *("head-endpoint", "time", "no-manager", "connector-header", "connector-name", "deny", "doubled", "late-policy", "unknown"),
+        *("unconfirmed", "left-out"),
     ],
 )
 def test_authorization_with_a_fault_is_refused(tmp_path: Path, text: str, fault: str) -> None:
@@ -69,3 +84,25 @@ def test_authorization_makes_rules_with_files_beside_the_settings(tmp_path: Path
     assert first.trust == Trust(ca=str(tmp_path / "ca.pem"), certificate=str(tmp_path / "ca.pem"), key=str(tmp_path / "key.pem"))
     limits = limits_of(settings.late_binding)
     assert (limits.seconds, limits.kept) == (2.5, 7)
+
+
+@pytest.mark.parametrize(
+    ("order", "labels", "early"),
+    [
+        (None, ["2", "4", "3", "1", "5"], (Early.ACL, Early.POLICY)),
+        (["policy", "per-url-acl", "deny", "head", "saml"], ["5", "1", "2", "4"], (Early.POLICY, Early.ACL)),
+        (["cache", "policy", "connector"], ["3"], (Early.POLICY,)),
+        ([], [], ()),
+    ],
+    ids=["default", "turned", "few", "none"],
+)
+def test_rules_stand_in_the_order_of_mechanisms_and_then_of_the_file(
+    tmp_path: Path, order: list[str] | None, labels: list[str], early: tuple[Early, ...]
+) -> None:
+    text = HEAD + SAML + CONNECTOR + SAML + DENY + ("" if order is None else f"[mechanisms]\norder = {order}\n")
+    settings = load_settings(write(tmp_path, text), {}).settings
+    rules = rules_of(settings.authorization, settings.mechanisms)
+    assert [rule.label.removeprefix("authorization ") for rule in rules] == labels
+    assert early_order(settings.mechanisms) == early
+    kept = limits_of(settings.late_binding, settings.mechanisms).kept_seconds
+    assert (kept == 0) is (order is not None and "cache" not in order)

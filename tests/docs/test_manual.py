@@ -49,7 +49,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SECTIONS = (
     *("gate", "search", "admin", "dtd", "urls", "query", "limits", "store", "extraction", "ranking", "logs"),
-    *("signin", "signin.proxy", "audit", "late_binding"),
+    *("signin", "signin.proxy", "audit", "late_binding", "mechanisms"),
 )
 ACCEPTED_ONLY = {("urls", "start")}
 ACCEPTED_KEYS = {"[[crawl.access]]": {"user", "password", "domain"}}

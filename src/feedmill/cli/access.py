@@ -20,7 +20,7 @@ from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import Whole
-from feedmill.services.accessreview import AccessReview, Finding
+from feedmill.services.accessreview import Finding
 from feedmill.services.explaining import Question
 from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal, render_whole
 
@@ -123,7 +123,7 @@ def list_findings(
     """List documents that nobody can see, groups of ACLs that no groups feed defines, or public documents beside guarded ones."""
     with workplace(data, config).read() as house:
         tell_command(house, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
-        review = AccessReview(house.store)
+        review = house.access_review
         if finding is Finding.UNRESOLVED:
             found = [render_principal(principal) for principal in islice(review.iter_unresolved(), limit)]
         else:

@@ -184,7 +184,7 @@ class ClassSet:
         """
         if self.late is None:
             return self
-        return replace(self, permitted=_unite(self.permitted, self.late.classes), late=None)
+        return replace(self, permitted=unite(self.permitted, self.late.classes), late=None)
 
     def only_public(self) -> "ClassSet":
         """Gives what of it is everybody's."""
@@ -197,7 +197,8 @@ class ClassSet:
         return replace(self, permitted=frozenset(self.permitted) - {int(AccessClass.PUBLIC)})
 
 
-def _unite(first: Set[int], second: Set[int]) -> Set[int]:
+def unite(first: Set[int], second: Set[int]) -> Set[int]:
+    """Gives the classes that are in one of both."""
     if isinstance(first, ClassMap) and isinstance(second, ClassMap):
         return first.united(second)
     return frozenset(first) | frozenset(second)

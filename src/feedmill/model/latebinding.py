@@ -11,10 +11,12 @@ from feedmill.model.identity import DEFAULT_NAMESPACE
 
 
 class Mechanism(Enum):
-    """How another server is asked; in this order where several may be."""
+    """How another server is asked, or (``DENY``) that none is and the answer is no."""
 
     SAML = "saml"
+    CONNECTOR = "connector"
     HEAD = "head"
+    DENY = "deny"
 
 
 class QueryForm(Enum):
@@ -60,11 +62,15 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateAccess:
-    """Of which classes another server may be asked for one request. Units: ``until`` in seconds of the clock that set it."""
+    """Of which classes another server may be asked for one request; ``confirms``: also where ACL or policy permits.
+
+    Units: ``until`` in seconds of the clock that set it.
+    """
 
     classes: Set[int]
     until: float
     login: Login | None = None
+    confirms: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,7 @@ class AuthorizationRule:
     parallel: int = 4
     trust: Trust = Trust()
     allow_private: tuple[str, ...] = ()
+    connector: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,5 +121,6 @@ class LateLimits:
     candidates: int = 1_000
     kept_seconds: float = 300.0
     kept: int = 100_000
+    confirms: bool = False
     rest_after: int = 5
     rest_seconds: float = 30.0

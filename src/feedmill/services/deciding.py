@@ -48,7 +48,8 @@ class Decider:
         read_book = functools.cache(unit.policies.current)
         verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book) for each in guarded}
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
-        open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] is Verdict.INDETERMINATE]
+        asked = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if access.late is not None and access.late.confirms else [])}
+        open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] in asked]
         return Judgement(shown=shown, undecided=open_ones)
 
     def _settle(self, url: str, forms: Forms, find_acl: FindAcl, read_book: Callable[[], PolicyBook]) -> Verdict:

@@ -1,7 +1,7 @@
 """Asks other servers who may see documents of which no ACL and no policy says anything.
 
 For each document, the first of these that permits or denies decides: what was decided a while ago, then each rule whose patterns mean the
-URL, those for SAML before those for requests as the user, in the order of the settings. Who is left undecided, because nobody was asked,
+URL, in the order in which they are given. Who is left undecided, because nobody was asked,
 nobody answered in time, or no answer could be used, is not shown.
 
 Servers are asked in threads of their own, in parallel; whoever searches waits for them until the time of his request is over, and only so
@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from feedmill.model.access import ClassSet
+from feedmill.model.access import ClassSet, unite
 from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity
-from feedmill.model.latebinding import LateAccess, LateLimits, LateOutcome, Login, Mechanism
+from feedmill.model.latebinding import LateAccess, LateLimits, LateOutcome, Login
 from feedmill.services.lateasking import Asking, LateCounts, NoCounts, SafeAsking
 from feedmill.services.latecache import LateCache
 from feedmill.services.lateresting import Resting, Tell
@@ -58,8 +58,7 @@ class LateBinding:
         self.limits = limits or LateLimits()
         self._counts = counts or NoCounts()
         self._safe = SafeAsking(clock, Resting(clock, self.limits, tell), self._counts)
-        order = list(Mechanism)
-        self._askings = sorted(askings, key=lambda asking: order.index(asking.rule.mechanism))
+        self._askings = list(askings)
         self._clock = clock
         self._cache = LateCache(clock, seconds=self.limits.kept_seconds, entries=self.limits.kept)
         self._threads = [ThreadPoolExecutor(LANES * asking.rule.parallel, "authorization") for asking in self._askings]
@@ -68,9 +67,12 @@ class LateBinding:
     def allow(self, access: ClassSet, find_classes: Callable[[], Set[int]], login: Login | None) -> ClassSet:
         """Gives what somebody may see together with what may be asked about for one request of his, which begins now."""
         if not self._askings or not access.asker.users:
-            return access
-        until = self._clock() + self.limits.seconds
-        return replace(access, late=LateAccess(classes=find_classes(), until=until, login=login))
+            return access.only_public() if self.limits.confirms else access
+        classes, until = find_classes(), self._clock() + self.limits.seconds
+        if self.limits.confirms:
+            # what ACLs and policies permit counts only with somebody else's word, what they deny stays denied
+            classes, access = unite(classes, access.only_secure().permitted), access.only_public()
+        return replace(access, late=LateAccess(classes=classes, until=until, login=login, confirms=self.limits.confirms))
 
     def is_over(self, late: LateAccess) -> bool:
         """Whether the time of a request is over."""

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from feedmill.core.targets import parse_target
 from feedmill.model.errors import BadRequest
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism, QueryForm, Trust
+from feedmill.model.policyacl import Early
 from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.signin import HeaderName, Namespace
 
@@ -37,12 +38,13 @@ class AuthorizationSettings(Section):
     """Where is asked about the documents of URL patterns. Units: seconds a request, documents a request, requests at once."""
 
     name: Annotated[str, Field(max_length=200)] = ""
-    mechanism: Literal["saml", "head"]
+    mechanism: Literal["saml", "connector", "head", "deny"]
     patterns: Annotated[tuple[RulePattern, ...], Field(min_length=1)]
     endpoint: Annotated[str, AfterValidator(_check_endpoint)] = ""
     protocol: Literal["single", "batch", "batch2"] = "batch"
     issuer: Annotated[str, Field(min_length=1, max_length=1_000)] = ISSUER
     credential: bool = True
+    connector: Annotated[str, Field(max_length=200)] = ""
     namespace: Namespace = "Default"
     forward_password: bool = False
     user_header: Literal[""] | Annotated[HeaderName, AfterValidator(_check_user_header)] = ""
@@ -72,9 +74,41 @@ def names_servers(pattern: str) -> bool:
     return _ORIGIN_PATTERN.fullmatch(pattern.strip()) is not None
 
 
-def rules_of(entries: tuple[AuthorizationSettings, ...]) -> list[AuthorizationRule]:
-    """Gives the rules that the settings make, in order."""
-    return [_rule_of(place, entry) for place, entry in enumerate(entries, start=1)]
+MechanismName = Literal["per-url-acl", "cache", "policy", "saml", "connector", "head", "deny"]
+ORDER: tuple[MechanismName, ...] = ("per-url-acl", "cache", "policy", "saml", "connector", "head", "deny")
+"""The mechanisms, as the appliance had them from the start. Source: gsa-compat 4.7."""
+
+
+def _check_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    doubled = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if doubled is not None:
+        raise ValueError(f"'{doubled}' stands in it twice")
+    early = {each.value for each in Early}
+    first_late = next((name for name in names if name not in early and name != "cache"), None)
+    for name in names:
+        if name in early and first_late is not None and names.index(name) > names.index(first_late):
+            raise ValueError(f"'{name}' stands behind '{first_late}'; what decides for all documents at once comes before who is asked")
+    return names
+
+
+class MechanismSettings(Section):
+    """In which order documents are decided about; a mechanism that is left out is not asked."""
+
+    order: Annotated[tuple[MechanismName, ...], AfterValidator(_check_order)] = ORDER
+    confirm_permits: bool = False
+
+
+def early_order(settings: MechanismSettings) -> tuple[Early, ...]:
+    """Gives the mechanisms that decide without asking anybody, in order."""
+    known = {each.value: each for each in Early}
+    return tuple(known[name] for name in settings.order if name in known)
+
+
+def rules_of(entries: tuple[AuthorizationSettings, ...], mechanisms: MechanismSettings | None = None) -> list[AuthorizationRule]:
+    """Gives the rules that the settings make, in the order of mechanisms, those of one by their place."""
+    order: tuple[str, ...] = (mechanisms or MechanismSettings()).order
+    rules = [_rule_of(place, entry) for place, entry in enumerate(entries, start=1)]
+    return sorted((rule for rule in rules if rule.mechanism.value in order), key=lambda rule: order.index(rule.mechanism.value))
 
 
 def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
@@ -95,15 +129,18 @@ def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
         parallel=entry.parallel,
         trust=Trust(ca=entry.ca_file, certificate=entry.certificate, key=entry.key),
         allow_private=entry.allow_private,
+        connector=entry.connector,
     )
 
 
-def limits_of(settings: LateBindingSettings) -> LateLimits:
+def limits_of(settings: LateBindingSettings, mechanisms: MechanismSettings | None = None) -> LateLimits:
     """Gives the limits that the settings make."""
+    asked = mechanisms or MechanismSettings()
     return LateLimits(
         seconds=settings.seconds,
         candidates=settings.max_candidates,
-        kept_seconds=settings.cache_seconds,
+        kept_seconds=settings.cache_seconds if "cache" in asked.order else 0.0,
+        confirms=asked.confirm_permits,
         kept=settings.cache_entries,
         rest_after=settings.rest_after,
         rest_seconds=settings.rest_seconds,

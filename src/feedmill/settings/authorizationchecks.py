@@ -1,26 +1,30 @@
 """Checks of the servers that are asked about documents: what each mechanism needs, where secrets could go, the files that are named."""
 
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from feedmill.settings.authorization import AuthorizationSettings, names_servers
+from feedmill.settings.authorization import AuthorizationSettings, MechanismSettings, names_servers
 from feedmill.settings.lines import Path as KeyPath
 
 Fault = tuple[KeyPath, str]
 
 
-def check_authorization(entries: Sequence[AuthorizationSettings]) -> Iterator[Fault]:
-    """Yields what is wrong with the entries."""
+def check_authorization(entries: Sequence[AuthorizationSettings], mechanisms: MechanismSettings) -> Iterator[Fault]:
+    """Yields what is wrong with the entries, and with the order in which they are asked."""
+    if mechanisms.confirm_permits and not any(entry.mechanism in mechanisms.order for entry in entries):
+        yield ("mechanisms", "confirm_permits"), "nobody would see what is not public; give [[authorization]] entries that confirm it"
     for place, entry in enumerate(entries):
         here: KeyPath = ("authorization", place)
         if entry.name and entry.name in [other.name for other in entries[:place]]:
             yield (*here, "name"), f"'{entry.name}' is there already"
-        yield from _check_saml(here, entry) if entry.mechanism == "saml" else _check_head(here, entry)
+        yield from _CHECKS[entry.mechanism](here, entry)
         yield from _check_files(here, entry)
 
 
 def _check_saml(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    if entry.connector:
+        yield (*here, "connector"), "this is for mechanism 'connector'"
     if not entry.endpoint:
         yield (*here, "endpoint"), "saml needs the URL of the policy decision point, such as https://wiki.example.com:5678/saml-authz"
     if entry.user_header:
@@ -36,7 +40,24 @@ def _check_saml(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
         yield (*here, "allow_private"), "an endpoint may be anywhere; this is for mechanism 'head'"
 
 
+def _check_connector(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    if not entry.endpoint:
+        yield (*here, "endpoint"), "connector needs the URL of the connector manager, such as http://cm.example.com:8080/connector-manager"
+    yield from _refuse(here, entry, ("user_header", "protocol", "allow_private", "issuer", "credential", "method"))
+
+
+def _check_deny(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    yield from _refuse(here, entry, tuple(set(AuthorizationSettings.model_fields) - {"name", "mechanism", "patterns"}))
+
+
+def _refuse(here: KeyPath, entry: AuthorizationSettings, keys: Sequence[str]) -> Iterator[Fault]:
+    for key in sorted(set(keys) & entry.model_fields_set):
+        yield (*here, key), f"means nothing for mechanism '{entry.mechanism}'; leave it out"
+
+
 def _check_head(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
+    if entry.connector:
+        yield (*here, "connector"), "this is for mechanism 'connector'"
     if entry.endpoint:
         yield (*here, "endpoint"), "head asks the servers of the documents; an endpoint is for mechanism 'saml'"
     if entry.protocol != "batch":
@@ -47,6 +68,14 @@ def _check_head(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:
         if not names_servers(pattern):
             text = f"'{pattern}' may mean any host, which would be told who asks; write scheme and host, such as https://wiki.example.com/"
             yield (*here, "patterns"), text
+
+
+_CHECKS: Mapping[str, Callable[[KeyPath, AuthorizationSettings], Iterator[Fault]]] = {
+    "saml": _check_saml,
+    "connector": _check_connector,
+    "head": _check_head,
+    "deny": _check_deny,
+}
 
 
 def _check_files(here: KeyPath, entry: AuthorizationSettings) -> Iterator[Fault]:

@@ -29,7 +29,7 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
     yield from check_serving(settings)
     yield from check_providers(settings.signin)
     yield from _check_names("sources", [source.name for source in settings.sources])
-    yield from check_authorization(settings.authorization)
+    yield from check_authorization(settings.authorization, settings.mechanisms)
 
 
 def check_serving(settings: Settings) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings
+from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
 from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.section import NetworkList, OpenSection, Pattern, RulePattern, Section
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
@@ -213,6 +213,7 @@ class Settings(Section):
     history: History = History()
     authorization: tuple[AuthorizationSettings, ...] = ()
     policy_acls: tuple[PolicyAclSettings, ...] = ()
+    mechanisms: MechanismSettings = MechanismSettings()
     late_binding: LateBindingSettings = LateBindingSettings()
     query: QuerySettings = QuerySettings()
     collections: tuple[CollectionSettings, ...] = ()

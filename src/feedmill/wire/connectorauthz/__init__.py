@@ -1,0 +1,1 @@
+"""Asking a connector manager who may see documents: XML over HTTP."""

@@ -1,0 +1,42 @@
+"""Writes the question that a connector manager answers: one user, many documents, each with the connector that it is of.
+
+Source: gsa-compat 7.2; connector manager 3.x, ``Authorization`` servlet.
+"""
+
+import re
+from collections.abc import Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from feedmill.model.identity import Subject
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONNECTOR = re.compile(r"googleconnector://([^./]*)", re.IGNORECASE)
+_IN_ATTRIBUTES = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+
+
+def connector_of(url: str, default: str) -> str:
+    """Gives the name of the connector that a document is of: the one in its URL, else the one that is set."""
+    found = _CONNECTOR.match(url)
+    return found[1] if found is not None else default
+
+
+def is_writable(text: str) -> bool:
+    """Whether a text can stand in XML as it is, and comes back as it is."""
+    return _NOT_XML.search(text) is None and "\r" not in text and text == text.strip()
+
+
+def render_query(user: Subject, password: str | None, resources: Sequence[tuple[str, str]]) -> bytes:
+    """Writes a question. Shape: UTF-8; ``resources`` are URLs with their connectors; all texts are ``is_writable``."""
+    domain = f" domain={_attribute(user.domain)}" if user.domain else ""
+    secret = f" password={_attribute(password)}" if password else ""
+    listed = "".join(f"<Resource{_connector(name)}>{escape(url)}</Resource>" for url, name in resources)
+    query = f"<ConnectorQuery><Identity{domain}{secret}>{escape(user.name)}</Identity>{listed}</ConnectorQuery>"
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<AuthorizationQuery>{query}</AuthorizationQuery>'.encode()
+
+
+def _connector(name: str) -> str:
+    return f" connectorname={_attribute(name)}" if name else ""
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(text, _IN_ATTRIBUTES)
