@@ -22,6 +22,7 @@ Source: Search Protocol Reference, "Query Terms" and "Special Query Terms".
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from feedmill.core.inmeta import read_days, read_inmeta
 from feedmill.core.typedvalues import read_number
@@ -110,6 +111,8 @@ class _Reading:
             self.clauses.append([node])
 
 
+# a request reads its query several times, each for another question about it
+@lru_cache(maxsize=256)
 def parse_query(text: str) -> ParsedQuery:
     """Returns the tree of a query and what to tell the asker about it. Errors: none, whatever the text."""
     reading = _Reading()

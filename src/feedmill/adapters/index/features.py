@@ -3,7 +3,7 @@
 Each part is a sum of scores of the same measure as that of the words, times its weight.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tantivy import Occur, Query
@@ -26,12 +26,12 @@ def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
         "title": _ask_stems(asker, "title_stems", ranking.title),
         "headings": _ask_stems(asker, "heading_stems", ranking.headings),
         "anchors": _ask_stems(asker, ANCHORS, ranking.anchors),
-        "exact": [boosted(part, weight) for word, weight in exact for part in _in_text([word.folded])],
-        "proximity": list(_ask_pairs(asker.words[:MAX_WORDS], ranking)),
-        "url": [boosted(in_field("words_of_url", [word.folded]), weight) for word, weight in url],
-        "metadata": [boosted(in_field("words_of_metadata", [word.folded]), weight) for word, weight in metadata],
-        "accents": [boosted(in_field("accented", [form]), weight) for form, weight in _accented(asker, ranking)],
-        "characters": [boosted(in_field("stems", [one]), ranking.characters) for one in _characters(asker) if ranking.characters],
+        "exact": [boosted(part, weight) for word, weight in exact for part in _in_text(asker, [word.folded])],
+        "proximity": list(_ask_pairs(asker, ranking)),
+        "url": _ask_held(asker, "words_of_url", [(word.folded, weight) for word, weight in url]),
+        "metadata": _ask_held(asker, "words_of_metadata", [(word.folded, weight) for word, weight in metadata]),
+        "accents": _ask_held(asker, "accented", _accented(asker, ranking)),
+        "characters": _ask_held(asker, "stems", [(one, ranking.characters) for one in _characters(asker) if ranking.characters]),
     }
 
 
@@ -64,6 +64,10 @@ def _ask_stems(asker: WordAsker, field: str, weight: float) -> list[Query]:
     return [boosted(part, weight) for word, weight in weighed for part in asker.list_stems(field, word.raw, known_only=True)]
 
 
+def _ask_held(asker: WordAsker, field: str, weighed: Sequence[tuple[str, float]]) -> list[Query]:
+    return [boosted(in_field(field, [word]), weight) for word, weight in weighed if asker.is_held(field, word)]
+
+
 def _weighed(asker: WordAsker, weight: float) -> list[tuple[PlainWord, float]]:
     """Returns each different word once, with its weight times how often it was asked."""
     counts: dict[str, tuple[PlainWord, float]] = {}
@@ -76,19 +80,20 @@ def _accented(asker: WordAsker, ranking: Ranking) -> list[tuple[str, float]]:
     return [(ACCENTED[word.raw], weight) for word, weight in _weighed(asker, ranking.accents) if ACCENTED[word.raw]]
 
 
-def _ask_pairs(words: tuple[PlainWord, ...], ranking: Ranking) -> Iterator[Query]:
+def _ask_pairs(asker: WordAsker, ranking: Ranking) -> Iterator[Query]:
     """Yields neighbouring words of the query near one another, function words between them passed over."""
-    telling = [word for word in words if word.weight >= 1.0]
+    telling = [word for word in asker.words[:MAX_WORDS] if word.weight >= 1.0]
     asked = dict.fromkeys((one.folded, other.folded) for one, other in pairwise(telling) if one.folded != other.folded)
     for pair in asked if ranking.proximity else ():
-        for part in _in_text(list(pair)):
+        for part in _in_text(asker, list(pair)):
             yield boosted(part, ranking.proximity)
 
 
-def _in_text(words: list[str]) -> list[Query]:
+def _in_text(asker: WordAsker, words: list[str]) -> list[Query]:
+    fields = [field for field in ("title", "body") if all(asker.is_held(field, word) for word in words)]
     if len(words) == 1:
-        return [in_field(field, words) for field in ("title", "body")]
-    return [Query.phrase_query(build_schema(), field, list(words), slop=NEAR) for field in ("title", "body")]
+        return [in_field(field, words) for field in fields]
+    return [Query.phrase_query(build_schema(), field, list(words), slop=NEAR) for field in fields]
 
 
 def _characters(asker: WordAsker) -> list[str]:

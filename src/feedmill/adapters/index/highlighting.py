@@ -5,7 +5,6 @@ query's own word. A passage is short, and only words that begin as a stem does a
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
@@ -65,9 +64,4 @@ class _Forms(dict[str, str]):
             return asked
         if token[:_START] not in self._starts:
             return token
-        return next((self._word_of[stem] for stem in _stem(token, self._languages) if stem in self._word_of), token)
-
-
-@lru_cache(maxsize=20_000)
-def _stem(token: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(list_query_stems(token, languages))
+        return next((self._word_of[stem] for stem in list_query_stems(token, self._languages) if stem in self._word_of), token)

@@ -10,7 +10,7 @@ text in any of them, also where a short one was taken for another language.
 
 import threading
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 import Stemmer
 
@@ -88,10 +88,15 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
 
 def list_query_stems(word: str, languages: Iterable[str]) -> list[str]:
     """Returns all stems that a word in lower case may have in an index of these languages, likeliest first; its folded self is one."""
+    return list(_list_query_stems(word, tuple(languages)))
+
+
+@lru_cache(maxsize=20_000)
+def _list_query_stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     script = find_script(word)
     ordered = dict.fromkeys([*(code for code in languages if script in _WRITTEN_IN.get(code, _LATIN)), _USUAL.get(script, "")])
     found = dict.fromkeys(one for code in ordered for one in stem(word, code))
-    return list(found | dict.fromkeys([FOLDED[word]] if FOLDED[word] else []))
+    return tuple(found | dict.fromkeys([FOLDED[word]] if FOLDED[word] else []))
 
 
 def find_script(word: str) -> str:

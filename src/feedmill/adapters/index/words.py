@@ -12,7 +12,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tantivy import Occur, Query, Searcher
 
@@ -48,6 +48,7 @@ class WordAsker:
         self._root = root
         self._weight = function_words_weight
         self._anchors_weight = anchors_weight
+        self._held: dict[tuple[str, str], bool] = {}
 
     @cached_property
     def words(self) -> tuple[PlainWord, ...]:
@@ -65,8 +66,14 @@ class WordAsker:
     @cached_property
     def languages(self) -> tuple[str, ...]:
         """The languages of the index, that of most documents first."""
-        counted = self._searcher.terms_with_prefix("language", "", None, _MANY)
-        return tuple(code for code, _ in sorted(counted, key=lambda pair: -pair[1])[:MAX_LANGUAGES])
+        return _list_languages(self._searcher)
+
+    def is_held(self, field: str, word: str) -> bool:
+        """Whether any document holds a word in a field. What none does needs not be asked for, and every part of a query takes time."""
+        found = self._held.get((field, word))
+        if found is None:
+            found = self._held[field, word] = self._searcher.doc_freq(field, word) > 0
+        return found
 
     @cached_property
     def _weights(self) -> dict[str, float]:
@@ -116,6 +123,13 @@ class WordAsker:
 
     def _rarity(self, count: int) -> float:
         return math.log(1.0 + max(self._searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
+
+
+# a searcher shows one commit for ever; the one before is not held back for long, since its files cannot be removed meanwhile
+@lru_cache(maxsize=1)
+def _list_languages(searcher: Searcher) -> tuple[str, ...]:
+    counted = searcher.terms_with_prefix("language", "", None, _MANY)
+    return tuple(code for code, _ in sorted(counted, key=lambda pair: -pair[1])[:MAX_LANGUAGES])
 
 
 def iter_words(node: Node) -> Iterator[str]:
