@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from feedhouse import FeedHouse, delete, put, put_acl, url
+from feedhouse import FeedHouse, SilentBell, delete, put, put_acl, url
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_group_history import Definitions, push
@@ -15,6 +15,7 @@ from test_group_history import Definitions, push
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access import class_of
 from feedmill.core.evaluator import decide_for
+from feedmill.core.policyacls import rule_on
 from feedmill.core.principals import read_identity
 from feedmill.model.access import Access, AccessClass, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.accesschange import AccessChange, ChangeCause
@@ -27,6 +28,8 @@ from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.accesschanges import AccessChanges
 from feedmill.services.deciding import read_chains
 from feedmill.services.explaining import Explaining, Question, resolve_many
+from feedmill.services.facts import HISTORY_SINCE
+from feedmill.services.policyaclsweep import PolicyAclSweep
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS = {name: read_identity(name or None, "Default", ()) for name in ("", "ann", "bob")}
@@ -68,11 +71,14 @@ def visible_now(house: FeedHouse, identity: Identity) -> set[str]:
     live = house.live()
     with house.store.reading() as unit:
         acls = read_chains(unit, list(live))
-        forms = resolve_many(unit, [identity])[identity]
+        forms, book = resolve_many(unit, [identity])[identity], unit.policies.current()
     found = set()
     for address, document in live.items():
-        is_public = class_of(document) == AccessClass.PUBLIC
-        if is_public or (document.secure and decide_for(address, forms, acls.get).verdict is Verdict.PERMIT):
+        verdict = decide_for(address, forms, acls.get).verdict
+        ruling = rule_on(book.find(address), forms)
+        if verdict is Verdict.INDETERMINATE and ruling is not None:
+            verdict = ruling.verdict
+        if class_of(document) == AccessClass.PUBLIC or (document.secure and verdict is Verdict.PERMIT):
             found.add(address)
     return found
 
@@ -111,6 +117,7 @@ STEPS = st.one_of(
     st.builds(lambda name: ("delete", name), PAGES),
     st.builds(lambda name, acl_: ("acl", name, acl_), PAGES, st.none() | ACLS),
     st.builds(lambda names: ("full", names), st.lists(PAGES, max_size=2, unique=True)),
+    st.builds(lambda policies: ("policies", policies), st.dictionaries(st.sampled_from(["docs.test/", url("a"), url("c")]), PRINCIPALS)),
     st.builds(
         lambda source, kind, groups: ("groups", source, kind, groups),
         st.sampled_from(["one", "two"]),
@@ -130,9 +137,24 @@ def take(house: FeedHouse, step: tuple[object, ...]) -> None:
             house.push(put_acl(name, acl_))
         case ("full", list() as names):
             house.push(*(put(name, acl=acl("ann"), whole=True) for name in names), kind=FeedKind.FULL)
+        case ("policies", dict() as policies):
+            adopt(house, policies)
         case ("groups", str(source), FeedKind() as kind, dict() as groups):
             definitions: Definitions = groups
             push(house, source, kind, definitions)
+
+
+def adopt(house: FeedHouse, policies: dict[str, list[str]]) -> None:
+    """Puts policies in force and every document into its class."""
+    made = [
+        PolicyAcl(pattern=pattern, entries=tuple(Entry(access=Access.PERMIT, principal=principal(name)) for name in names))
+        for pattern, names in policies.items()
+    ]
+    with house.store.writing() as unit:
+        unit.policies.replace(made, at=house.clock())
+    sweep = PolicyAclSweep(house.store, lambda: house.policy.rules, SilentBell(), house.clock)
+    while sweep.step():
+        pass
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -265,3 +287,13 @@ def test_changes_of_times_that_are_not_kept_are_refused(new_house: Callable[[], 
         changes_of(house, "ann", house.now - timedelta(days=91))
     with pytest.raises(BadRequest, match="before the one"):
         changes_of(house, "ann", house.now, house.now - timedelta(days=1))
+
+
+def test_times_before_history_was_kept_are_refused(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    with house.store.writing() as unit:
+        unit.facts.put(HISTORY_SINCE, house.clock().isoformat())
+    question = Question(url=url("a"), identity=USERS["ann"])
+    assert explaining(house).explain(question, at=house.clock()).verdict is Verdict.INDETERMINATE
+    with pytest.raises(BadRequest, match="known from"):
+        explaining(house).explain(question, at=house.now - timedelta(minutes=1))

@@ -7,14 +7,27 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from feedhouse import BEGIN, FeedHouse, delete, faulty, open_house, put, url
+import sqlalchemy as sa
+from feedhouse import BEGIN, STAFF, FeedHouse, delete, faulty, open_house, put, put_acl, url
 
 from feedmill.adapters.blobs.packed import PackedBlobs, PackLimits
 from feedmill.adapters.feedfiles import FolderFeedFiles
+from feedmill.adapters.store.schema import (
+    access_classes,
+    acl_versions,
+    group_changes,
+    group_names,
+    group_publications,
+    past_classes,
+)
+from feedmill.core.principals import signed_in_keys
+from feedmill.model.access import Acl, Scope
 from feedmill.model.document import BlobRef, Text
 from feedmill.model.errors import Busy
 from feedmill.model.feed import FeedKind, FeedState, NewFeed, Phase
+from feedmill.model.identity import Subject
 from feedmill.ports import FeedFiles, KeptRefs
+from feedmill.services.groupsrun import GroupsRun
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 
 HOUR = 3600.0
@@ -381,3 +394,35 @@ def test_kept_refs_of_documents_move_only_as_they_were_read(house: FeedHouse) ->
     with house.store.reading() as unit:
         assert unit.documents.list_refs(after=0, limit=10) == [moved, second]
     assert not house.document(url("a")).awaits_extraction
+
+
+def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(house: FeedHouse, tmp_path: Path) -> None:
+    house.push(put("kept", acl=STAFF), put("gone", acl=STAFF), put("opened", acl=STAFF))
+    for user in ("ann", "bob"):
+        feed_id = house.receive([], datasource="ldap", kind=FeedKind.GROUPS_FULL)
+        members = f'<members><principal scope="USER">{user}</principal></members>'
+        xml = f'<xmlgroups><membership><principal scope="GROUP">staff</principal>{members}</membership></xmlgroups>'
+        house.groups[feed_id] = xml.encode()
+        run = GroupsRun(house.feed(feed_id), house.tools)
+        while not run.is_over:
+            run.step()
+    house.push(delete("gone"), put_acl("opened", None), put_acl("kept", Acl(inherit_from=url("folder"))))
+    history = (acl_versions, past_classes, group_changes, group_names, group_publications)
+    assert all(count_rows(house, table) for table in history)
+    upkeep = upkeep_of(house, tmp_path, open_blobs(tmp_path))
+    house.now += timedelta(days=91)
+    keep_up(upkeep)
+    house.now += timedelta(days=1)
+    keep_up(upkeep)
+    assert [count_rows(house, table) for table in history] == [1, 0, 0, 0, 0]
+    assert set(house.live()) == {url("kept"), url("opened")}
+    with house.store.reading() as unit:
+        assert unit.groups.find_parents(list(signed_in_keys(Subject(scope=Scope.USER, name="bob"))))
+        [number] = unit.acls.find_classes([url("kept")]).values()
+        assert unit.classes.get_many([number])
+        assert count_rows(house, access_classes) == 1
+
+
+def count_rows(house: FeedHouse, table: sa.Table) -> int:
+    with house.store.writer.begin() as connection:
+        return len(connection.execute(table.select()).all())

@@ -20,7 +20,7 @@ from datetime import datetime
 
 from feedmill.core.principals import is_blank
 from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, AccessKey, Acl, Entry, Spell
-from feedmill.model.document import AuthMethod, Document
+from feedmill.model.document import AuthMethod, Document, Text
 
 
 def is_secure(*, has_acl: bool, authmethod: AuthMethod | None, source_secure: bool, make_public: bool | None) -> bool:
@@ -56,7 +56,7 @@ def class_of(document: Document) -> int:
     """Gives the number of a document's class. A page that guards itself is nobody's where no other rule makes it secure."""
     if document.secure:
         return document.access_class
-    return AccessClass.CLOSED if _guards_itself(document) else AccessClass.PUBLIC
+    return AccessClass.CLOSED if document.text is not None and guards_itself(document.text) else AccessClass.PUBLIC
 
 
 def class_at(spells: Sequence[Spell], at: datetime) -> int | None:
@@ -70,6 +70,6 @@ def place_of(spells: Sequence[Spell], at: datetime) -> int:
     return bisect_right(spells, at, key=lambda spell: spell.since) - 1
 
 
-def _guards_itself(document: Document) -> bool:
-    own = document.text.metadata if document.text is not None else ()
-    return any(name.lower().startswith(ACL_NAME_PREFIX) for name, _ in own)
+def guards_itself(text: Text) -> bool:
+    """Whether a page's own meta tags say that it is guarded."""
+    return any(name.lower().startswith(ACL_NAME_PREFIX) for name, _ in text.metadata)

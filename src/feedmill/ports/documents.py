@@ -1,6 +1,6 @@
 """What a store keeps of documents and of who may see them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -24,10 +24,13 @@ class Documents(Protocol):
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
         """Finds documents, gone ones too, by id."""
 
-    def save_many(self, documents: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0) -> dict[str, int]:
+    def save_many(
+        self, documents: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0, moved: Container[str] | None = None
+    ) -> dict[str, int]:
         """Inserts or replaces documents by URL and gives the id of each. The caller holds the only write transaction.
 
         Where a document's class changes, that is kept as of ``at`` (None: when the document was updated), by ``feed_id``, 0 for none.
+        ``moved`` names the URLs of which that may be so; None: of any.
         """
 
     def save_texts(self, texts: Sequence[tuple[int, Text]], *, at: datetime) -> None:

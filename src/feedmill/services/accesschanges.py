@@ -20,7 +20,7 @@ from feedmill.model.access import Spell
 from feedmill.model.accesschange import AccessChange
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity
-from feedmill.model.policyacl import EARLY_ORDER
+from feedmill.model.policyacl import EARLY_ORDER, Early
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.classtable import ClassTable
 from feedmill.services.explaining import check_kept
@@ -53,7 +53,16 @@ class ChangesPage:
 class AccessChanges:
     """Lists changes from a store. May be used from several threads."""
 
-    def __init__(self, store: Store, clock: Clock, history: timedelta, *, examined_a_page: int = EXAMINED_A_PAGE) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        history: timedelta,
+        order: Sequence[Early] = EARLY_ORDER,
+        *,
+        examined_a_page: int = EXAMINED_A_PAGE,
+    ) -> None:
+        self._order = order
         self._store = store
         self._clock = clock
         self._history = history
@@ -75,7 +84,7 @@ class AccessChanges:
         """Lists the next changes. Errors: Denied for who is, or was, in too many groups; Busy."""
         changes: list[AccessChange] = []
         with self._store.reading() as unit:
-            sight = PastSight(unit, asked.identity, asked.since)
+            sight = PastSight(unit, asked.identity, asked.since, self._order)
             classes = self._find_moved_classes(unit, sight, asked)
             for _ in range(max(1, self._examined_a_page // EXAMINED_AT_ONCE)):
                 ids = unit.spells.list_moved(classes, asked.since, after=after, limit=EXAMINED_AT_ONCE)
@@ -103,7 +112,7 @@ class AccessChanges:
         with self._lock:
             known = self._moved_classes.get(asked)
         if known is None:
-            known = _compare_classes(unit, sight, asked)
+            known = _compare_classes(unit, sight, asked, self._order)
             with self._lock:
                 self._moved_classes[asked] = known
                 while len(self._moved_classes) > COMPARISONS_KEPT:
@@ -111,14 +120,14 @@ class AccessChanges:
         return known
 
 
-def _compare_classes(unit: UnitOfWork, sight: PastSight, asked: Comparison) -> Sequence[int]:
+def _compare_classes(unit: UnitOfWork, sight: PastSight, asked: Comparison, order: Sequence[Early]) -> Sequence[int]:
     table = ClassTable()
     urls = table.add(unit.classes.iter_packed(0))
     both = []
     for at in (asked.since, asked.until):
         held = unit.acls.find_classes_at(urls, at)
         table.set_acls({url: held.get(url) for url in urls})
-        keys, policies = list(_keys(sight.forms_at(at))), PolicyTable(EARLY_ORDER)
+        keys, policies = list(_keys(sight.forms_at(at))), PolicyTable(order)
         policies.set(list(sight.policies_at(at).values()))
         permitted = policies.combine(table.permitted(keys), table.unsaid(), table.rules, keys if _is_somebody(asked) else ())
         both.append(np.frombuffer(permitted.table, np.uint8))

@@ -184,7 +184,7 @@ class Extracting:
             unit.marks.advance([job.mark for job, _ in texts])
             if failed:
                 documents = [d for d in unit.documents.find_many(list(failed)).values() if d.text == failed[d.url]]
-                unit.documents.save_many([replace(document, events=document.events + 1) for document in documents])
+                unit.documents.save_many([replace(document, events=document.events + 1) for document in documents], moved=())
                 unit.documents.add_events([(d.id, d.events, self._event(failed[d.url])) for d in documents if d.id is not None])
 
     def _text_of(self, job: _Job, answer: Answer) -> Text:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from feedmill.core.access import access_key
+from feedmill.core.access import access_key, class_of
 from feedmill.core.lifecycle import PUBLIC_NOW, Counted, Feeding, Outcome, Rules, UrlState, apply, gone, secured
 from feedmill.core.policyacls import PolicyBook
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
@@ -150,7 +150,9 @@ class Workbench:
         changed = [url for url, state in self._states.items() if state != self._before[url] or self._events.get(url)]
         documents = [d for url in changed if (d := self._states[url].document) is not None and self._is_to_save(d)]
         with_events = [self._with_events(document) for document in documents]
-        ids = self._unit.documents.save_many([document for document, _ in with_events], at=self._feeding.now, feed_id=self._feeding.feed_id)
+        moved = {document.url for document in documents if _held_class(self._before[document.url].document) != _held_class(document)}
+        saved = [document for document, _ in with_events]
+        ids = self._unit.documents.save_many(saved, at=self._feeding.now, feed_id=self._feeding.feed_id, moved=moved)
         self._unit.documents.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         self._unit.marks.put_many([self._mark(document, ids[document.url]) for document in documents if self._is_new_version(document)])
@@ -211,6 +213,11 @@ class Workbench:
             datasource=document.datasource,
             tightens=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )
+
+
+def _held_class(document: Document | None) -> int | None:
+    """Gives the class of a document, None while there is none."""
+    return None if document is None or document.state is DocumentState.GONE else class_of(document)
 
 
 def _moves(before: Document, document: Document) -> bool:

@@ -53,7 +53,8 @@ class _Book:
 class PastSight:
     """Answers for one asker and the times from ``since`` on. Errors of all: Denied for who is, or was, in too many groups; Busy."""
 
-    def __init__(self, unit: UnitOfWork, identity: Identity, since: datetime) -> None:
+    def __init__(self, unit: UnitOfWork, identity: Identity, since: datetime, order: Sequence[Early] = EARLY_ORDER) -> None:
+        self._order = order
         self._unit = unit
         self._since = since
         self._eras = _list_eras(unit, identity, since)
@@ -120,7 +121,7 @@ class PastSight:
         decision = decide_for(url, forms, lambda asked: own if asked == url else above.get(asked))
         ruling = rule_on(self.policies_at(at).get(key.rule), forms)
         said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
-        verdict, mechanism = settle(EARLY_ORDER, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
+        verdict, mechanism = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
         return verdict, _tell_ruling(ruling) if ruling is not None and mechanism is Early.POLICY else decision.reason
 
     def _key_of(self, number: int) -> AccessKey | None:

@@ -1,6 +1,6 @@
 """Documents and their events, in SQL."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -8,8 +8,9 @@ import sqlalchemy as sa
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import CLASSED, LIVE, digest, documents, events
-from feedmill.adapters.store.spells import SpellKeeping
+from feedmill.adapters.store.spells import CLASSED_COLUMNS, SpellKeeping
 from feedmill.adapters.store.statements import batches, upsert
+from feedmill.core.access import guards_itself
 from feedmill.core.urldigest import DIGEST_BYTES
 from feedmill.model.document import Document, Event, Text
 from feedmill.ports import KeptRefs, LiveUrl
@@ -61,22 +62,25 @@ class SqlDocuments:
                 found[row[0]] = document
         return found
 
-    def save_many(self, changed: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0) -> dict[str, int]:
+    def save_many(
+        self, changed: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0, moved: Container[str] | None = None
+    ) -> dict[str, int]:
         """Inserts or replaces documents by URL, and keeps which class they were in before."""
         if not changed:
             return {}
-        statement = upsert(self._connection, documents, ["url_digest"], keep=["id"])
-        before = self._spells.read([document.id for document in changed if document.id is not None])
-        values = [rows.document_to_row(document) for document in changed]
-        after: dict[int, dict[str, int]] = {}
-        for document, value in zip(changed, values, strict=True):
+        moving = [document for document in changed if document.id is None or moved is None or document.url in moved]
+        before = self._spells.read([document.id for document in moving if document.id is not None])
+        classed: dict[str, dict[str, int]] = {}
+        for document in moving:
             held = None if document.id is None else before.get(document.id)
-            classed = self._spells.columns_of(document, held, rows.to_micros(at or document.updated_at) or 0, feed_id)
-            value.update(classed)
-            if document.id is not None:
-                after[document.id] = classed
-        self._connection.execute(statement, values)
-        self._spells.keep(before, after)
+            classed[document.url] = self._spells.columns_of(document, held, rows.to_micros(at or document.updated_at) or 0, feed_id)
+        staying = [rows.document_to_row(document) for document in changed if document.url not in classed]
+        if staying:
+            self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id", *CLASSED_COLUMNS]), staying)
+        if moving:
+            values = [rows.document_to_row(document) | classed[document.url] for document in moving]
+            self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id"]), values)
+        self._spells.keep(before, {document.id: classed[document.url] for document in moving if document.id is not None})
         ids = {document.url: document.id for document in changed if document.id is not None}
         fresh = [digest(document.url) for document in changed if document.id is None]
         for batch in batches(fresh):
@@ -88,11 +92,12 @@ class SqlDocuments:
         """Sets what extraction made of documents, where the content is still the same."""
         if not texts:
             return
-        before = self._spells.read([document_id for document_id, _ in texts])
+        before = self._spells.read([document_id for document_id, text in texts if guards_itself(text)])
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
         values = [{"id_": document_id, "source_": text.source, "text": rows.text_to_json(text)} for document_id, text in texts]
         self._connection.execute(changing, values)
-        self._spells.note_texts(texts, before, at)
+        if before:
+            self._spells.note_guards(before, at)
 
     def add_events(self, added: Sequence[tuple[int, int, Event]]) -> None:
         """Keeps events in a ring of slots, so that the newest take the place of the oldest."""

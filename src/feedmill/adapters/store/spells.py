@@ -14,9 +14,12 @@ import sqlalchemy as sa
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.schema import CLASSED, LIVE, documents, past_classes
 from feedmill.adapters.store.statements import batches
-from feedmill.core.access import class_of
+from feedmill.core.access import class_of, guards_itself
 from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, Spell
-from feedmill.model.document import Document, DocumentState, Text
+from feedmill.model.document import Document, DocumentState
+
+CLASSED_COLUMNS = ("classed_at", "classed_by")
+"""The columns of a document's row that say since when it is in its class."""
 
 _GUARDED_CLASSES_AT_ONCE = 2_000
 _SCANNED_AT_ONCE = 20_000
@@ -70,19 +73,17 @@ class SpellKeeping:
         if ended:
             self._connection.execute(sa.insert(past_classes), ended)
 
-    def note_texts(self, texts: Sequence[tuple[int, Text]], before: Mapping[int, _Held], at: datetime) -> None:
-        """Keeps that pages whose texts were set guard themselves now, or no longer do."""
-        now = self.read([document_id for document_id, _ in texts])
-        moved = {id_: held for id_, held in now.items() if id_ in before and before[id_].access_class != held.access_class}
-        if not moved:
-            return
-        after = {id_: {"classed_at": max(rows.to_micros(at) or 0, before[id_].since), "classed_by": 0} for id_ in moved}
-        self.keep({id_: before[id_] for id_ in moved}, after)
+    def note_guards(self, before: Mapping[int, _Held], at: datetime) -> None:
+        """Keeps that pages whose texts were set guard themselves now, where they did not."""
+        now = self.read(list(before))
+        moved = {id_: held for id_, held in before.items() if held.access_class != now[id_].access_class}
+        after = {id_: {"classed_at": max(rows.to_micros(at) or 0, held.since), "classed_by": 0} for id_, held in moved.items()}
+        self.keep(moved, after)
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"))
         changing = changing.values(classed_at=sa.bindparam("at_"), classed_by=sa.bindparam("by_"))
-        self._connection.execute(
-            changing, [{"id_": id_, "at_": each["classed_at"], "by_": each["classed_by"]} for id_, each in after.items()]
-        )
+        values = [{"id_": id_, "at_": each["classed_at"], "by_": each["classed_by"]} for id_, each in after.items()]
+        if values:
+            self._connection.execute(changing, values)
 
     def forget(self, before: int, *, after: int, last: int) -> None:
         """Removes what documents of a run of ids were in until a time."""
@@ -156,8 +157,7 @@ def _class_of_row(state: str, secure: bool, access_class: int, guarding: str | N
     if secure:
         return access_class
     text = None if guarding is None else rows.text_from_json(guarding)
-    guards = text is not None and any(name.lower().startswith(ACL_NAME_PREFIX) for name, _ in text.metadata)
-    return AccessClass.CLOSED if guards else AccessClass.PUBLIC
+    return AccessClass.CLOSED if text is not None and guards_itself(text) else AccessClass.PUBLIC
 
 
 def _join(past: Sequence[Any], now: _Held) -> list[Spell]:
