@@ -54,7 +54,7 @@ class LinkHouse:
             read=lambda name: self.indexes[name],
             remove=remove,
         )
-        tools = IndexTools(store=store or self.feeds.store, blobs=self.feeds.blobs, bell=SilentBell(), clock=lambda: BEGIN)
+        tools = IndexTools(store=store or self.feeds.store, blobs=self.feeds.blobs, bell=SilentBell(), clock=lambda: BEGIN, rest=0.0)
         return Indexing(tools, folders, schema="1")
 
     def push(self, pages: Mapping[str, Mapping[str, str]], *, acl: Acl | None = None, robots: tuple[str, ...] = ()) -> int:

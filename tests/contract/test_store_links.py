@@ -32,6 +32,7 @@ def test_queue_holds_a_document_once_for_each_work(store: SqlStore) -> None:
         unit.links.unqueue(LinkWork.READ, [3, 9])
         assert unit.links.list_queued(LinkWork.READ, 10) == [1, 2**40]
         assert unit.links.list_queued(LinkWork.WRITE, 10) == [3]
+        assert unit.links.find_queued(LinkWork.READ, [1, 2, 3]) == {1}
 
 
 def test_find_ids_gives_live_documents_alone(store: SqlStore) -> None:

@@ -33,5 +33,8 @@ class Links(Protocol):
     def list_queued(self, work: LinkWork, limit: int) -> list[int]:
         """Lists the documents that wait for work, by id."""
 
+    def find_queued(self, work: LinkWork, ids: Sequence[int]) -> set[int]:
+        """Finds those of the documents that wait for work."""
+
     def unqueue(self, work: LinkWork, ids: Sequence[int]) -> None:
         """Takes documents out of the line."""

@@ -50,13 +50,14 @@ class IndexFolders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexTools:
-    """What the indexer works with."""
+    """What the indexer works with. Units: ``rest`` between two pieces of what nobody waits for, in times of the one before."""
 
     store: Store
     blobs: BlobStore
     bell: Bell
     clock: Clock
     desk: ServingDesk = field(default_factory=lambda: ServingDesk(nothing_set))
+    rest: float = 3.0
 
 
 def _tell_nobody(_documents: int) -> None:
@@ -79,7 +80,7 @@ class Indexing:
         self._remove_others()
         self._writer = folders.open(self._folder)
         self._patterns = PatternSweep(tools.store, tools.desk)
-        self._links = Linking(tools.store, tools.blobs, folders.read)
+        self._links = Linking(tools.store, tools.blobs, folders.read, rest=tools.rest)
         self._pending: dict[int, Mark] = {}
         self._pending_since = 0.0
         self._reached: Mark | None = None
@@ -140,7 +141,7 @@ class Indexing:
         elif not marks:
             self._settle_only()
             if not (self._pending or is_sweeping or self._rebuild is not None):
-                self._links.step()
+                return self._links.step()
         return bool(marks) or is_sweeping or self._rebuild is not None
 
     def _follow_patterns(self) -> bool:

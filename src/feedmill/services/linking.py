@@ -9,6 +9,7 @@ What must not wait: a document that may not tell any more, because not everybody
 before it is indexed itself. Those of which it told are marked in the name of the same feed, which is obeyed only when they are written.
 """
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,8 +24,10 @@ from feedmill.model.search import LinksTo
 from feedmill.ports import BlobStore, Lane, LinkWork, Mark, SearchIndex, Stage, Store, UnitOfWork
 from feedmill.services import facts
 
-READ_AT_ONCE = 100
-WRITTEN_AT_ONCE = 500
+READ_AT_ONCE = 50
+WRITTEN_AT_ONCE = 100
+WRITING_SECONDS = 0.15
+"""About how long the indexer has to do with so many."""
 
 log = structlog.get_logger("links")
 
@@ -33,9 +36,11 @@ Pairs = Mapping[tuple[int, int], str]
 
 
 class Linking:
-    """The links of one store; ``find_index`` gives the index of a folder's name."""
+    """The links of one store; ``find_index`` gives the index of a folder's name. Units: ``rest`` in times of the work before it."""
 
-    def __init__(self, store: Store, blobs: BlobStore, find_index: Callable[[str], SearchIndex]) -> None:
+    def __init__(self, store: Store, blobs: BlobStore, find_index: Callable[[str], SearchIndex], *, rest: float) -> None:
+        self._rest = rest
+        self._rests_until = 0.0
         self._store = store
         self._blobs = blobs
         self._find_index = find_index
@@ -69,8 +74,14 @@ class Linking:
         """Has the links of indexed documents read, but of those that were written only for what is told of them."""
         unit.links.queue(LinkWork.READ, [mark.document_id for mark in marks if self._own.pop(mark.document_id, 0) != mark.version])
 
-    def step(self) -> None:
-        """Reads some links; where none wait, marks some of the documents of which something else is told now."""
+    def step(self) -> bool:
+        """Reads some links; where none wait, marks some of the documents of which something else is told now. Whether it did any.
+
+        It rests between two steps, since nobody waits for it and others need the processor.
+        """
+        begun = time.monotonic()
+        if begun < self._rests_until:
+            return False
         with self._store.reading() as unit:
             waiting = unit.links.list_queued(LinkWork.READ, READ_AT_ONCE)
             changed = [] if waiting else unit.links.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
@@ -78,6 +89,9 @@ class Linking:
             self._read(waiting)
         elif changed:
             self._write(changed)
+        ended = time.monotonic()
+        self._rests_until = ended + self._rest * (WRITING_SECONDS if changed else ended - begun)
+        return bool(waiting or changed)
 
     def _write(self, ids: Sequence[int]) -> None:
         with self._store.writing() as unit:
@@ -110,8 +124,8 @@ class Linking:
             unit.links.unqueue(LinkWork.READ, ids)
 
     def _change(self, unit: UnitOfWork, changed: Pairs, removed: Sequence[tuple[int, int]]) -> None:
-        targets = {target for _, target in (*changed, *removed)}
-        before = unit.links.find_by_target(sorted(targets))
+        targets = sorted({target for _, target in (*changed, *removed)})
+        before = unit.links.find_by_target(targets)
         after = {target: dict(before.get(target, {})) for target in targets}
         for source, target in removed:
             after[target].pop(source, None)
@@ -121,8 +135,9 @@ class Linking:
                 after[target][source] = put[source, target] = text
         unit.links.remove_many(removed)
         unit.links.put_many(put)
-        others = [target for target in targets if _gather(before.get(target)) != _gather(after[target])]
-        unit.links.queue(LinkWork.WRITE, sorted(others))
+        waiting = unit.links.find_queued(LinkWork.WRITE, targets)
+        others = [one for one in targets if one not in waiting and _gather(before.get(one)) != _gather(after[one])]
+        unit.links.queue(LinkWork.WRITE, others)
 
     def _list_told_by(self, unit: UnitOfWork, sources: Sequence[Document]) -> dict[tuple[int, int], str]:
         told = {document.id: self._read_links(document) for document in sources if document.id is not None}
@@ -135,7 +150,7 @@ class Linking:
         }
 
     def _list_telling_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
-        """Gives what documents that were indexed before tell of new ones; those indexed since are read themselves."""
+        """Gives what documents whose links have been read tell of new ones; the others tell when theirs are read."""
         index = self._find_serving(folder) if fresh and folder else None
         if index is None or not index.is_visible(token):
             return {}
@@ -144,7 +159,9 @@ class Linking:
             for document in fresh
             if document.id is not None
         }
-        sources = unit.documents.find_by_id(list(dict.fromkeys(key for keys in telling.values() for key in keys)))
+        keys = list(dict.fromkeys(key for keys in telling.values() for key in keys))
+        waiting = unit.links.find_queued(LinkWork.READ, keys)
+        sources = unit.documents.find_by_id([key for key in keys if key not in waiting])
         told = {key: self._read_links(source) for key, source in sources.items() if may_tell(source)}
         urls = {document.id: document.url for document in fresh}
         pairs = ((source, target) for target, keys in telling.items() for source in keys if source in told and source != target)

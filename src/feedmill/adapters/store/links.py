@@ -57,6 +57,14 @@ class SqlLinks:
         query = sa.select(link_queue.c.document_id).where(link_queue.c.work == work.value)
         return list(self._connection.execute(query.order_by(link_queue.c.document_id).limit(limit)).scalars())
 
+    def find_queued(self, work: LinkWork, ids: Sequence[int]) -> set[int]:
+        """Finds those of the documents that wait for work."""
+        found: set[int] = set()
+        for batch in batches(ids):
+            theirs = sa.and_(link_queue.c.work == work.value, link_queue.c.document_id.in_(batch))
+            found.update(self._connection.execute(sa.select(link_queue.c.document_id).where(theirs)).scalars())
+        return found
+
     def unqueue(self, work: LinkWork, ids: Sequence[int]) -> None:
         """Takes documents out of the line."""
         for batch in batches(ids):
