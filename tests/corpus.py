@@ -36,6 +36,11 @@ class Corpus:
         start = self._random.randrange(len(self._pool) - count)
         return " ".join(self._pool[start : start + count])
 
+    def text_at(self, place: int, count: int) -> str:
+        """Gives so many words that stand at a place, the same ones whenever it is asked for."""
+        start = place % (len(self._pool) - count)
+        return " ".join(self._pool[start : start + count])
+
     def page(self, number: int) -> str:
         """Gives one HTML page."""
         paragraphs: list[str] = []

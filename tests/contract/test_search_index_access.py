@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from test_search_index import DOCUMENT
 
-from feedmill.adapters.index import permitting
+from feedmill.adapters.index import guardedfacets, permitting
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.core.facets import read_range
 from feedmill.model.access import ClassMap, ClassSet
-from feedmill.model.facets import Facet
+from feedmill.model.facets import Facet, FacetType
 from feedmill.model.search import Everything, Hits, Node, Sort, Word
 from feedmill.ports import SearchIndex
 
@@ -32,7 +33,13 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         opened = TantivyIndex(folder), TantivyWriter(folder, heap_bytes=15_000_000)
     made, writer = opened
     documents = [
-        replace(DOCUMENT, key=key, access_class=key % CLASSES, body="word " * (key % 7 + 1), metadata=(("kind", str(key % 2)),))
+        replace(
+            DOCUMENT,
+            key=key,
+            access_class=key % CLASSES,
+            body="word " * (key % 7 + 1),
+            metadata=(("kind", str(key % 2)), ("rank", str(key % 7))),
+        )
         for key in range(1, DOCUMENTS + 1)
     ]
     writer.put_many(documents)
@@ -51,12 +58,12 @@ def find(index: SearchIndex, permitted: ClassMap, query: Node, start: int = 0, n
     return index.search(query, ClassSet(permitted=permitted), start=start, num=num, sort=sort)
 
 
-@pytest.mark.parametrize("cost_of_a_class", [0, 1_000])
+@pytest.mark.parametrize("cost_of_a_term", [0.0, 1_000.0])
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.5, 0.95, 1.0])
 def test_classes_of_a_set_are_found_and_no_others(
-    index: SearchIndex, share: float, cost_of_a_class: int, monkeypatch: pytest.MonkeyPatch
+    index: SearchIndex, share: float, cost_of_a_term: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(permitting, "COST_OF_A_CLASS", cost_of_a_class)
+    monkeypatch.setattr(permitting, "COST_OF_A_TERM", cost_of_a_term)
     permitted = class_map(share)
     expected = {key for key in range(1, DOCUMENTS + 1) if key % CLASSES in permitted}
     for query in (Word("word"), Everything()):
@@ -69,9 +76,47 @@ def test_classes_of_a_set_are_found_and_no_others(
     assert sum(value.count for value in counts.values) == len(expected)
 
 
+RANGES = tuple(read_range(text, FacetType.INTEGER) for text in ("..2", "2..3", "5.."))
+KIND, RANK = Facet(name="kind"), Facet(name="rank", type=FacetType.INTEGER, ranges=RANGES)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.95])
+def test_facets_of_thousands_of_classes_are_counted_exactly_where_that_is_cheap(
+    index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    permitted = ClassSet(permitted=class_map(share))
+    expected = index.count_facets(Word("word"), permitted, [KIND, RANK])
+    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
+    assert index.count_facets(Word("word"), permitted, [KIND, RANK]) == expected
+
+
+@pytest.mark.parametrize("share", [0.3, 0.95])
+def test_facets_of_long_lists_are_estimated_by_a_part_of_them(index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    permitted = ClassSet(permitted=class_map(share))
+    expected = index.count_facets(Word("word"), permitted, [KIND, RANK])
+    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
+    for name, value in (("WHOLE", 100), ("PILOT", 1_000), ("LEAST_SEEN", 100), ("DRAWN", 1_500)):
+        monkeypatch.setattr(guardedfacets, name, value)
+    found = index.count_facets(Word("word"), permitted, [KIND, RANK])
+    for exact, estimated in zip(expected, found, strict=True):
+        told = {(value.value, value.range): value.count for value in estimated.values}
+        assert exact.is_exact
+        assert estimated.is_exact is isinstance(index, MemoryIndex)
+        assert told == {(value.value, value.range): pytest.approx(value.count, rel=0.25) for value in exact.values}
+
+
+def test_facets_never_show_a_value_of_hidden_documents_alone(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    permitted = ClassSet(permitted=ClassMap(bytes(number % 2 for number in range(NEWEST))))
+    expected = sum(key % CLASSES in permitted.permitted for key in range(1, DOCUMENTS + 1))
+    for cost in (0.0, 1_000.0):
+        monkeypatch.setattr(permitting, "COST_OF_A_TERM", cost)
+        (counts,) = index.count_facets(Word("word"), permitted, [KIND])
+        assert [(value.value, value.count) for value in counts.values] == [("1", expected)]
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
 def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permitting, "COST_OF_A_CLASS", 1_000)
+    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
     permitted = class_map(share)
     whole = [hit.key for hit in find(index, permitted, Word("word")).hits]
     pages = [hit.key for start in range(0, 1_200, 300) for hit in find(index, permitted, Word("word"), start, 300).hits]
@@ -80,7 +125,7 @@ def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: floa
 
 
 def test_totals_are_exact_to_a_thousand_and_estimated_beyond(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permitting, "COST_OF_A_CLASS", 1_000)
+    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
     for share in (0.25, 0.8):
         permitted = class_map(share)
         expected = sum(key % CLASSES in permitted for key in range(1, DOCUMENTS + 1))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.results import Parameter, Placed, ResultList
 from feedmill.model.search import Result, Snippet
 from feedmill.wire.results.charsets import Charset, decode, find_charset
@@ -57,6 +58,18 @@ def reply(*results: Placed, **given: Any) -> Reply:
 
 def parse(data: bytes) -> Any:
     return etree.fromstring(data, etree.XMLParser(load_dtd=False, no_network=True))
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_render_results_facets_say_whether_they_are_estimates(is_exact: bool) -> None:
+    facets = (
+        FacetCounts(facet=Facet(name="a"), values=(), is_exact=True),
+        FacetCounts(facet=Facet(name="b"), values=(), is_exact=is_exact),
+    )
+    made = reply(Placed(result=result("http://a.com/")))
+    assert made.results is not None
+    data = render_results(replace(made, results=replace(made.results, facets=facets)))
+    assert parse(data).findtext("RES/PARM/PC") == ("0" if is_exact else "1")
 
 
 def test_render_results_every_element_stands_as_documented() -> None:

@@ -38,7 +38,7 @@ class FacetValueShown(Answer):
     value: str | None = Field(description="as most documents spell it; null for a range")
     low: float | str | None = Field(description="where a range begins: a number, or a day; null for an open one and for a value")
     high: float | str | None = Field(description="where a range ends, itself included")
-    count: int = Field(description="how many documents of the whole result have it; exact")
+    count: int = Field(description="how many documents of the whole result have it")
 
 
 class FacetShown(Answer):
@@ -48,6 +48,7 @@ class FacetShown(Answer):
     label: str = Field(description="what to show; the name where the front end sets none")
     type: str = Field(description="string, integer, float, currency or date")
     values: list[FacetValueShown]
+    exact: bool = Field(default=True, description="false where the counts are estimated; left out where they are exact")
 
 
 class KeyMatchShown(Answer):

@@ -10,10 +10,12 @@ Source: RFC 822, 5; RFC 5322, 4.3; ISO 8601.
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from dateutil import parser as dateutil_parser
 
 MAX_DATE_CHARACTERS = 100
+_REMEMBERED = 4_096
 
 _MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 _ZONE_HOURS = {
@@ -51,14 +53,20 @@ _RFC822 = re.compile(
 # asctime and java.util.Date: Www Mmm dd hh:mm:ss [zone] yyyy
 _ASCTIME = re.compile(rf"[A-Za-z]{{3}}\s+(?P<month>[A-Za-z]{{3}})\s+(?P<day>\d{{1,2}})\s+{_TIME}\s+(?:{_ZONE}\s+)?(?P<year>\d{{4}})")
 _DOTTED = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
+# year, month and day stand in at least two groups of digits, or in one of six: the month may be a word, no more
+_MAY_BE_DATE = re.compile(r"\d{6}|\d\D+\d")
 _DAYS_APART = (datetime(2000, 1, 1), datetime(2001, 2, 2))
 
 
 def parse_date(text: str, *, day_first: bool = False) -> datetime | None:
     """Reads a date in any of the forms above, None when it is none. Units: an aware UTC time. Errors: none."""
     text = text.strip()
-    if not text or len(text) > MAX_DATE_CHARACTERS:
-        return None
+    return _parse(text, day_first=day_first) if 0 < len(text) <= MAX_DATE_CHARACTERS else None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parse(text: str, *, day_first: bool) -> datetime | None:
+    """Remembers what was read, since documents share most of their values and dateutil is slow."""
     try:
         found = _parse_named_month(text) or parse_iso(text) or _parse_other(text, day_first=day_first)
         return None if found is None else found.astimezone(UTC)
@@ -102,7 +110,7 @@ def parse_iso(text: str) -> datetime | None:
 
 
 def _parse_other(text: str, *, day_first: bool) -> datetime | None:
-    if not re.search(r"\d", text) or (re.fullmatch(r"[\d.\s+-]*", text) and not re.search(r"\d\s*[.-]\s*\d", text)):
+    if not _MAY_BE_DATE.search(text) or (re.fullmatch(r"[\d.\s+-]*", text) and not re.search(r"\d\s*[.-]\s*\d", text)):
         return None
     day_first = day_first or _DOTTED.match(text) is not None
     one, other = (_ask_dateutil(text, default, day_first) for default in _DAYS_APART)

@@ -43,7 +43,8 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetCounts:
-    """A facet, counted over a whole result list; only what at least one of its documents has."""
+    """A facet, counted over a whole result list; only what at least one of its documents has. Not exact: estimated from a part of it."""
 
     facet: Facet
     values: tuple[FacetValue, ...]
+    is_exact: bool = True

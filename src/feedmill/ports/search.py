@@ -20,7 +20,7 @@ class Vocabulary(Protocol):
         """
 
     def count(self, word: str, access: ClassSet) -> int:
-        """Counts the documents that hold a word in title or text and that the asker may see."""
+        """Counts the documents that hold a word in title or text and that the asker may see; more than a hundred may be an estimate."""
 
     def find_alike(self, word: str, limit: int) -> list[str]:
         """Finds words that differ little from a word, the likeliest first.

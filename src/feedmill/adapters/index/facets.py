@@ -35,17 +35,17 @@ def count_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facet
     wanted: dict[str, Any] = {}
     for place, facet in enumerate(facets):
         if not facet.ranges:
-            wanted[f"{place}"] = _count_texts(facet, COUNTED)
-        for layer, ranges in enumerate(_layers(facet)):
-            wanted[f"{place}.{layer}"] = _count_ranges(facet, ranges)
+            wanted[f"{place}"] = describe_texts(facet, COUNTED)
+        for layer, ranges in enumerate(list_layers(facet)):
+            wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges)
     answer = searcher.aggregate(build_query(root, access, WordAsker(searcher, root)), wanted) if wanted else {}
     counted = []
     for place, facet in enumerate(facets):
         if facet.ranges:
-            counts = _read_ranges(facet, [answer[f"{place}.{layer}"] for layer, _ in enumerate(_layers(facet))])
+            counts = read_ranges(facet, [answer[f"{place}.{layer}"] for layer, _ in enumerate(list_layers(facet))])
             counted.append(FacetCounts(facet=facet, values=order_ranges(facet, counts)))
         else:
-            merged = _read_texts(answer[f"{place}"])
+            merged = read_texts(answer[f"{place}"])
             if answer[f"{place}"].get("sum_other_doc_count"):
                 merged = _count_again(searcher, root, access, facet, merged)
             counted.append(FacetCounts(facet=facet, values=order_values(facet, merged)))
@@ -55,11 +55,13 @@ def count_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facet
 # --- values ---------------------------------------------------------------------------------------------------------------------
 
 
-def _count_texts(facet: Facet, size: int) -> dict[str, Any]:
+def describe_texts(facet: Facet, size: int) -> dict[str, Any]:
+    """Returns the aggregation that counts the most frequent values."""
     return {"terms": {"field": f"{TEXTS}.{name_digest(fold_value(facet.name))}", "size": size, "segment_size": size}}
 
 
-def _read_texts(answer: dict[str, Any]) -> dict[str, tuple[str, int]]:
+def read_texts(answer: dict[str, Any]) -> dict[str, tuple[str, int]]:
+    """Returns what ``describe_texts`` counted, by folded value: its spelling and how many documents have it."""
     return merge_spellings((bucket["key"], int(bucket["doc_count"])) for bucket in answer["buckets"])
 
 
@@ -69,16 +71,16 @@ def _count_again(
     best = sorted(merged, key=lambda folded: (-merged[folded][1], folded))[:MAX_VALUES_SHOWN]
     holding = Or(tuple(MetaEquals(facet.name, folded) for folded in best))
     answer = searcher.aggregate(
-        build_query(And((root, holding)), access, WordAsker(searcher, root)), {"again": _count_texts(facet, MAX_BUCKETS)}
+        build_query(And((root, holding)), access, WordAsker(searcher, root)), {"again": describe_texts(facet, MAX_BUCKETS)}
     )
-    exact = _read_texts(answer["again"])
+    exact = read_texts(answer["again"])
     return {folded: exact[folded] for folded in best if folded in exact}
 
 
 # --- ranges ---------------------------------------------------------------------------------------------------------------------
 
 
-def _layers(facet: Facet) -> list[_Ranges]:
+def list_layers(facet: Facet) -> list[_Ranges]:
     """Returns a facet's ranges, by place, in as few lists as leave no two of a list with a number in common."""
     layers: list[_Ranges] = []
     for place, wanted in enumerate(facet.ranges):
@@ -96,7 +98,8 @@ def _layers(facet: Facet) -> list[_Ranges]:
     return layers
 
 
-def _count_ranges(facet: Facet, ranges: _Ranges) -> dict[str, Any]:
+def describe_ranges(facet: Facet, ranges: _Ranges) -> dict[str, Any]:
+    """Returns the aggregation that counts ranges of one layer."""
     described = []
     for place, low, high in ranges:
         ends = {"from": low} if low > -math.inf else {}
@@ -104,7 +107,8 @@ def _count_ranges(facet: Facet, ranges: _Ranges) -> dict[str, Any]:
     return {"range": {"field": f"{NUMBERS}.{column_of(facet)}", "ranges": described}}
 
 
-def _read_ranges(facet: Facet, answers: Iterable[dict[str, Any]]) -> list[int]:
+def read_ranges(facet: Facet, answers: Iterable[dict[str, Any]]) -> list[int]:
+    """Returns what ``describe_ranges`` counted in all layers, by the place of the range."""
     counts = [0] * len(facet.ranges)
     for answer in answers:
         for bucket in answer["buckets"]:

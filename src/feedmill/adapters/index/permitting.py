@@ -5,7 +5,8 @@ where less is hidden than shown, one term a hidden class and the newest class th
 
 With thousands of classes such a clause costs more than the query itself. There the best matches are taken without it, and each is kept or
 dropped by its class, until the page is full and a thousand more are known; a longer list is not counted to its end but estimated from the
-share that was kept.
+share that was kept. Where so little is visible that too much would have to be taken, a first look still finds out whether all that matches
+is few.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,16 +14,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from tantivy import DocAddress, FieldType, Occur, Query, Searcher, SearchResult
 
-from feedmill.adapters.index.schema import build_schema
+from feedmill.adapters.index.schema import build_schema, class_term
 from feedmill.model.access import ClassMap, ClassSet
 
 FEW_CLASSES = 8
 COST_OF_A_TERM = 0.9
+COST_OF_A_WAY = 4.0
 COST_OF_A_CLASS = 0.1
-"""What a class that is asked, and one that there is, cost a clause; a match that is taken and decided costs 1, about a microsecond."""
+"""What a clause costs: for each class that is asked, the opening of its list and the way to it in the dictionary, of which no more can be
+walked than there is, so much for each class. A match that is taken and decided costs 1, about a microsecond."""
 
+_KEPT_CLAUSES = 16
 EXACT_TO = 1_000
 LEAST_TAKEN = 1_500
 MOST_TAKEN = 25_000
@@ -32,11 +37,12 @@ Take = Callable[[int], SearchResult]
 """Gives the best matches, whoever may see them, and counts all."""
 
 Pair = tuple[float, DocAddress]
+Flags = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permitted:
-    """The best matches that the asker may see. ``total`` is exact while ``is_exact``, else an estimate above ``EXACT_TO``."""
+    """The best matches that the asker may see. ``total`` is exact while ``is_exact``, else an estimate."""
 
     pairs: Sequence[Pair]
     total: int
@@ -50,7 +56,7 @@ def permitted(access: ClassSet) -> Query:
     return _shown(sorted(access.permitted))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_KEPT_CLAUSES)
 def _permitted_of(table: bytes) -> Query:
     flags = np.frombuffer(table, np.uint8)
     shown = int(np.count_nonzero(flags))
@@ -68,27 +74,40 @@ def _shown(classes: list[int]) -> Query:
 
 
 def _terms(classes: list[int]) -> Query:
-    schema = build_schema()
-    if len(classes) > FEW_CLASSES:
-        return Query.term_set_query(schema, "access_class", classes)
-    return Query.boolean_query([(Occur.Should, Query.term_query(schema, "access_class", number)) for number in classes])
+    schema, terms = build_schema(), [class_term(number) for number in classes]
+    if len(terms) > FEW_CLASSES:
+        return Query.term_set_query(schema, "access", terms)
+    return Query.boolean_query([(Occur.Should, Query.term_query(schema, "access", term)) for term in terms])
 
 
-def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int) -> Permitted | None:
-    """Goes through the best matches and gives the best ``wanted`` that the asker may see, and how many there are.
+def cost_of_clause(access: ClassSet) -> float:
+    """Estimates what the clause of a set costs a query. Units: about microseconds."""
+    table = table_of(access)
+    if table is None:
+        return 0.0
+    shown = int(np.count_nonzero(table))
+    asked = min(shown, table.size - shown)
+    return asked * COST_OF_A_TERM + min(asked * COST_OF_A_WAY, table.size * COST_OF_A_CLASS)
+
+
+def table_of(access: ClassSet) -> Flags | None:
+    """Gives 1 for each class in the set by its number, None for a set of a few classes."""
+    return np.frombuffer(access.permitted.table, np.uint8) if isinstance(access.permitted, ClassMap) else None
+
+
+def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int, *, exact_to: int = EXACT_TO) -> Permitted | None:
+    """Goes through the best matches and gives the best ``wanted`` that the asker may see, and how many there are, exact up to a number.
 
     None where a clause of the query serves better: of few classes, and where so little is visible that too much would be gone through.
     """
-    table = access.permitted.table if isinstance(access.permitted, ClassMap) else None
-    if table is None:
+    table, limit = table_of(access), min(MOST_TAKEN, cost_of_clause(access))
+    least = min(LEAST_TAKEN, 2 * exact_to)
+    if table is None or limit < least:
         return None
-    shown = max(table.count(1), 1)
-    needed = max(wanted, EXACT_TO + 1)
-    depth = max(int(needed * MARGIN * len(table) / shown), LEAST_TAKEN)
-    cost_of_clause = shown * COST_OF_A_TERM + len(table) * COST_OF_A_CLASS
-    for _ in range(2):
-        if depth > min(MOST_TAKEN, cost_of_clause):
-            return None
+    needed = max(wanted, exact_to + 1)
+    depth = max(int(needed * MARGIN * table.size / max(int(np.count_nonzero(table)), 1)), least)
+    depth = depth if depth <= limit else least
+    for _ in range(3):
         found = take(depth)
         total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
         kept = _keep(searcher, found.hits, table)
@@ -97,13 +116,15 @@ def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int
         if len(kept) >= needed:
             estimate = round(total * len(kept) / len(found.hits))
             return Permitted(pairs=kept[:wanted], total=max(estimate, len(kept)), is_exact=False)
-        depth = int(depth * needed * MARGIN / max(len(kept), 1))
+        depth = min(total, int(depth * needed * MARGIN / max(len(kept), 1)))
+        if depth > limit:
+            return None
     return None
 
 
-def _keep(searcher: Searcher, pairs: Sequence[Pair], table: bytes) -> list[Pair]:
+def _keep(searcher: Searcher, pairs: Sequence[Pair], table: Flags) -> list[Pair]:
     if not pairs:
         return []
-    classes = searcher.fast_field_values("access_class", [address for _, address in pairs])
-    count = len(table)
-    return [pair for pair, number in zip(pairs, classes, strict=True) if number is not None and number < count and table[int(number)]]
+    numbers = searcher.fast_field_values("access_class", [address for _, address in pairs])
+    flags, count = table.tobytes(), table.size
+    return [pair for pair, number in zip(pairs, numbers, strict=True) if number is not None and number < count and flags[int(number)]]

@@ -13,8 +13,8 @@ from pathlib import Path
 import tantivy
 
 from feedmill.adapters.index import analysis
-from feedmill.adapters.index.facets import count_facets
 from feedmill.adapters.index.failures import translated
+from feedmill.adapters.index.guardedfacets import count_guarded_facets
 from feedmill.adapters.index.highlighting import seek
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.rerank import RankedSearch
@@ -85,7 +85,7 @@ class TantivyIndex:
         if searcher is None:
             return tuple(FacetCounts(facet=facet, values=()) for facet in facets)
         with translated("counting facets"):
-            return count_facets(searcher, query, access, facets)
+            return count_guarded_facets(searcher, query, access, facets)
 
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words and phrases that a query would highlight, each as folded words joined by blanks."""

@@ -14,7 +14,7 @@ from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.failures import translated
-from feedmill.adapters.index.permitting import permitted
+from feedmill.adapters.index.permitting import find_permitted, permitted
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import WordAsker
@@ -26,6 +26,7 @@ FIELDS = ("title", "body")
 MAX_START_CHARACTERS = 60
 MAX_KNOWN = 20_000
 MAX_NEAR = 100
+EXACT_TO = 100
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 Counted = tuple[str, int]
@@ -48,17 +49,20 @@ class TantivyVocabulary:
             return self._searcher.terms_with_prefix(TITLE, folded[-1], Query.boolean_query(clauses), limit)
 
     def count(self, word: str, access: ClassSet) -> int:
-        """Counts the documents that hold a word and that the asker may see."""
+        """Counts the documents that hold a word and that the asker may see; more than ``EXACT_TO`` of them may be an estimate."""
         folded = split_words(word)
         if self._searcher is None or len(folded) != 1:
             return 0
-        schema = build_schema()
+        schema, searcher = build_schema(), self._searcher
         holding = Query.boolean_query([(Occur.Should, Query.term_query(schema, field, folded[0], "basic")) for field in FIELDS])
-        query = Query.boolean_query([(Occur.Must, Query.const_score_query(holding, 0.0)), (Occur.Must, permitted(access))])
+        scoreless = Query.const_score_query(holding, 0.0)
         with translated("counting a word"):
-            found = self._searcher.search(query, 1, count=True)
-        total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
-        return total
+            found = find_permitted(searcher, lambda depth: searcher.search(scoreless, depth, count=True), access, 0, exact_to=EXACT_TO)
+            if found is not None:
+                return found.total
+            query = Query.boolean_query([(Occur.Must, scoreless), (Occur.Must, permitted(access))])
+            total: int = searcher.search(query, 1, count=True).count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+            return total
 
     def find_alike(self, word: str, limit: int) -> list[str]:
         """Finds words that differ little from a word, the likeliest first; they may be words of documents that the asker may not see."""

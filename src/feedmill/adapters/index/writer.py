@@ -52,6 +52,12 @@ class TantivyWriter:
         with self._rolled_back("committing the index"):
             return str(self._open_writer.commit())
 
+    def wait_for_merges(self) -> None:
+        """Waits until what the engine merges on its own is merged, and gives up the folder."""
+        writer, self._writer = self._open_writer, None
+        with translated("merging the index"):
+            writer.wait_merging_threads()
+
     def close(self) -> None:
         """Gives up the folder; what was not committed is gone."""
         self._writer = None

@@ -128,7 +128,7 @@ def _render_list(reply: Reply, found: ResultList) -> str:
 
 def _render_facets(facets: Sequence[FacetCounts]) -> str:
     """Gives what the result list's documents say of themselves, to narrow the list by."""
-    parts = ["<PARM><PC>0</PC>\n"]
+    parts = [f"<PARM><PC>{0 if all(counts.is_exact for counts in facets) else 1}</PC>\n"]
     for counts in facets:
         facet = counts.facet
         head = _attributes(NM=facet.name, DN=facet.label or facet.name, IR="1" if facet.ranges else "0", T=_FACET_TYPES[facet.type])

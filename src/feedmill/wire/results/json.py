@@ -81,7 +81,8 @@ def _facet_fields(counts: FacetCounts) -> dict[str, Any]:
         }
         for value in counts.values
     ]
-    return {"name": facet.name, "label": facet.label or facet.name, "type": facet.type.value, "values": values}
+    shown = {"name": facet.name, "label": facet.label or facet.name, "type": facet.type.value, "values": values}
+    return shown if counts.is_exact else shown | {"exact": False}
 
 
 def _range_end(facet: Facet, text: str) -> float | str | None:

@@ -1,0 +1,71 @@
+"""A second web process on a data folder, which leaves access control out: the reference. For this benchmark alone, on loopback alone.
+
+It is the server's own web process but for what it does about access: the index is asked without classes, and nothing is decided again.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from feedmill.adapters.index import facets, guardedfacets, rerank, tantivy
+from feedmill.adapters.index.permitting import Permitted
+from feedmill.adapters.index.query import build_unguarded
+from feedmill.bootstrap import open_house
+from feedmill.cli.parentage import die_with_parent
+from feedmill.model.access import ClassSet
+from feedmill.model.document import Document, DocumentState
+from feedmill.ports import UnitOfWork
+from feedmill.roles import ROLES
+from feedmill.services.deciding import Decider, Judgement
+from feedmill.settings import read_snapshot
+
+
+def _find_all(_searcher: object, take: Any, _access: ClassSet, wanted: int) -> Permitted:
+    found = take(wanted)
+    return Permitted(pairs=found.hits, total=found.count)
+
+
+def _build_without_classes(root: Any, _access: ClassSet, asker: Any) -> Any:
+    return build_unguarded(root, asker)
+
+
+def _judge_nothing(_self: Decider, _unit: UnitOfWork, documents: Sequence[Document], _access: ClassSet) -> Judgement:
+    return Judgement(shown=[each for each in documents if each.state is DocumentState.LIVE])
+
+
+def main(data: Path, parent: int) -> None:
+    """Serves searches until the parent ends; prints the port first."""
+    die_with_parent(parent)
+    sockets = {name: socket.create_server(("127.0.0.1", 0)) for name in ("search", "admin")}
+    print(sockets["search"].getsockname()[1], flush=True)
+    with (
+        patch.object(rerank, "find_permitted", _find_all),
+        patch.object(tantivy, "build_query", _build_without_classes),
+        patch.object(facets, "build_query", _build_without_classes),
+        patch.object(guardedfacets, "table_of", lambda _access: None),
+        patch.object(Decider, "judge", _judge_nothing),
+        open_house(data, read_snapshot(data).settings, "reference") as house,
+    ):
+        ROLES["web"](house, sockets)
+
+
+@contextmanager
+def unfiltered(data: Path) -> Iterator[tuple[int, int]]:
+    """Runs it for a block, on the folder of a running server; gives its port and its process."""
+    command = [sys.executable, "-m", "bench.million.unfiltered", str(data), str(os.getpid())]
+    with data.with_suffix(".reference.log").open("w") as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline()), process.pid
+        finally:
+            process.terminate()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,106 @@
+"""Facets for who sees thousands of classes, where a clause that names them would take longer than everything else.
+
+Every value is counted class by class, and the asker's classes are summed. Of up to ``WHOLE`` matches all are counted so, and the counts
+are exact. Of more a part is drawn by lot and the counts are estimated from it, where so much is visible that the total is an estimate
+too; where few documents are visible they are counted exactly, by the clause.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tantivy
+from tantivy import FieldType, Occur, Query
+
+from feedmill.adapters.index.facets import COUNTED, count_facets, describe_ranges, describe_texts, list_layers, read_ranges, read_texts
+from feedmill.adapters.index.permitting import Flags, cost_of_clause, table_of
+from feedmill.adapters.index.query import build_unguarded
+from feedmill.adapters.index.schema import SAMPLES, build_schema
+from feedmill.adapters.index.words import WordAsker
+from feedmill.core.facets import order_ranges, order_values
+from feedmill.model.access import ClassSet
+from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.search import Node
+
+DEAR_CLAUSE = 8_000
+WHOLE = 20_000
+DRAWN = 8_000
+PILOT = 2_000
+LEAST_SEEN = 4_000
+MOST_BUCKETS = 65_000
+
+_CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_size": MOST_BUCKETS}}
+
+
+def count_guarded_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+    """Counts facets over all documents that match and that the asker may see."""
+    table = table_of(access)
+    if facets and table is not None and cost_of_clause(access) > DEAR_CLAUSE:
+        counted = _Counting(searcher, build_unguarded(root, WordAsker(searcher, root)), table).count(facets)
+        if counted is not None:
+            return counted
+    return count_facets(searcher, root, access, facets)
+
+
+class _Counting:
+    """Counts by class, for one query whoever may see what it finds."""
+
+    def __init__(self, searcher: tantivy.Searcher, unguarded: Query, table: Flags) -> None:
+        self._searcher = searcher
+        self._unguarded = unguarded
+        self._flags = table.tobytes()
+
+    def count(self, facets: Sequence[Facet]) -> tuple[FacetCounts, ...] | None:
+        """Gives the counts, None where the clause serves better."""
+        part = self._choose_part()
+        if part is None:
+            return None
+        wanted: dict[str, Any] = {}
+        for place, facet in enumerate(facets):
+            if not facet.ranges:
+                wanted[f"{place}"] = describe_texts(facet, COUNTED) | {"aggs": {"classes": _CLASSES}}
+            for layer, ranges in enumerate(list_layers(facet)):
+                wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges) | {"aggs": {"classes": _CLASSES}}
+        try:
+            answer = self._searcher.aggregate(self._draw(part), wanted)
+        except ValueError:
+            # more values and classes than the engine counts at once
+            return None
+        if any(each.get("sum_other_doc_count") for each in answer.values()):
+            return None
+        return tuple(self._read(facet, place, answer, SAMPLES / part) for place, facet in enumerate(facets))
+
+    def _choose_part(self) -> int | None:
+        """Gives how much of what matches is to be counted, ``SAMPLES`` for all of it; None for nothing."""
+        if self._searcher.num_docs <= WHOLE:
+            return SAMPLES
+        pilot = max(SAMPLES * PILOT // self._searcher.num_docs, 1)
+        buckets = self._searcher.aggregate(self._draw(pilot), {"classes": _CLASSES})["classes"]["buckets"]
+        matching = sum(int(bucket["doc_count"]) for bucket in buckets) * SAMPLES / pilot
+        if matching <= WHOLE:
+            return SAMPLES
+        if self._sum_seen(buckets) * SAMPLES / pilot < LEAST_SEEN:
+            return None
+        return max(int(SAMPLES * DRAWN / matching), 1)
+
+    def _draw(self, part: int) -> Query:
+        if part == SAMPLES:
+            return self._unguarded
+        drawn = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
+        return Query.boolean_query([(Occur.Must, self._unguarded), (Occur.Must, Query.const_score_query(drawn, 0.0))])
+
+    def _read(self, facet: Facet, place: int, answer: dict[str, Any], factor: float) -> FacetCounts:
+        if facet.ranges:
+            counts = read_ranges(facet, [self._see(answer[f"{place}.{layer}"], factor) for layer, _ in enumerate(list_layers(facet))])
+            values = order_ranges(facet, counts)
+        else:
+            values = order_values(facet, read_texts(self._see(answer[f"{place}"], factor)))
+        return FacetCounts(facet=facet, values=values, is_exact=factor == 1)
+
+    def _see(self, answer: dict[str, Any], factor: float) -> dict[str, Any]:
+        """Gives an answer with the counts of what the asker may see; what he sees nothing of is left out."""
+        counted = ((bucket["key"], round(self._sum_seen(bucket["classes"]["buckets"]) * factor)) for bucket in answer["buckets"])
+        return {"buckets": [{"key": key, "doc_count": count} for key, count in counted if count]}
+
+    def _sum_seen(self, buckets: Sequence[dict[str, Any]]) -> int:
+        flags, count = self._flags, len(self._flags)
+        return sum(int(bucket["doc_count"]) for bucket in buckets if (number := int(bucket["key"])) < count and flags[number])
