@@ -1,6 +1,7 @@
 """Signing in at a whole server over a real Keycloak, by its own form for signing in: OpenID Connect and SAML."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,10 @@ from urllib.parse import quote
 
 import pytest
 from keycloak import HOME, PASSWORD, REALM, REASON, Keycloak, Page, WebBrowser, read_forms, running_keycloak, user
+from playwright.sync_api import sync_playwright
 from tests.appliance import Appliance, feed_of, record
 
+CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = pytest.mark.skipif(not HOME, reason=REASON)
 
 SETTINGS = """
@@ -27,6 +30,13 @@ name = "kc"
 label = "Keycloak by SAML"
 namespace = "saml"
 metadata_file = "{metadata}"
+groups_attribute = "member"
+
+[[signin.saml]]
+name = "forms"
+label = "Keycloak by SAML with forms"
+namespace = "forms"
+metadata_file = "{forms}"
 groups_attribute = "member"
 """
 
@@ -59,14 +69,16 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("keycloak")
     with running_keycloak(Path(HOME), folder / "keycloak.log") as keycloak:
-        metadata = folder / "descriptor.xml"
-        server = Appliance(folder / "data", SETTINGS.format(realm=keycloak.realm_url, metadata=metadata))
+        metadata, forms = folder / "descriptor.xml", folder / "forms.xml"
+        server = Appliance(folder / "data", SETTINGS.format(realm=keycloak.realm_url, metadata=metadata, forms=forms))
         url = f"http://127.0.0.1:{server.search_port}"
         keycloak.call("POST", "", realm_of(url))
         metadata.write_bytes(keycloak.descriptor())
+        forms.write_text(re.sub(r"<[^<]*SingleLogoutService[^>]*HTTP-Redirect[^>]*>", "", metadata.read_text()))
         server.start()
         try:
-            add_saml_client(keycloak, url)
+            add_saml_client(keycloak, f"{url}/signin/saml/kc")
+            add_saml_client(keycloak, f"{url}/signin/saml/forms")
             feed(server)
             yield Place(keycloak, server)
         finally:
@@ -98,7 +110,7 @@ def realm_of(url: str) -> dict[str, Any]:
 
 def add_saml_client(keycloak: Keycloak, url: str) -> None:
     """Makes a client of what the server says of itself."""
-    about = WebBrowser().get(f"{url}/signin/saml/kc/metadata").text.encode()
+    about = WebBrowser().get(f"{url}/metadata").text.encode()
     client = keycloak.call("POST", f"/{REALM}/client-description-converter", about, kind="application/xml")
     groups = {"attribute.name": "member", "attribute.nameformat": "Basic", "single": "true", "full.path": "false"}
     mapper = {"name": "groups", "protocol": "saml", "protocolMapper": "saml-group-membership-mapper", "config": groups}
@@ -182,6 +194,36 @@ def test_who_signs_out_here_is_out_at_keycloak_too(place: Place, way: str) -> No
     assert page.url == f"{place.url}/", (browser.hops, page.text[:3000])
     assert place.found(browser) == ["public"]
     assert "username" in browser.get(f"{place.url}/signin/{way}/kc?to=/").form("username").fields
+
+
+def test_provider_that_takes_forms_alone_is_sent_one(place: Place) -> None:
+    browser = WebBrowser()
+    page = browser.sign_in(browser.get(f"{place.url}/signin/saml/forms?to=/"), "bob")
+    assert page.url == f"{place.url}/", (browser.hops, page.text[:3000])
+    assert sign_out(place, browser).url == f"{place.url}/", browser.hops
+    assert any(hop.startswith(f"POST {place.keycloak.realm_url}/protocol/saml") for hop in browser.hops)
+    assert "username" in browser.get(f"{place.url}/signin/saml/forms?to=/").form("username").fields
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
+@pytest.mark.parametrize("way", ["oidc/kc", "saml/kc", "saml/forms"])
+def test_real_browser_signs_in_and_out(place: Place, way: str) -> None:
+    place.keycloak.change_client(f"{place.url}/signin/saml/kc/metadata", SIGNED)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = started.new_page()
+        page.set_default_timeout(120_000)
+        page.goto(f"{place.url}/signin/{way}?to=/")
+        page.fill("#username", "eve")
+        page.fill("#password", PASSWORD)
+        page.click("#kc-login")
+        page.wait_for_url(f"{place.url}/")
+        page.goto(f"{place.url}/signout")
+        page.get_by_role("button", name="Sign out", exact=True).first.click()
+        page.wait_for_url(f"{place.url}/")
+        page.goto(f"{place.url}/signin/{way}?to=/")
+        page.wait_for_selector("#username")
+        started.close()
 
 
 @pytest.mark.parametrize("way", ["oidc", "saml"])

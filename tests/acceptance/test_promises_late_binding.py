@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,15 @@ def test_documents_without_acl_are_shown_to_whom_other_servers_permit_them(tmp_p
         assert "<M>" not in xml
         point.misbehave = lambda handler: handler.connection.close()
         assert found(server, "ann") == (["http://open.example/"], 1)
+        for _ in range(2):
+            found(server, "ann")
+        headers = {"Authorization": f"Bearer {(server.data / 'admin.token').read_text().strip()}"}
+        told = server.request("GET", server.admin, "/metrics", headers=headers)[2].decode()
+        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="permitted"\} [1-9]', told)
+        assert re.search(r'feedmill_authorization_documents_total\{mechanism="saml",outcome="left_alone"\} [1-9]', told)
+        status = json.loads(server.request("GET", server.admin, "/api/v1/status", headers=headers)[2])
+        assert "authorization 1" in [each["rule"] for each in status["authorization"]["left_alone"]]
         log = server.log.read_text()
+        assert "authorization_resting" in log
         assert "authorization_failed" in log
         assert PASSWORD not in log

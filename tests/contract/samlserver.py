@@ -52,6 +52,7 @@ class SamlServer:
     number: int = 0
     encrypts: dict[str, object] | None = None
     server_certificate: str = ""
+    session_lasting: timedelta | None = None
     logout: str = f'<SingleLogoutService Binding="{REDIRECT}" Location="{LOGOUT}" ResponseLocation="{LOGOUT}/done"/>'
 
     def __post_init__(self) -> None:
@@ -104,12 +105,16 @@ class SamlServer:
  NotOnOrAfter="{write(until)}" Recipient="{self.recipient or back}" InResponseTo="{self.answers or request_id}"/></saml:SubjectConfirmation>
 </saml:Subject><saml:Conditions NotBefore="{write(now)}" NotOnOrAfter="{write(until)}"><saml:AudienceRestriction>
 <saml:Audience>{self.audience or audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>
-<saml:AuthnStatement AuthnInstant="{write(now)}" SessionIndex="session{self.number}"><saml:AuthnContext><saml:AuthnContextClassRef
+<saml:AuthnStatement AuthnInstant="{write(now)}" SessionIndex="session{self.number}"{self._write_end()}>
+<saml:AuthnContext><saml:AuthnContextClassRef
 >urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>
 <saml:AttributeStatement><saml:Attribute Name="urn:oid:groups" FriendlyName="groups">{values}</saml:Attribute>
 <saml:Attribute Name="login"><saml:AttributeValue>a.smith</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>
 </saml:Assertion></samlp:Response>"""
         return etree.fromstring(text)
+
+    def _write_end(self) -> str:
+        return f' SessionNotOnOrAfter="{write(self.now() + self.session_lasting)}"' if self.session_lasting else ""
 
     def ask_logout(self, server_url: str, name: str, *indexes: str, **given: str) -> etree._Element:
         """Gives a request to end sessions, not signed yet."""

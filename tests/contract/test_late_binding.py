@@ -1,6 +1,7 @@
 """Asking other servers about documents, over real HTTP: what they permit is permitted, whatever else they do permits nothing."""
 
 import base64
+import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -178,6 +179,16 @@ def test_decision_point_that_misbehaves_permits_nothing_in_time_and_is_logged(po
     told = [entry for entry in logs if entry["event"] == "authorization_failed"]
     assert [(entry["rule"], entry["documents"]) for entry in told] == [("pdp", 5)]
     assert reason in told[0]["reason"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_decision_point_that_never_says_a_word_is_given_up(point: DecisionPoint, scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, capture_logs() as logs:
+        endpoint = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}/"
+        begun = time.monotonic()
+        assert select(binding(saml(point, endpoint=endpoint, seconds=0.4), seconds=3.0), URLS) == set()
+        assert time.monotonic() - begun < 2.5
+    assert [entry["reason"] for entry in logs] == ["it does not answer in time"]
 
 
 def test_decision_point_that_is_slow_is_waited_for_no_longer_than_the_search_may_take(point: DecisionPoint) -> None:

@@ -265,6 +265,18 @@ def test_saml_assertion_counts_once_and_for_the_browser_that_began(house: SignIn
     assert attacker.get(onward).status == 403
 
 
+def test_saml_session_ends_here_when_the_provider_says(house: SignInHouse, provider: SamlServer) -> None:
+    provider.session_lasting = timedelta(minutes=20)
+    house.signing.accounts.add("ann", PASSWORD)
+    browser = house.browser()
+    browser.sign_in("ann")
+    assert arrive(browser, provider.respond(depart(browser))) == 303
+    house.clock.turn(minutes=19)
+    assert [namespace for namespace, _, _ in users(house, browser)] == ["Default", "ad"]
+    house.clock.turn(minutes=1)
+    assert [namespace for namespace, _, _ in users(house, browser)] == ["Default"]
+
+
 def test_saml_handover_ends_in_time(house: SignInHouse, provider: SamlServer) -> None:
     browser = house.browser()
     _, onward = post(browser, provider.respond(depart(browser)))

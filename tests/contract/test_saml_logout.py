@@ -210,6 +210,15 @@ def test_request_counts_once_and_only_by_the_providers_key(house: SignInHouse, p
     assert is_in(house, again)
 
 
+def test_flood_of_forged_messages_fills_no_log(house: SignInHouse) -> None:
+    flooder = house.browser(peer="192.168.5.5")
+    for _ in range(40):
+        assert flooder.post("/signin/saml/corp/slo", {"SAMLRequest": "x"}, **FROM_ELSEWHERE).status == 403
+    assert [kind for kind, _ in house.events()] == ["signin.failed"] * 20 + ["signin.refused"]
+    house.browser(peer="192.168.5.6").post("/signin/saml/corp/slo", {"SAMLRequest": "x"}, **FROM_ELSEWHERE)
+    assert [kind for kind, _ in house.events()][-1] == "signin.failed"
+
+
 def test_posted_request_that_was_wrapped_ends_nobody(house: SignInHouse, provider: SamlServer) -> None:
     browser = signed_in(house, provider)
     genuine = provider.sign(provider.ask_logout(URL, "somebody else"))

@@ -1,6 +1,7 @@
 """Credentials as one text, as sessions keep them."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 from feedmill.model.access import Scope
@@ -48,11 +49,14 @@ def _read_credential(held: dict[str, Any]) -> Credential:
 
 
 def _write_session(session: ProviderSession | None) -> dict[str, list[str]]:
-    return {} if session is None else {"session": [session.name, session.index, session.details]}
+    if session is None:
+        return {}
+    ends_at = session.ends_at.isoformat() if session.ends_at is not None else ""
+    return {"session": [session.name, session.index, session.details, ends_at]}
 
 
 def _read_session(held: list[str] | None) -> ProviderSession | None:
     if held is None:
         return None
-    name, index, details = held
-    return ProviderSession(name=name, index=index, details=details)
+    name, index, details, ends_at = held
+    return ProviderSession(name=name, index=index, details=details, ends_at=datetime.fromisoformat(ends_at) if ends_at else None)

@@ -30,12 +30,14 @@ class Account:
 class ProviderSession:
     """What a provider calls somebody who signed in there, and his session there ("" where it does not say).
 
-    ``details`` is what the provider wants to be told when the session is to end, in words of its own.
+    ``details`` is what the provider wants to be told when the session is to end, in words of its own; ``ends_at`` is when it ends by
+    itself, None where the provider does not say.
     """
 
     name: str
     index: str = ""
     details: str = field(default="", repr=False)
+    ends_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

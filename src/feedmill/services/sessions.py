@@ -5,6 +5,7 @@
 - A session ends when it was not used for a time, and in any case some hours after it began.
 - A local user's credential counts only while the account is as it was when the password was checked: a new password, another role or the
   account's end takes it out of all sessions.
+- A credential ends with the provider's own session, where the provider says when that is.
 - Sessions are marked by whom they are of, so that they can be ended from elsewhere: by their user, an administrator, a provider.
 """
 
@@ -101,7 +102,7 @@ class Sessions:
         session = unit.sessions.find(digest_of(text))
         if session is None or session.expires_at <= now or now - session.seen_at >= self._limits.idle:
             return None
-        counted = tuple(each for each in session.credentials if _still_counts(unit, each))
+        counted = tuple(each for each in session.credentials if _still_counts(unit, each, now))
         return replace(session, credentials=counted) if counted else None
 
     def _touch(self, digest: bytes, now: datetime) -> None:
@@ -116,7 +117,10 @@ class Sessions:
             _log.warning("session not kept", reason=str(exc))
 
 
-def _still_counts(unit: UnitOfWork, credential: Credential) -> bool:
+def _still_counts(unit: UnitOfWork, credential: Credential, now: datetime) -> bool:
+    ends_at = credential.session.ends_at if credential.session is not None else None
+    if ends_at is not None and now >= ends_at:
+        return False
     if credential.provider != LOCAL:
         return True
     account = unit.accounts.find(credential.user.namespace, account_key(credential.user))

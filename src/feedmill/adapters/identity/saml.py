@@ -195,7 +195,8 @@ def _read_session(assertion: etree._Element, name: etree._Element | None) -> Pro
         return None
     statement = assertion.find("a:AuthnStatement", NAMES)
     index = statement.get("SessionIndex", "") if statement is not None else ""
-    return ProviderSession(name=text_of(name), index=index, details=write_details(name))
+    ends_at = time_of(statement.get("SessionNotOnOrAfter")) if statement is not None else None
+    return ProviderSession(name=text_of(name), index=index, details=write_details(name), ends_at=ends_at)
 
 
 def _confirm(assertion: etree._Element, back_url: str, now: datetime) -> tuple[str, datetime]:

@@ -20,6 +20,10 @@ from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.signin.site import SignInSite
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
 from feedmill.services.signing import Signing
+from feedmill.services.throttle import Bounds, Throttle
+
+LOGGED = Bounds(by_both=20, by_address=50, by_name=2_000)
+"""How many refused answers of providers are logged in a window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,7 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         auditing=signing.auditing,
         templates=templates,
         clients=clients,
+        throttle=Throttle(LOGGED, lambda: signing.clock().timestamp()),
         public_url=options.public_url,
     )
     routes = (

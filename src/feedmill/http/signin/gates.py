@@ -14,6 +14,7 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, FeedmillError
 from feedmill.model.signin import Credential
 from feedmill.services.auditing import Auditing
+from feedmill.services.throttle import Throttle
 
 Admit = Callable[[Request, list[Credential], str], Response]
 """Begins a session of who was proved, and leads to a page."""
@@ -21,13 +22,17 @@ Admit = Callable[[Request, list[Credential], str], Response]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
-    """What the ways over providers work with. ``public_url`` is how browsers reach this server, "" where the request tells."""
+    """What the ways over providers work with.
+
+    ``throttle`` bounds what is logged of refusals; ``public_url`` is how browsers reach this server, "" where the request tells.
+    """
 
     flows: Flows
     admit: Admit
     auditing: Auditing
     templates: jinja2.Environment
     clients: Clients
+    throttle: Throttle
     public_url: str = ""
 
     def url(self, request: Request, path: str) -> str:
@@ -58,8 +63,7 @@ class Gates:
 
     def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
         """Tells that nobody was proved. What exactly was wrong is for the audit log, not for whoever asks."""
-        details = {"name": "", "way": provider, "reason": str(error)[:500]}
-        self.auditing.tell(AuditKind.SIGN_IN_FAILED, address=self.clients.find(request.scope).address, details=details)
+        self._tell_refusal(request, provider, error)
         if isinstance(error, Denied | BadRequest):
             status, text = 403, "signing in was refused; begin again from the page to sign in"
         else:
@@ -68,3 +72,11 @@ class Gates:
         response = HTMLResponse(body, status, headers={"Cache-Control": "no-store"})
         self.flows.end(response, request.scope)
         return response
+
+    def _tell_refusal(self, request: Request, provider: str, error: FeedmillError) -> None:
+        """Puts a refusal into the audit log; of a flood of them the first ones, and that there are more."""
+        client = self.clients.find(request.scope)
+        verdict = self.throttle.begin(provider, "" if client.is_shared else client.address)
+        kind = AuditKind.SIGN_IN_REFUSED if verdict.wait_seconds else AuditKind.SIGN_IN_FAILED
+        if not verdict.wait_seconds or verdict.is_first:
+            self.auditing.tell(kind, address=client.address, details={"name": "", "way": provider, "reason": str(error)[:500]})

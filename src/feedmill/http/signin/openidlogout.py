@@ -68,10 +68,10 @@ class OpenIdLogoutWays:
             if not self._handovers.use_once(f"logout {way} {left.id}", left.until):
                 raise Denied("the logout token was used before")
         except Denied as exc:
-            self._gates.tell(request, AuditKind.SIGN_IN_FAILED, {"name": "", "way": way, "reason": f"single logout: {exc}"[:500]})
+            self._gates.turn_away(request, way, Denied(f"single logout: {exc}"))
             return _refuse("the logout token is refused")
         except Busy as exc:
-            self._gates.tell(request, AuditKind.SIGN_IN_FAILED, {"name": "", "way": way, "reason": f"single logout: {exc}"[:500]})
+            self._gates.turn_away(request, way, Busy(f"single logout: {exc}"))
             return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=_NEVER_KEPT)
         marks = [mark_of_session(way, "", index) for index in left.indexes] or [mark_of_session(way, left.name)]
         ended = self._sessions.withdraw(marks)
