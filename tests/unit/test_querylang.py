@@ -83,6 +83,8 @@ from feedmill.model.search import (
         ("wait.. ..5 5.. 1..x", And(tuple(map(Word, ("wait..", "..5", "5..", "1..x"))))),
         ("x daterange:2011-03-05..2011-04-01", And((Word("x"), DateRange(date(2011, 3, 5), date(2011, 4, 1))))),
         ("daterange:2011-03-05..", DateRange(date(2011, 3, 5), None)),
+        ("daterange:2455626-2455653", DateRange(date(2011, 3, 5), date(2011, 4, 1))),
+        ("daterange:2455626", DateRange(date(2011, 3, 5), date(2011, 3, 5))),
         ("daterange:2011-03-05", DateRange(date(2011, 3, 5), date(2011, 3, 5))),
         ("inmeta:dept~legal", MetaContains("dept", "legal")),
         ("inmeta:dept~legal%20aff*", MetaContains("dept", "legal aff", is_prefix=True)),

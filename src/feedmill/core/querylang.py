@@ -22,6 +22,7 @@ Source: Search Protocol Reference, "Query Terms" and "Special Query Terms".
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache
 
 from feedmill.core.inmeta import read_days, read_inmeta
@@ -64,6 +65,9 @@ _TOKEN = re.compile(
       | (?P<word>[^\s"]+) )""",
     re.VERBOSE | re.IGNORECASE,
 )
+# old front ends count days by the number that astronomers use; 2000000 to 2999999 are the years 763 to 3501
+_JULIAN_DAYS = re.compile(r"(2[0-9]{6})(?:-(2[0-9]{6}))?")
+_JULIAN_OF_DAY_ZERO = 1_721_425
 _HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
 _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
 # a cached copy is named by twelve letters and digits before its URL
@@ -204,6 +208,9 @@ def _read_operator(operator: str, value: str, reading: _Reading) -> Node:
 
 
 def _read_daterange(text: str) -> Node | None:
+    julian = _JULIAN_DAYS.fullmatch(text)
+    if julian is not None:
+        return DateRange(*(date.fromordinal(int(day) - _JULIAN_OF_DAY_ZERO) for day in (julian[1], julian[2] or julian[1])))
     low, dots, high = text.partition("..")
     days = read_days(low.strip(), high.strip() if dots else low.strip())
     return None if days is None else DateRange(*days)
