@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,6 +17,7 @@ from feedmill.http.cachepage import POLICY, CopyAsked, read_cache_query, render_
 from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
 from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.parameters import MAX_FACETS
+from feedmill.http.searchthreads import run_search
 from feedmill.http.signin.site import SignInSite
 from feedmill.metrics import observe_query
 from feedmill.model.access import ClassSet
@@ -98,7 +98,7 @@ class SearchProtocol:
         query = bytes(request.scope["query_string"])
         if request.method == "POST":
             query = b"&".join(part for part in (query, await _read_form(request)) if part)
-        return await run_in_threadpool(self._answer, request, query)
+        return await run_search(self._answer, request, query)
 
     def _answer(self, request: Request, query: bytes) -> Response:
         wanted = read_wanted(split_pairs(query))

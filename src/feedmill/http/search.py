@@ -45,6 +45,7 @@ from feedmill.http.parameters import MAX_FACETS, Asked, read_facets, read_search
 from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
+from feedmill.http.searchthreads import in_thread
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.saml import FORMS_FROM_ELSEWHERE
 from feedmill.http.signin.site import SignInSite
@@ -124,15 +125,15 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
     suggestions = Suggestions(searcher, identify)
     protocol = SearchProtocol(searcher, tools, endpoints.show_results)
     own = [
-        Route("/", endpoints.show, methods=["GET"]),
+        Route("/", in_thread(endpoints.show), methods=["GET"]),
         Route("/search", protocol.answer, methods=["GET", "POST"]),
-        Route("/cache", protocol.show_copy, methods=["GET"]),
-        Route("/suggest", suggestions.answer, methods=["GET", "POST"]),
-        Route("/cluster", ClusterRoute(searcher, identify, site.find_groups).answer, methods=["GET", "POST"]),
+        Route("/cache", in_thread(protocol.show_copy), methods=["GET"]),
+        Route("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"]),
+        Route("/cluster", in_thread(ClusterRoute(searcher, identify, site.find_groups).answer), methods=["GET", "POST"]),
         Route("/click", click_route(site.clicks, site.clock), methods=["GET", "POST"]),
-        Route("/api/v1/search", endpoints.search, methods=["GET"]),
-        Route("/api/v1/suggest", suggestions.answer_api, methods=["GET"]),
-        Route("/api/v1/documents", endpoints.find_document, methods=["GET"]),
+        Route("/api/v1/search", in_thread(endpoints.search), methods=["GET"]),
+        Route("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"]),
+        Route("/api/v1/documents", in_thread(endpoints.find_document), methods=["GET"]),
         Route("/api/v1/openapi.json", endpoints.describe, methods=["GET"]),
         Route("/sw_version.txt", endpoints.tell_version, methods=["GET"]),
         *health_routes(endpoints.find_problems),

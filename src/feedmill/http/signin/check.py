@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.asker import SIGNED_OUT, Asker, put_asker
 from feedmill.http.problems import Problem, describe_problem, find_problem
+from feedmill.http.searchthreads import run_search
 from feedmill.http.signin.desk import Desk, Refusal
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import FeedmillError
@@ -45,7 +45,7 @@ class SignInCheck:
         if b"authorization" in names:
             return await run_slowly(self._desk.find, scope)
         if b"cookie" in names:
-            return await run_in_threadpool(self._desk.find, scope)
+            return await run_search(self._desk.find, scope)
         return self._desk.find(scope)  # looks at the headers of a proxy alone
 
 
