@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promises import acl_of, post_fields, put, run_command
+from promises import acl_of, post_fields, put, run_command, run_process
 from tests.appliance import Appliance, feed_of, record, running
 
 PROXY = """
@@ -237,6 +237,8 @@ def test_what_changed_for_somebody_is_told_with_what_did_it(secured: Appliance) 
         "changes": 400,
         "changes?since=never": 400,
         "changes?since=2001-01-01": 400,
+        f"explain?url={host}/a&at=never": 400,
+        f"who?url={host}/a&at=2001-01-01": 400,
         f"changes?{query}1": 400,
         "who": 400,
         "list/everything": 404,
@@ -246,6 +248,37 @@ def test_what_changed_for_somebody_is_told_with_what_did_it(secured: Appliance) 
         assert secured.request("GET", secured.admin, f"/api/v1/access/{path}", None, token)[0] == code, path
     status, _, body = secured.request("GET", secured.admin, f"/api/v1/access/who?url={host}/b", None, token)
     assert [each["name"] for each in json.loads(body)["principals"]] == ["other"]
+    then = urllib.parse.urlencode({"url": f"{host}/a", "user": "changer", "at": middle})
+    status, _, body = secured.request("GET", secured.admin, f"/api/v1/access/explain?{then}", None, token)
+    assert (status, json.loads(body)["decision"]) == (200, "PERMIT")
+    assert "changer" in run(secured, "access", "who", f"{host}/a", "--at", middle)
+    assert "changer" not in run(secured, "access", "who", f"{host}/a")
+
+
+def test_what_was_asked_and_removed_stands_in_the_audit_log(secured: Appliance) -> None:
+    host, token = "http://audited.example.com", {"Authorization": f"Bearer {(secured.data / 'admin.token').read_text().strip()}"}
+    put(secured, "audited", record(f"{host}/a", "x", acl=acl_of("ann")))
+    lines = b"".join(json.dumps({"url": f"{host}/a", "user": user}).encode() + b"\n" for user in ("ann", "bob", "ann"))
+    assert secured.request("POST", secured.admin, "/api/v1/access/explain", lines, token)[0] == 200
+    run(secured, "access", "list", "public")
+    assert secured.request("DELETE", secured.gate, "/api/v1/datasources/audited")[0] == 200
+    log = [json.loads(line) for line in run(secured, "audit", "export").splitlines()]
+    [batch] = [each["details"] for each in log if each["details"].get("urls") == [f"{host}/a"]]
+    assert (batch["questions"], batch["users"]) == (3, ["ann", "bob"])
+    assert any(each["kind"] == "decision.asked" and each["details"].get("finding") == "public" for each in log)
+    removals = [each["details"]["port"] for each in log if each["details"].get("path") == "/api/v1/datasources/audited"]
+    assert removals == ["feed"]
+    assert next(each["details"]["on"] for each in log if each["kind"] == "settings.read") == "start"
+    assert "are whole" in run(secured, "audit", "verify")
+
+
+def test_commands_without_a_server_stand_in_the_audit_log(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    for command in (["import", "synonyms", str(tmp_path / "synonyms")], ["reindex"], ["sources", "delete", "hr"]):
+        (tmp_path / "synonyms").write_text("{car, automobile}\n")
+        run_process(*command, *data)
+    _, out, _ = run_process("audit", "export", "--kind", "command", *data)
+    assert [json.loads(line)["details"]["command"] for line in out.splitlines()] == ["import", "reindex", "sources delete"]
 
 
 def list_found(secured: Appliance, finding: str) -> list[dict[str, str]]:

@@ -112,6 +112,32 @@ def test_audit_log_goes_on_behind_a_line_that_a_crash_left(tmp_path: Path) -> No
     assert verify(tmp_path) == 3
 
 
+def test_audit_log_whose_last_entry_was_spoilt_goes_on_and_the_place_is_named(tmp_path: Path) -> None:
+    (path,) = fill(tmp_path, 3)
+    change(path, lambda lines: lines.__setitem__(2, lines[2].replace(b"user 2", b"user 9")))
+    assert [FolderAuditLog(tmp_path).append(an_event()).number for _ in range(2)] == [4, 5]
+    with pytest.raises(Corrupt, match=r"000000000001\.jsonl:3: the entry was changed"):
+        verify(tmp_path)
+    change(path, lambda lines: lines.__setitem__(2, lines[2].replace(b"user 9", b"user 2")))
+    assert verify(tmp_path) == 5
+
+
+@pytest.mark.parametrize("left", [b"", b'{"number":3,"at"'], ids=["whole line", "part of a line"])
+def test_audit_log_whose_end_was_cut_off_shows_the_gap_also_when_it_has_gone_on(tmp_path: Path, left: bytes) -> None:
+    (path,) = fill(tmp_path, 3)
+    change(path, lambda lines: lines.__setitem__(2, left))
+    assert FolderAuditLog(tmp_path).append(an_event()).number == 4
+    with pytest.raises(Corrupt, match=r"000000000001\.jsonl:3: .*2 is followed by 4"):
+        verify(tmp_path)
+
+
+def test_audit_log_without_its_head_goes_on(tmp_path: Path) -> None:
+    fill(tmp_path, 3)
+    (tmp_path / "head.json").write_text("")
+    assert FolderAuditLog(tmp_path).append(an_event()).number == 4
+    assert verify(tmp_path) == 4
+
+
 def test_audit_log_keeps_what_it_should_and_its_chain(tmp_path: Path) -> None:
     log = FolderAuditLog(tmp_path, keep=timedelta(days=3))
     for day in range(8):

@@ -79,7 +79,8 @@ def test_audit_tells_what_commands_did_and_can_be_checked(tmp_path: Path) -> Non
     assert isinstance(run(tmp_path, "audit", "verify", "--expect", "1:00").exception, Corrupt)
     assert isinstance(run(tmp_path, "audit", "verify", "--expect", "x").exception, BadRequest)
     exported = run(tmp_path, "audit", "export", "--kind", "command", "--since", "2020-01-01").stdout
-    assert [json.loads(line)["details"]["command"] for line in exported.splitlines()] == ["users add", "users signout", "users remove"]
+    done = [json.loads(line)["details"]["command"] for line in exported.splitlines()]
+    assert done == ["users add", "users signout", "users remove"]
     assert PASSWORD.strip() not in exported
     assert run(tmp_path, "audit", "export", "--until", "2020-01-01").stdout == ""
     assert isinstance(run(tmp_path, "audit", "export", "--since", "yesterday").exception, BadRequest)

@@ -75,7 +75,7 @@ class FolderAuditLog:
 
     def _append(self, event: AuditEvent) -> AuditEntry:
         files = self._list_files()
-        last = _read_last(files)
+        last = self._find_last(files, event)
         path = files[-1] if files else None
         if path is None or last is None or last.event.at.date() != event.at.date() or path.stat().st_size > self._max_file_bytes:
             path = self._name_of((last.number if last else 0) + 1)
@@ -83,6 +83,25 @@ class FolderAuditLog:
         if path not in files and files:
             entry = self._trim([*files, path], event, entry)
         return entry
+
+    def _find_last(self, files: list[Path], event: AuditEvent) -> AuditEntry | None:
+        """Finds the entry to go on behind. Where it was cut off or spoilt, the head has its number and hash, so that the gap stays seen."""
+        head = self._find_head()
+        try:
+            last = _read_last(files)
+        except Corrupt:
+            if head is None:
+                raise
+            last = None
+        if head is not None and (last is None or last.number < head[0]):
+            return AuditEntry(number=head[0], event=event, previous=FIRST, digest=head[1])
+        return last
+
+    def _find_head(self) -> tuple[int, str] | None:
+        try:
+            return self._read_head()
+        except Corrupt:
+            return None
 
     def _write(self, path: Path, event: AuditEvent, last: AuditEntry | None) -> AuditEntry:
         line, entry = write_line(last.number + 1 if last else 1, event, last.digest if last else FIRST)

@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
-from feedmill.cli.accessoptions import Groups, Namespace, read_time
+from feedmill.cli.accessoptions import At, Groups, Namespace, read_time
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.cli.users import tell_command
 from feedmill.core.derivation import tell_match, tell_principal
@@ -63,7 +63,7 @@ def explain(
     namespace: Namespace = DEFAULT_NAMESPACE,
     groups: Groups = None,
     batch: Annotated[Path | None, typer.Option("--batch", metavar="FILE", help="Questions as JSON lines; - reads standard input.")] = None,
-    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="By what held then: a date or time, UTC unless it says.")] = None,
+    at: At = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
@@ -95,14 +95,16 @@ def explain(
 @access_app.command("who", epilog="Example:\n\n  feedmill access who http://intranet.example.com/a.html --json")
 def who(
     url: Annotated[str, typer.Argument(metavar="URL", help="A document's URL, or one that has only an ACL.")],
+    at: At = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
     """List whom the ACLs of a URL name, with what they say to who is this user, or in this group, and nothing else."""
+    moment = None if at is None else read_time(at)
     with workplace(data, config).read() as house:
-        tell_command(house, "access who", {"url": url}, AuditKind.DECISION_ASKED)
-        named = house.explaining.list_named(url)
+        tell_command(house, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
+        named = house.explaining.list_named(url, at=moment)
     if as_json:
         print_json({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
         return

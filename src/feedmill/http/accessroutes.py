@@ -65,7 +65,7 @@ def access_routes(tools: AccessTools) -> list[Route]:
 
     async def who(request: Request) -> Response:
         url = _require(request.query_params, "url")
-        named = await run_in_threadpool(tools.explaining.list_named, url)
+        named = await run_in_threadpool(tools.explaining.list_named, url, at=_read_time(request.query_params, "at"))
         return JSONResponse({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
 
     async def changes(request: Request) -> Response:

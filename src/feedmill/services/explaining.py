@@ -68,11 +68,16 @@ class Explaining:
         verdict, _ = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
         return Whole(decision=decision, ruling=ruling, verdict=verdict)
 
-    def list_named(self, url: str) -> list[tuple[Principal, Verdict]]:
-        """Lists everybody whom the ACLs of a URL and of its ancestors, or its policy name, with what all say to who is nobody else."""
+    def list_named(self, url: str, *, at: datetime | None = None) -> list[tuple[Principal, Verdict]]:
+        """Lists everybody whom the ACLs of a URL and of its ancestors, or its policy name, with what all say to who is nobody else.
+
+        Errors: BadRequest for a time of which nothing is kept; Busy.
+        """
         with self._store.reading() as unit:
-            acls = read_chains(unit, [url])
-            policy = unit.policies.current().find(url)
+            if at is not None:
+                check_kept(unit, at, self._clock() - self._history)
+            acls = read_chains(unit, [url]) if at is None else read_chains_at(unit, [url], at)
+            policy = (unit.policies.current() if at is None else _read_book(unit, at)).find(url)
         named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
         named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
         return [(each, self._decide_whole(url, forms_of(_alone(each)), acls, policy).verdict) for each in named]
