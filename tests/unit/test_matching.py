@@ -24,6 +24,8 @@ A, B = Word("a"), Word("b")
         ("a a", None),
         ("東京の天気", Some((Word("東京"), Word("京の"), Word("の天"), Word("天気")))),
         ("東京 site:x.jp", None),
+        ("氧-18多少?", Some((Word("氧"), Word("18"), Word("多少")))),
+        ("参加AS-206试飞", Some((Word("参加"), Word("AS"), Word("206"), Word("试飞")))),
         ("iPhone東京都?", Some((Word("iPhone"), Word("東京"), Word("京都")))),
         ("ไทยแลนด์", Some(tuple(Word("ไทยแลนด์"[start : start + 3]) for start in range(6)))),
         ('"東京の天気"', None),

@@ -8,7 +8,8 @@ What is one word to the asker and several to the index falls apart when loosened
 
 - a hyphenated word, and one with an apostrophe or a slash (``l'avion``, ``Tesla's``), into its words; single letters are left out;
 - a run of a script that writes no blanks into its overlapping pairs of characters (triples where words are spelled with letters, as in
-  Thai), which come near to words without a dictionary; a Hangul word, with what is written onto it, into its pairs of syllables.
+  Thai), which come near to words without a dictionary; a Hangul word, with what is written onto it, into its pairs of syllables. A hyphen
+  in it joins nothing: a whole sentence may stand around it.
 
 A word that is asked twice counts twice.
 Source: interfaces, "match=".
@@ -22,7 +23,9 @@ from feedmill.model.search import And, Match, Node, Or, Phrase, Some, Wildcard, 
 ENOUGH = 10
 MAX_PIECES = 100
 
-_JOINT = re.compile("[-\u2010\u2011'\u2019\u02bc/]")
+_HYPHENS = "-\u2010\u2011"
+_HYPHEN = re.compile(f"[{_HYPHENS}]")
+_JOINT = re.compile(f"[{_HYPHENS}'\u2019\u02bc/]")
 
 
 def loosen(root: Node, match: Match) -> Node | None:
@@ -50,7 +53,7 @@ def _is_run(part: Node) -> bool:
 
 
 def _pieces(part: Node) -> list[Node]:
-    if isinstance(part, Phrase) and (len(part.text.split()) > 1 or has_spaceless(part.text)):
+    if isinstance(part, Phrase) and (len(part.text.split()) > 1 or (has_spaceless(part.text) and not _HYPHEN.search(part.text))):
         return [part]
     if not isinstance(part, Word | Phrase):
         return [part]
@@ -70,5 +73,5 @@ def _words_of(part: Word | Phrase) -> list[Node]:
 
 def _grams(text: str, length: int) -> list[Node]:
     if length == 0:
-        return [Word(text)]
+        return _words_of(Word(text.strip(_HYPHENS)))
     return [Word(gram) for gram in list_grams(text, length)]
