@@ -56,7 +56,7 @@ from feedmill.services.lateasking import Asking
 from feedmill.services.latebinding import LateBinding
 from feedmill.services.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.policyaclsweep import PolicyAclSweep
-from feedmill.services.policykeeping import adopt_of_file
+from feedmill.services.policykeeping import adopt_of_settings
 from feedmill.services.policysweep import PolicySweep
 from feedmill.services.provedpasswords import ProvedPasswords
 from feedmill.services.reading import FeedReader, GroupsReader
@@ -239,9 +239,7 @@ class House:
 
     def adopt_policies(self) -> None:
         """Puts the policy ACLs of file and API in force."""
-        with self.store.reading() as unit:
-            kept = unit.kept_settings.list()
-        adopt_of_file(self.store, policies_of(merge_kept(self.settings, kept).policy_acls))
+        adopt_of_settings(self.store, lambda unit: policies_of(merge_kept(self.settings, unit.kept_settings.list()).policy_acls))
 
     def policy_acl_sweep(self) -> PolicyAclSweep:
         """Makes the sweep that puts documents into the classes of their policy ACLs."""

@@ -17,7 +17,7 @@ Source: gsa-compat 4.7, 4.8.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,6 +29,9 @@ from feedmill.model.access import Acl
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.policyacl import Early, PolicyAcl, Ruling
+
+MAX_COMPARED = 300_000
+"""Of more pairs than this it is not found out which may share a URL; all count as such."""
 
 
 class Kind(Enum):
@@ -93,7 +96,7 @@ class PolicyBook:
     def __init__(self, policies: Sequence[PolicyAcl] = ()) -> None:
         self.policies = tuple(policies)
         self._by_number = {policy.number: policy for policy in policies}
-        ready = [_prepare(policy, place) for place, policy in enumerate(policies)]
+        ready = self._ready = tuple(_prepare(policy, place) for place, policy in enumerate(policies))
         self._exact = _by_path(one for one in ready if one.kind is Kind.EXACT)
         self._prefixes = _by_path(one for one in ready if one.kind is Kind.PREFIX)
         self._lengths = sorted({len(path) for path in self._prefixes}, reverse=True)
@@ -120,6 +123,13 @@ class PolicyBook:
             if length <= len(parts.path):
                 yield from self._prefixes.get(parts.path[:length], ())
         yield from self._patterns
+
+    def find_shadowed(self, changed: Container[int], after: "PolicyBook") -> set[int]:
+        """Finds the numbers of the policies that may share a URL with one of those of another book that changed there."""
+        others = [one for one in after._ready if one.policy.number in changed]
+        if len(others) * len(self._ready) > MAX_COMPARED:
+            return {one.policy.number for one in self._ready}
+        return {one.policy.number for one in self._ready if any(_may_share(one, other) for other in others)}
 
     def digest(self) -> str:
         """Returns a text that is another whenever another policy may be for some URL; who is permitted does not matter."""
@@ -163,18 +173,12 @@ def list_shadowed(before: PolicyBook, after: PolicyBook) -> set[int]:
     """
     if before.digest() == after.digest():
         return set()
-    held = {policy.number for policy in before.policies}
     places = {policy.number: place for place, policy in enumerate(before.policies)}
-    moved = _list_moved([places[policy.number] for policy in after.policies if policy.number in held])
-    known = [policy.number for policy in after.policies if policy.number in held]
-    fresh = [policy for policy in after.policies if policy.number not in held]
-    changed = fresh + [policy for policy in after.policies if policy.number in {known[place] for place in moved}]
-    shadowed = {policy.number for policy in before.policies if _loses(policy, changed)}
-    return shadowed | ({0} if fresh else set())
-
-
-def _loses(policy: PolicyAcl, changed: Sequence[PolicyAcl]) -> bool:
-    return any(may_share(policy, other) for other in changed if other.number != policy.number)
+    known = [policy.number for policy in after.policies if policy.number in places]
+    moved = _list_moved([places[number] for number in known])
+    fresh = {policy.number for policy in after.policies if policy.number not in places}
+    changed = fresh | {known[place] for place in moved}
+    return before.find_shadowed(changed, after) | ({0} if fresh else set())
 
 
 def _list_moved(places: Sequence[int]) -> set[int]:
@@ -190,7 +194,12 @@ def _list_moved(places: Sequence[int]) -> set[int]:
 
 def may_share(one: PolicyAcl, other: PolicyAcl) -> bool:
     """Whether there may be a URL that both patterns mean. Shape: true where that cannot be told."""
-    first, second = _prepare(one, 0), _prepare(other, 0)
+    return _may_share(_prepare(one, 0), _prepare(other, 0))
+
+
+def _may_share(first: _Ready, second: _Ready) -> bool:
+    if first.policy.number and first.policy.number == second.policy.number:
+        return False
     if Kind.PATTERN in (first.kind, second.kind):
         return True
     return _may_share_path(first, second) and _may_share_host(first.covers, second.covers)

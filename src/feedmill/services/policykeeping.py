@@ -6,7 +6,7 @@ documents which another policy is for by now are closed: nobody finds them.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from feedmill.core.policyacls import list_shadowed
@@ -27,13 +27,17 @@ def adopt_policies(unit: UnitOfWork, wanted: Sequence[PolicyAcl]) -> bool:
     return True
 
 
-def adopt_of_file(store: Store, wanted: Sequence[PolicyAcl]) -> None:
-    """Puts policies in force where they are not yet; looks first, so that nobody waits for a turn to write nothing."""
+def adopt_of_settings(store: Store, find_wanted: Callable[[UnitOfWork], Sequence[PolicyAcl]]) -> None:
+    """Puts the policies of the settings in force where they are not yet.
+
+    Looks first, so that nobody waits for a turn to write nothing; what is wanted is found again in the transaction that writes, since
+    somebody may have changed it meanwhile.
+    """
     with store.reading() as unit:
-        if _bare(unit.policies.current().policies) == _bare(wanted):
+        if _bare(unit.policies.current().policies) == _bare(find_wanted(unit)):
             return
     with store.writing() as unit:
-        adopt_policies(unit, wanted)
+        adopt_policies(unit, find_wanted(unit))
 
 
 def read_closed(unit: UnitOfWork) -> frozenset[int]:
