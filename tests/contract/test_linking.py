@@ -21,6 +21,7 @@ from feedmill.model.search import IndexDocument, Word
 from feedmill.ports import Lane, LinkWork, Stage, Store
 from feedmill.services import facts
 from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
+from feedmill.services.inspection import inspect_url
 
 
 class CountingWriter(MemoryWriter):
@@ -121,6 +122,20 @@ def test_links_tell_of_documents_that_were_fed_before_and_after(house: LinkHouse
     assert (house.told("a"), house.told("b"), house.told("hub")) == (("Annual figures",), ("Budget",), ())
     assert house.finds("figures") == house.finds("budget") == 1
     assert house.rank("a") > house.rank("hub") == 0
+
+
+def test_document_of_which_is_told_stays_searchable_while_it_is_written_again(house: LinkHouse) -> None:
+    house.push({"a": {}})
+    house.settle()
+    house.push({"hub": {"a": "words"}})
+    indexer = house.start()
+    before = house.written.count(house.feeds.document(url("a")).id or 0)
+    standings = []
+    while house.told("a") != ("words",):
+        indexer.turn()
+        standings.append(inspect_url(house.feeds.store, url("a")).standing)
+    assert house.written.count(house.feeds.document(url("a")).id or 0) == before + 1
+    assert all(standing.searchable for standing in standings)
 
 
 def test_links_changed_tell_what_they_say_now(house: LinkHouse) -> None:

@@ -34,6 +34,16 @@ def test_put_many_with_quicker_or_tightening_later_mark_takes_that(store: SqlSto
     assert found(store) == a_mark(1, lane=Lane.QUICK, tightens=True)
 
 
+def test_put_many_with_repeating_mark_repeats_only_while_all_do(store: SqlStore) -> None:
+    put(store, a_mark(1, repeats=True))
+    put(store, a_mark(1, repeats=True))
+    assert found(store) == a_mark(1, repeats=True)
+    put(store, a_mark(1))
+    assert found(store) == a_mark(1)
+    put(store, a_mark(1, repeats=True))
+    assert found(store) == a_mark(1)
+
+
 def test_put_many_with_document_twice_keeps_the_last(store: SqlStore) -> None:
     put(store, a_mark(1, tightens=True), a_mark(1, version=2))
     put(store)

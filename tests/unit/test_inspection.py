@@ -54,6 +54,10 @@ def test_judge_document_gives_state_and_whether_it_is_found(document: Document, 
     assert searchable is (standing.reason is None)
 
 
+def test_judge_document_that_is_only_written_again_is_found_meanwhile() -> None:
+    assert judge(FED, replace(mark(Stage.INDEX), repeats=True)).searchable
+
+
 def test_judge_document_whose_text_was_cut_says_so() -> None:
     cut = replace(FED, text=Text(source=BlobRef("a"), reason="cut at 30 MB"))
     assert judge(cut, None) == Standing(state="indexed", searchable=True, reason="cut at 30 MB")

@@ -24,7 +24,10 @@ class Lane(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A document whose newest version the index does not show yet. ``tightens``: until it does, an access class of before is obeyed."""
+    """A document that the index is to write. ``tightens``: until it does, an access class of before is obeyed.
+
+    Shape: ``repeats`` where the index shows its newest version already and something beside it is another: its patterns, what links say.
+    """
 
     document_id: int
     version: int
@@ -33,13 +36,15 @@ class Mark:
     feed_id: int
     datasource: str
     tightens: bool = False
+    repeats: bool = False
 
 
 class Marks(Protocol):
     """The outbox between the store and the index: one mark a document, written in the transaction of its change."""
 
     def put_many(self, marks: Sequence[Mark]) -> None:
-        """Sets marks; a later one of a document replaces the earlier, but ``tightens`` stays once set and the quicker lane wins."""
+        """Sets marks; a later one of a document replaces the earlier, but the quicker lane wins,
+        ``tightens`` stays once set, and ``repeats`` is lost once not set."""
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: Mark | None = None) -> list[Mark]:
         """Lists marks of a stage, quick lane first, then oldest first; with ``after`` those that come behind that mark."""

@@ -66,13 +66,14 @@ def _unknown(url: str) -> NotFound:
 
 
 def judge(document: Document, mark: Mark | None) -> Standing:
-    """Tells where a live document stands. Shape: ``mark`` is the document's, None when the index shows its newest version."""
+    """Tells where a live document stands. Shape: ``mark`` is the document's, None when nothing of it waits."""
     text = document.text
+    is_waiting = mark is not None and not mark.repeats
     if document.origin is Origin.WEB and document.content is None:
         return Standing(state="known, not crawled", searchable=False, reason="it was named for crawling and has not been crawled")
     if mark is not None and mark.stage is Stage.EXTRACT:
         return Standing(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
-    if mark is not None:
+    if is_waiting:
         return Standing(state="waiting for the index", searchable=False, reason="the index does not show its newest version yet")
     if text is not None and "noindex" in text.robots:
         return Standing(state="not indexed", searchable=False, reason="its own robots tag says noindex")

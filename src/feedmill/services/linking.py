@@ -222,4 +222,5 @@ def _mark_of(document: Document) -> Mark:
         lane=Lane.BULK,
         feed_id=0,
         datasource=document.datasource,
+        repeats=True,
     )

@@ -103,6 +103,7 @@ def _mark(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
                 lane=Lane.BULK,
                 feed_id=0,
                 datasource=document.datasource,
+                repeats=True,
             )
             for document in documents
             if document.document_id not in marked

@@ -182,7 +182,8 @@ class Searcher:
             judgement = self._decider.judge(unit, [document], access)
             if not judgement.shown and not (judgement.undecided and url in granted):
                 return None, bool(judgement.undecided)
-            waits = document.id is not None and bool(unit.marks.find_many([document.id]))
+            marks = unit.marks.find_many([document.id]) if document.id is not None else {}
+            waits = any(not mark.repeats for mark in marks.values())
         return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document)), False
 
     def serving(self) -> Serving:

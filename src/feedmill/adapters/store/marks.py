@@ -29,6 +29,7 @@ class SqlMarks:
         new = statement.excluded
         replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
         replaced["tightens"] = sa.or_(marks.c.tightens, new.tightens)
+        replaced["repeats"] = sa.and_(marks.c.repeats, new.repeats)
         replaced["lane"] = sa.case((marks.c.lane < new.lane, marks.c.lane), else_=new.lane)
         upserting = statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
         self._connection.execute(upserting, [rows.mark_to_row(mark) for mark in changed])

@@ -317,6 +317,7 @@ def mark_from_row(row: Row) -> Mark:
         feed_id=row["feed_id"],
         datasource=row["datasource"],
         tightens=row["tightens"],
+        repeats=row["repeats"],
     )
 
 
@@ -330,4 +331,5 @@ def mark_to_row(mark: Mark) -> dict[str, Any]:
         "feed_id": mark.feed_id,
         "datasource": mark.datasource,
         "tightens": mark.tightens,
+        "repeats": mark.repeats,
     }

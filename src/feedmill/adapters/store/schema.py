@@ -216,6 +216,7 @@ marks = sa.Table(
     sa.Column("feed_id", sa.BigInteger, nullable=False, index=True),
     sa.Column("datasource", sa.Text, nullable=False),
     sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("repeats", sa.Boolean(create_constraint=False), server_default=sa.false(), nullable=False),
     sa.Index(None, "stage", "lane", "feed_id", "document_id"),
 )
 
