@@ -10,19 +10,24 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
 from storevalues import NOW, NewDatabase, a_document, a_mark, an_acl, an_event, save
 
 from feedmill.adapters.store.engine import SqlStore, SqlUnit
 from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
 from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.schema import group_layers
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.adapters.store.turn import Turn
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
 from feedmill.ports import Stage, UnitOfWork
+from feedmill.services.facts import HISTORY_SINCE
 
 URL = "http://a.test/"
 
@@ -320,6 +325,22 @@ def test_schema_differences_with_changed_database_names_them(empty_store: SqlSto
         run(unit, "DROP TABLE facts")
         run(unit, "ALTER TABLE feeds ADD COLUMN extra TEXT")
     assert len(schema_differences(empty_store)) == 2
+
+
+@pytest.mark.parametrize("has_data", [True, False])
+def test_migrate_with_groups_of_before_keeps_since_when_history_is_known(empty_store: SqlStore, has_data: bool) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(files("feedmill.adapters.store") / "migrations"))
+    config.attributes["engine"] = empty_store.writer
+    command.upgrade(config, "0007")
+    if has_data:
+        with empty_store.writer.begin() as connection:
+            layer = {"feed_id": 1, "source": "src", "whole": True, "state": "visible", "memberships": 0, "replaced": 0}
+            connection.execute(sa.insert(group_layers).values(layer))
+    migrate(empty_store)
+    with empty_store.reading() as unit:
+        since = unit.facts.get(HISTORY_SINCE)
+    assert (since is not None) is has_data
 
 
 def test_migrate_with_newer_revision_is_refused_and_changes_nothing(empty_store: SqlStore) -> None:

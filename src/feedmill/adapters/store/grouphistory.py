@@ -77,22 +77,32 @@ class SqlGroupHistory:
     def compare(self, feed_id: int, after: ComparedTo, limit: int) -> ComparedTo | None:
         """Keeps what publishing a layer will change, first what is gained, then what is lost."""
         layer = self._connection.execute(sa.select(group_layers).where(group_layers.c.feed_id == feed_id)).mappings().one()
-        tasks = self._list_tasks(layer, after)
-        if not tasks:
-            return ComparedTo(gains_only=False) if after.gains_only else None
+        reached: ComparedTo | None = after
+        room = limit
+        while reached is not None and room > 0:
+            tasks = self._list_tasks(layer, reached)
+            reached, room = self._work(tasks, feed_id, reached, room)
+            if reached is not None and len(tasks) == _DEFINITIONS_AT_ONCE:
+                break
+        return reached
+
+    def _work(self, tasks: Sequence[_Task], feed_id: int, after: ComparedTo, room: int) -> tuple[ComparedTo | None, int]:
+        """Works tasks off while there is room; gives where to go on, and how much room is left."""
         numbers = self._number_many([task.defined for task in tasks if task.defined is not None and not task.is_idle], feed_id)
-        room, reached = limit, after
+        reached = after
         for task in tasks:
+            if room <= 0:
+                return reached, room
             if task.defined is not None and not task.is_idle:
                 place = (numbers[task.defined.digest], feed_id, after.gains_only)
                 last, examined = self._keep(task, place, reached.member, room)
                 room -= examined
                 if last is not None:
-                    return ComparedTo(gains_only=after.gains_only, definition=reached.definition, member=last)
+                    return ComparedTo(gains_only=after.gains_only, definition=reached.definition, member=last), room
             reached = ComparedTo(gains_only=after.gains_only, definition=task.at)
-            if room <= 0:
-                break
-        return reached
+        if len(tasks) == _DEFINITIONS_AT_ONCE:
+            return reached, room
+        return (ComparedTo(gains_only=False) if after.gains_only else None), room
 
     def _list_tasks(self, layer: sa.RowMapping, after: ComparedTo) -> list[_Task]:
         """Lists what is to be compared next: definitions of the layer, or where a whole one takes things away, those it replaces."""
