@@ -51,6 +51,17 @@ def test_record_acl_belongs_to_the_record_whatever_its_url_says() -> None:
     assert reasons(change.notes) == "notice: the url of an <acl> inside a record is ignored"
 
 
+def test_record_acl_inside_the_metadata_is_the_records_own() -> None:
+    change = acl_of(f"<metadata><meta name='k' content='v'/><acl>{PERMIT_JOE}</acl></metadata><content>x</content>")
+    assert change.element == Acl(entries=(JOE,))
+
+
+@pytest.mark.parametrize("inside", [PERMIT_JOE, f"<metadata>{PERMIT_JOE}</metadata>"])
+def test_principal_outside_an_acl_is_an_error(inside: str) -> None:
+    change = read_one(feed_of(record_of(inside + "<content>x</content>")), Faulty)
+    assert change.reason == "a <principal> stands outside an <acl>"
+
+
 def test_record_acl_in_feed_of_urls_is_kept() -> None:
     feed = feed_of(record_of(f"<acl>{PERMIT_JOE}</acl>"))
     assert read_one(feed, RequestCrawl, FeedKind.METADATA_AND_URL).acl.element == Acl(entries=(JOE,))

@@ -93,6 +93,14 @@ class RecordBuilder:
             self._fault = "more than one <acl> in a record"
         self._acl = acl
 
+    def note_strayed_acl(self) -> None:
+        """Notes that the ACL which comes stands inside the metadata."""
+        self._remarks.append("an <acl> inside <metadata> was taken as the record's own")
+
+    def refuse_strayed_principal(self) -> None:
+        """Notes a principal of which no ACL can be made."""
+        self._fault = self._fault or "a <principal> stands outside an <acl>"
+
     def build(self) -> Record:
         """Gives the record."""
         return Record(

@@ -95,13 +95,17 @@ class FeedParser:
         record_acl = Element(attributes=ACL_ATTRIBUTES, children=acl, start=self._start_record_acl, end=self._end_record_acl)
         group_acl = Element(attributes=ACL_ATTRIBUTES, children=acl, start=self._start_group_acl, end=self._end_group_acl)
         meta = Element(attributes=META_ATTRIBUTES, start=self._start_meta)
-        metadata = Element(attributes=METADATA_ATTRIBUTES, children={"meta": meta}, start=self._start_metadata)
+        # who may see a document is never ignored, wherever it stands
+        strayed_acl = Element(attributes=ACL_ATTRIBUTES, children=acl, start=self._start_strayed_acl, end=self._end_record_acl)
+        strayed = Element(attributes=PRINCIPAL_ATTRIBUTES, start=self._start_strayed_principal)
+        inside_metadata = {"meta": meta, "acl": strayed_acl, "principal": strayed}
+        metadata = Element(attributes=METADATA_ATTRIBUTES, children=inside_metadata, start=self._start_metadata)
         content = Element(
             attributes=CONTENT_ATTRIBUTES, start=self._start_content, end=self._end_content, text=True, part=self._take_content
         )
         record = Element(
             attributes=RECORD_ATTRIBUTES,
-            children={"acl": record_acl, "metadata": metadata, "meta": meta, "content": content},
+            children={"acl": record_acl, "metadata": metadata, "meta": meta, "content": content, "principal": strayed},
             start=self._start_record,
             end=self._end_record,
         )
@@ -161,6 +165,15 @@ class FeedParser:
     def _start_record_acl(self, attributes: Attributes) -> None:
         if self._record is not None:
             self._acl = AclBuilder(self._reader.line, attributes)
+
+    def _start_strayed_acl(self, attributes: Attributes) -> None:
+        if self._record is not None:
+            self._record.note_strayed_acl()
+        self._start_record_acl(attributes)
+
+    def _start_strayed_principal(self, _: Attributes) -> None:
+        if self._record is not None:
+            self._record.refuse_strayed_principal()
 
     def _start_group_acl(self, attributes: Attributes) -> None:
         self.items += 1
