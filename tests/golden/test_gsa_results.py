@@ -27,7 +27,7 @@ PAGE = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 <T>R&amp;amp;D of &lt;b&gt;Käse&lt;/b&gt;</T><RK>9</RK><CRAWLDATE>28 Feb 2026</CRAWLDATE><ENT_SOURCE>FEEDMILL</ENT_SOURCE>\
 <FS NAME="date" VALUE="2026-01-02"/><MT N="Topic" V="x &amp; &quot;y&quot;"/><MT N="Topic" V="z"/>\
 <S>&lt;b&gt;...&lt;/b&gt; old &lt;b&gt;Käse&lt;/b&gt; &amp;lt;b&amp;gt; &lt;b&gt;...&lt;/b&gt;</S>\
-<LANG>de</LANG><HAS><L/><C SZ="2k" CID="5bQSmNsvXqWO" ENC="UTF-8"/></HAS></R>
+<LANG>de</LANG><HAS><L/><C SZ="2k" CID="oRZctu-RckeS" ENC="UTF-8"/></HAS></R>
 <R N="12" L="2" MIME="application/pdf"><U>http://a.com/y</U><UE>http://a.com/y</UE><UD>http://a.com/y</UD>\
 <RK>10</RK><ENT_SOURCE>FEEDMILL</ENT_SOURCE><FS NAME="date" VALUE=""/><LANG></LANG><HAS><L/></HAS>\
 <HN U="http://a.com/">a.com/</HN></R>
