@@ -2,17 +2,29 @@
 
 The same questions are asked of the running server by one client and by eight, and of its index folder directly with the engine's query
 that the server makes of each: the difference of the medians is what everything around the engine costs, ranking again, results, snippets
-and HTTP. A second line asks the engine through the index port, which ranks again but makes no results.
+and HTTP. The lines between ask the engine through the index port, which ranks again but makes no results. What a request costs the web
+process in CPU is told beside its time, since that does not change with what else the machine does.
+
+    python -m bench.queries [DOCUMENTS [QUESTIONS [FOLDER]]]
+
+Documents are made up, or the files of a folder, again and again under other URLs where they are too few; questions are then words that
+stand beside one another in them.
 """
 
 import http.client
+import itertools
+import mimetypes
+import os
 import random
+import re
 import statistics
 import sys
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,43 +46,94 @@ WORDS = 150
 QUESTIONS = 400
 CLIENTS = (1, 8)
 SECONDS = 10.0
+LENGTHS = (1, 2, 2, 3, 3, 4, 6)
 Ask = Callable[[str], object]
 
 
-def main(documents: int = DOCUMENTS, questions: int = QUESTIONS) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was measured: the times of all queries in order, how many were answered a second, what each cost in CPU."""
+
+    seconds: list[float]
+    rate: float
+    cpu_seconds: float | None = None
+
+    @property
+    def p50(self) -> float:
+        """The median time."""
+        return statistics.median(self.seconds)
+
+
+def main(documents: int = DOCUMENTS, questions: int = QUESTIONS, folder: str = "") -> None:
     """Prints p50, p99 and queries a second of each way to ask."""
-    asked = list_questions(questions)
-    with TemporaryDirectory() as folder, running(Path(folder) / "data") as appliance:
-        fill(appliance, documents)
-        index = TantivyIndex(next((Path(folder) / "data" / "index").iterdir()))
-        engine = measure(lambda: lambda question: ask_engine(index, question), asked, 1)
-        report("the bare engine, 1 client", engine)
-        report("the index port, 1 client", measure(lambda: lambda question: ask_port(index, question), asked, 1), engine)
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file()) if folder else []
+    asked = list_questions_of(files, questions) if files else list_questions(questions)
+    with TemporaryDirectory() as data, running(Path(data) / "data") as appliance:
+        begun = time.monotonic()
+        fill(appliance, records_of(files, documents) if files else made_up(documents))
+        print(f"  {documents:,} documents, searchable after {time.monotonic() - begun:,.0f} s", flush=True)
+        index = TantivyIndex(next((Path(data) / "data" / "index").iterdir()))
+        web = appliance.role_pids()["web"]
         for clients in CLIENTS:
-            report(f"HTTP, {clients} client{'s' if clients > 1 else ''}", measure(lambda: connect(appliance), asked, clients), engine)
+            label = f"{clients} client{'s' if clients > 1 else ''}"
+            engine = measure(lambda: lambda question: ask_engine(index, question), asked, clients)
+            report(f"the bare engine, {label}", engine)
+            report(f"the index port, {label}", measure(lambda: lambda question: ask_port(index, question), asked, clients), engine)
+            report(f"HTTP, {label}", measure(lambda: connect(appliance), asked, clients, web), engine)
+
+
+# --- documents and questions ----------------------------------------------------------------------------------------------------
 
 
 def list_questions(count: int) -> list[str]:
     """Gives questions of one to six words, frequent and rare, some phrases."""
     random_, corpus = random.Random(3), Corpus(5)
-    made = []
-    for number in range(count):
-        words = corpus.text(random_.choice((1, 2, 2, 3, 3, 4, 6))).split()
-        made.append(f'"{" ".join(words[:2])}"' if number % 10 == 0 else " ".join(words))
-    return made
+    return [_ask_for(corpus.text(random_.choice(LENGTHS)).split(), number) for number in range(count)]
 
 
-def fill(appliance: Appliance, documents: int) -> None:
-    """Fills the index with pages of a kilobyte."""
+def list_questions_of(files: Sequence[Path], count: int) -> list[str]:
+    """Gives questions as above, of words that stand beside one another in files of text."""
+    random_, made = random.Random(3), list[str]()
+    for _ in range(20 * count):
+        text = random_.choice(files).read_bytes()[:200_000].decode("utf-8", "ignore")
+        words = re.findall(r"[^\W_]{2,}", re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL | re.IGNORECASE))
+        if len(words) >= max(LENGTHS):
+            start = random_.randrange(len(words) - max(LENGTHS) + 1)
+            made.append(_ask_for(words[start : start + random_.choice(LENGTHS)], len(made)))
+        if len(made) == count:
+            return made
+    raise SystemExit("the files of the folder hold too little text to ask for")
+
+
+def _ask_for(words: list[str], number: int) -> str:
+    return f'"{" ".join(words[:2])}"' if number % 10 == 0 else " ".join(words)
+
+
+def made_up(documents: int) -> Iterator[str]:
+    """Yields the records of pages of a kilobyte."""
     corpus = Corpus()
-    for first in range(0, documents, 10_000):
-        numbers = range(first, min(first + 10_000, documents))
-        records = [
-            record(f"http://q.example.com/{n % 97}/{n}", f"<title>{corpus.text(4)} {n}</title><p>{corpus.text(WORDS)}</p>") for n in numbers
-        ]
-        appliance.push(feed_of(*records), "fill")
+    for n in range(documents):
+        yield record(f"http://q.example.com/{n % 97}/{n}", f"<title>{corpus.text(4)} {n}</title><p>{corpus.text(WORDS)}</p>")
+
+
+def records_of(files: Sequence[Path], documents: int) -> Iterator[str]:
+    """Yields the records of files."""
+    for n, path in enumerate(itertools.islice(itertools.cycle(files), documents)):
+        kind = mimetypes.guess_type(path.name)[0] or "text/html"
+        content = b64encode(path.read_bytes()).decode()
+        head = f'<record url="http://q.example.com/{n % 97}/{n}" mimetype="{kind}">'
+        yield f'{head}<content encoding="base64binary">{content}</content></record>'
+
+
+def fill(appliance: Appliance, records: Iterator[str]) -> None:
+    """Fills the index."""
+    while batch := list(itertools.islice(records, 10_000)):
+        appliance.push(feed_of(*batch), "fill")
     while appliance.get_json(appliance.gate, "/api/v1/feeds?datasource=fill&limit=1")[0]["searchable_at"] is None:
         time.sleep(1)
+
+
+# --- asking ---------------------------------------------------------------------------------------------------------------------
 
 
 def ask_engine(index: TantivyIndex, question: str) -> int:
@@ -109,20 +172,21 @@ def connect(appliance: Appliance) -> Ask:
     return ask
 
 
-def measure(open_client: Callable[[], Ask], questions: Sequence[str], clients: int) -> tuple[list[float], float]:
-    """Gives the seconds of each query, each question once asked before, and the queries a second of all clients together."""
+def measure(open_client: Callable[[], Ask], questions: Sequence[str], clients: int, processes: Sequence[int] = ()) -> Measured:
+    """Asks for some seconds, each question once before, by so many clients at once."""
     warm = open_client()
     for question in questions:
         warm(question)
     seconds: list[float] = []
-    ended = time.monotonic() + SECONDS
+    worked_before = worked(processes)
+    began = time.monotonic()
 
     def work(number: int) -> None:
         ask, place = open_client(), number * len(questions) // clients
-        while time.monotonic() < ended:
-            began = time.perf_counter()
+        while time.monotonic() < began + SECONDS:
+            asked_at = time.perf_counter()
             ask(questions[place % len(questions)])
-            seconds.append(time.perf_counter() - began)
+            seconds.append(time.perf_counter() - asked_at)
             place += 1
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
@@ -130,16 +194,31 @@ def measure(open_client: Callable[[], Ask], questions: Sequence[str], clients: i
         thread.start()
     for thread in threads:
         thread.join()
-    return sorted(seconds), len(seconds) / SECONDS
+    took = time.monotonic() - began
+    return Measured(
+        seconds=sorted(seconds),
+        rate=len(seconds) / took,
+        cpu_seconds=(worked(processes) - worked_before) / len(seconds) if processes else None,
+    )
 
 
-def report(name: str, measured: tuple[list[float], float], engine: tuple[list[float], float] | None = None) -> None:
+def worked(processes: Sequence[int]) -> float:
+    """Gives the seconds of CPU that processes have used so far."""
+    ticks = 0
+    for pid in processes:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def report(name: str, measured: Measured, engine: Measured | None = None) -> None:
     """Prints the figures of one way to ask, and what they are over the engine's."""
-    seconds, rate = measured
-    p50, p99 = statistics.median(seconds), seconds[int(len(seconds) * 0.99)]
-    over = f", {(p50 - statistics.median(engine[0])) * 1000:+.1f} ms over the engine" if engine is not None else ""
-    print(f"  {name:<26} p50 {p50 * 1000:6.2f} ms{over}, p99 {p99 * 1000:6.2f} ms, {rate:,.0f} queries a second", flush=True)
+    over = f" ({(measured.p50 - engine.p50) * 1000:+.2f} over the engine)" if engine is not None else ""
+    cpu = f", CPU {measured.cpu_seconds * 1000:.2f} ms a query" if measured.cpu_seconds is not None else ""
+    p99 = measured.seconds[int(len(measured.seconds) * 0.99)]
+    print(f"  {name:<27} p50 {measured.p50 * 1000:6.2f} ms{over}, p99 {p99 * 1000:6.2f} ms, {measured.rate:,.0f} a second{cpu}", flush=True)
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    words = dict(enumerate(sys.argv[1:]))
+    main(int(words.get(0, DOCUMENTS)), int(words.get(1, QUESTIONS)), words.get(2, ""))

@@ -1,10 +1,22 @@
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import fold, gram_size, is_spaceless, lay_out, list_grams, list_raw_words, split_runs, split_words
+from feedmill.core.analysis import (
+    blank_out,
+    fold,
+    fold_in_place,
+    gram_size,
+    is_spaceless,
+    lay_out,
+    list_grams,
+    list_raw_words,
+    split_runs,
+    split_words,
+)
 from feedmill.core.functionwords import find_function_words, list_function_words
 from feedmill.core.wordforms import ACCENTED, FOLDED, MARKS, MAX_REMEMBERED, MAX_WORD_BYTES, Forms
 
@@ -116,3 +128,28 @@ def test_function_words_are_those_of_the_language_that_has_most() -> None:
     assert find_function_words(["to", "be", "or", "not"], ["en"]) == frozenset()
     assert list_function_words("nb") == list_function_words("no") != frozenset()
     assert list_function_words("xx") == frozenset()
+
+
+@given(st.text(max_size=200))
+def test_blank_out_any_text_keeps_the_words_where_they_stand(text: str) -> None:
+    laid_out = blank_out(text)
+    if laid_out is not None:
+        assert len(laid_out) == len(text)
+        assert [(match[0], *match.span()) for match in re.finditer(r"\S+", laid_out) if len(match[0]) <= 100] == fold(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "laid_out"), [("Don\u2019t, \u201cNow\u201d", "don t   now "), ("caf\u00e9", None), ("\ud83d", None), ("", "")]
+)
+def test_blank_out_typography_is_blank_and_other_letters_are_refused(text: str, laid_out: str | None) -> None:
+    assert blank_out(text) == laid_out
+
+
+@given(st.text(st.characters(max_codepoint=0x1FFF, exclude_characters="\u03a3"), max_size=200))
+def test_fold_in_place_any_text_is_folded_letter_by_letter(text: str) -> None:
+    assert fold_in_place(text) == "".join(map(fold_in_place, text))
+
+
+def test_fold_in_place_many_accents_are_taken_off_as_few_are() -> None:
+    letters = [chr(code) for code in range(0xC0, 0x250)]
+    assert fold_in_place("".join(letters)) == "".join(map(fold_in_place, letters))

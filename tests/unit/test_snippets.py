@@ -86,9 +86,9 @@ def test_make_snippet_word_deep_in_a_long_text_is_found() -> None:
 def test_make_snippet_ten_megabytes_cost_little(text: str) -> None:
     best = 1.0
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         make_snippet(text, ("x", "needle", "ipsum", "東 京"), fold)
-        best = min(best, time.perf_counter() - begun)
+        best = min(best, time.thread_time() - begun)
     assert best < 0.05
 
 
