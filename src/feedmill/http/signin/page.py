@@ -203,7 +203,6 @@ class SignInPage:
         asker = find_asker(request)
         text = self._cookies.read(request.scope, SESSION)
         session = self._tools.desk.sessions.find(text) if text else None
-        exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
         is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and asker.way is Way.SESSION
         if is_everywhere:
             self._tools.desk.sessions.withdraw(mark_of_user(user) for user in asker.identity.users)
@@ -213,6 +212,8 @@ class SignInPage:
             actor = ", ".join(write_user(user) for user in asker.identity.users)
             address = self._tools.desk.clients.find(request.scope).address
             self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
+        # asked last, since a provider may take its time to say where it is told
+        exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
         response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=_NEVER_KEPT)
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
