@@ -253,7 +253,7 @@ class House:
     @property
     def access_changes(self) -> AccessChanges:
         """What lists what changed for somebody."""
-        return AccessChanges(self.store, utc_now, timedelta(days=self.settings.history.days))
+        return AccessChanges(self.store, utc_now, timedelta(days=self.settings.history.days), order=self.early_order)
 
     @property
     def access_review(self) -> AccessReview:

@@ -17,7 +17,7 @@ from feedmill.services.facts import POLICIES_CURSOR, POLICIES_SWEPT
 from feedmill.services.feeding import Workbench
 from feedmill.services.policykeeping import open_again, read_closed
 
-DOCUMENTS_AT_ONCE = 2_000
+DOCUMENTS_AT_ONCE = 500
 
 _NO_POLICIES = PolicyBook().digest()
 
