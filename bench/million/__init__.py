@@ -9,5 +9,7 @@ in 10 to 5,000 groups who see 95, 50, 10 and 1 %, and one without access control
 times where more than a tenth is visible (2 times where each document has an ACL of its own), at most 15 ms more below; totals exact to
 1,000; a facet at most 20 ms more; a first question under 200 ms.
 
+``python -m bench.million folder DIR`` changes the ACL of a folder with half of the documents below it, and waits until searches obey.
+
 Where a machine has other work, the ratio of processor times says more than that of times.
 """

@@ -7,6 +7,7 @@ from pathlib import Path
 from bench.million import __doc__ as manual
 from bench.million.build import build
 from bench.million.data import Shape
+from bench.million.folder import change_folder
 from bench.million.measure import ROUNDS, measure
 
 
@@ -24,13 +25,16 @@ def main(words: list[str]) -> int:
     building.add_argument("--fed", action="store_true")
     measuring = commands.add_parser("measure")
     measuring.add_argument("--rounds", type=int, default=ROUNDS)
-    for each in (building, measuring):
+    changing = commands.add_parser("folder")
+    for each in (building, measuring, changing):
         each.add_argument("data", type=Path)
     given = parser.parse_args(words)
     if given.command == "build":
         build(given.data, Shape(documents=given.documents, acls=0 if given.own else given.acls), is_fed=given.fed)
     elif given.command == "measure":
         measure(given.data, given.rounds)
+    elif given.command == "folder":
+        change_folder(given.data)
     return 0
 
 
