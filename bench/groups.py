@@ -142,6 +142,8 @@ def measure_closure(appliance: Appliance) -> None:
     began = time.monotonic()
     with store.reading() as unit:
         table.refresh(unit.groups)
+    if (put := table.tidied()) is not None:
+        put()
     print(f"  groups read into memory in {time.monotonic() - began:.1f} s")
     for count in GROUPS_OF_A_USER:
         asker = Identity(users=(read_subject(Scope.USER, f"CORP\\member-of-{count}"),))

@@ -160,6 +160,32 @@ def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(sto
     assert not following.is_alive()
 
 
+@pytest.mark.parametrize("grown", [False, True])
+@pytest.mark.parametrize("redefined", [False, True])
+def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: bool, redefined: bool) -> None:
+    directory = Directory(store)
+    put_acls(store, {url: Acl(entries=(permit(f"group{number}", Scope.GROUP),)) for number, url in enumerate(URLS)})
+    with store.writing() as unit:
+        unit.groups.build(1, "src", whole=True)
+        unit.groups.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
+    directory.read_ahead(threading.Event())
+    with store.writing() as unit:
+        unit.groups.define_many(1, [define("group4", [user("ann")])])
+        if grown:
+            unit.groups.extend(1, Principal(scope=Scope.GROUP, name="group0"), [user("ann")])
+        if redefined:
+            unit.groups.define_many(1, [define("group1", []), define("group4", [user("ann")])])
+            unit.groups.define_many(1, [define("group5", [user("ann")])])
+    assert seen(store, directory, ANN) == set()
+    directory.read_ahead(threading.Event())
+    with store.writing() as unit:
+        unit.groups.publish(1)
+    expected = {URLS[4]} | ({URLS[0]} if grown else set()) | ({URLS[5]} if redefined else set())
+    assert seen(store, directory, ANN) == expected == seen(store, Directory(store), ANN)
+    bob = Identity(users=(read_subject(Scope.USER, "bob"),))
+    assert seen(store, directory, bob) == {url for url in URLS[:4] if not (redefined and url == URLS[1])}
+
+
 def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
     publish(store, 1, {f"group{number}": [user("ann")] for number in range(4)})
     table = GroupTable(max_groups=3)
@@ -214,9 +240,14 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
     for feed_id in range(1, rounds + 1):
         put_acls(store, {url: an_acl_by_chance(chance) if chance.random() < 0.8 else None for url in chance.sample(URLS, 5)})
         if chance.random() < 0.4:
+            source, whole = chance.choice("ab"), chance.random() < 0.3
+            for _ in range(chance.randrange(1, 4)):
+                with store.writing() as unit:
+                    unit.groups.build(feed_id, source, whole=whole)
+                    unit.groups.define_many(feed_id, groups_by_chance(chance))
+                if chance.random() < 0.7:
+                    directory.read_ahead(threading.Event())
             with store.writing() as unit:
-                unit.groups.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
-                unit.groups.define_many(feed_id, groups_by_chance(chance))
                 unit.groups.publish(feed_id)
         cases += compare_now(store, directory, [an_identity(chance) for _ in range(identities)])
     return cases

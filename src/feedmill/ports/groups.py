@@ -44,11 +44,23 @@ class Groups(Protocol):
     def list_visible(self) -> dict[int, str]:
         """Lists the layers that are seen, by feed, with their sources."""
 
-    def iter_definitions(self, feed_id: int) -> Iterator[GroupDefinition]:
-        """Gives the definitions of a layer, also those that a newer one covers."""
+    def list_building(self) -> list[int]:
+        """Lists the feeds whose layers are being built."""
 
-    def iter_members(self, feed_id: int) -> Iterator[Sequence[tuple[int, bytes]]]:
-        """Gives the members of a layer's definitions, many at a time: the definition's id and the digest of the member's key."""
+    def measure_layer(self, feed_id: int) -> tuple[int, int]:
+        """Counts a layer's definitions and their members."""
+
+    def is_redefined(self, feed_id: int) -> bool:
+        """Whether a definition of a layer, or of a later one, was replaced or taken away while it was built."""
+
+    def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
+        """Gives the definitions of a layer by id, those behind one, also those that a newer layer covers."""
+
+    def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[Sequence[tuple[int, bytes]]]:
+        """Gives the members of a layer's definitions behind one and up to another, many at a time.
+
+        Shape: the definition's id and the digest of the member's key.
+        """
 
     def count_memberships(self) -> int:
         """Counts the members of all groups that are seen, a member once in each group and source."""

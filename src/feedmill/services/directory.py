@@ -98,11 +98,22 @@ class Directory:
         """Follows the store until it is over, so that no question waits for what came long before it."""
         while not is_over.wait(every_seconds):
             try:
+                self.read_ahead(is_over)
                 with self._lock:
                     self._refresh()
+                if (put := self._groups.tidied()) is not None:
+                    with self._lock:
+                        put()
             except FeedmillError as exc:
                 # the next question finds the same fault, if it is still there
                 log.warning("directory_waits", reason=str(exc))
+
+    def read_ahead(self, is_over: threading.Event) -> None:
+        """Takes up groups that do not count yet, in pieces, while questions are answered. Errors: Busy."""
+        has_more = True
+        while has_more and not is_over.is_set():
+            with self._store.reading() as unit:
+                has_more = self._groups.read_ahead(unit.groups)
 
     def _use(self, identity: Identity, find: Callable[[_Known, Identity], _Found]) -> _Found:
         known = self._known.pop(identity, None)

@@ -6,7 +6,7 @@ overtaken is struck out where it stands.
 ``groupresolution`` is the reference; tests hold the two equal.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from feedmill.model.errors import Denied
 from feedmill.model.identity import Identity, Subject
 from feedmill.ports import GroupDefinition, Groups
 from feedmill.services.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, Numbers, split_digests
+from feedmill.services.layerreading import LayersAhead
 
 _FORGOTTEN_AT_LEAST = 100_000
 
@@ -50,6 +51,7 @@ class GroupTable:
 
     def __init__(self, max_groups: int = MAX_GROUPS) -> None:
         self._max_groups = max_groups
+        self._ahead = LayersAhead()
         self._forget()
 
     def _forget(self) -> None:
@@ -98,14 +100,18 @@ class GroupTable:
 
     def _read_layer(self, groups: Groups, feed_id: int, source: str) -> None:
         layer = self._layers[feed_id] = _Layer(source)
-        places = {definition.id: self._define(layer, feed_id, definition) for definition in groups.iter_definitions(feed_id)}
-        digests: list[bytes] = []
-        owners: list[Numbers] = []
-        for chunk in groups.iter_members(feed_id):
-            digests.append(b"".join([member for _, member in chunk]))
-            owners.append(np.array([places[definition] for definition, _ in chunk], np.int64))
-        if owners:
-            self._members.add(*split_digests(b"".join(digests)), np.concatenate(owners), is_kept=self._are_seen)
+        reading = self._ahead.take(groups, feed_id)
+        places = np.array([self._define(layer, feed_id, definition) for definition in reading.definitions], np.int64)
+        ids = np.array([definition.id for definition in reading.definitions], np.int64)
+        self._members.absorb(reading.members, lambda owners: places[np.searchsorted(ids, owners)])
+
+    def read_ahead(self, groups: Groups) -> bool:
+        """Reads a piece of what is being built and does not count yet, beside whoever looks up; whether there may be more."""
+        return self._ahead.go_on(groups)
+
+    def tidied(self) -> Callable[[], None] | None:
+        """Brings what many layers left into order, as ``DigestTable`` does."""
+        return self._members.tidied(self._are_seen)
 
     def _are_seen(self, definitions: Numbers) -> Flags:
         seen: Flags = np.frombuffer(bytes(self._is_seen), np.bool_)[definitions]
@@ -170,10 +176,10 @@ class GroupTable:
 
     def keys_of(self, places: Sequence[int]) -> Iterable[bytes]:
         """Gives the digests of the two keys of each group."""
-        for place in places:
-            start = place * DIGEST_BYTES
-            yield bytes(self._exact[start : start + DIGEST_BYTES])
-            yield bytes(self._folded[start : start + DIGEST_BYTES])
+        arrays, chosen = self.arrays(), np.array(places, np.int64)
+        halves = [half[chosen] for key in (arrays.exact, arrays.folded) for half in key]
+        packed = np.stack(halves, axis=1).tobytes()
+        return [packed[start : start + DIGEST_BYTES] for start in range(0, len(packed), DIGEST_BYTES)]
 
     def defines(self, keys: Iterable[bytes]) -> Mapping[bytes, bool]:
         """Says of digests of keys whether a group of this exact key is defined."""

@@ -23,6 +23,7 @@ from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.ports import DeadGroup, GroupDefinition
 
 _GENERATION = "groups.generation"
+_REDEFINED = "groups.redefined"
 _MEMBERS_AT_ONCE = 50_000
 _INSERT_SQLITE = "INSERT INTO group_members (definition_id, member_digest) VALUES (?, ?)"
 _INSERT_POSTGRES = "INSERT INTO group_members (definition_id, member_digest) VALUES (%s, %s)"
@@ -75,19 +76,36 @@ class SqlGroups:
         query = sa.select(group_layers.c.feed_id, group_layers.c.source).where(group_layers.c.state == VISIBLE)
         return {row.feed_id: row.source for row in self._connection.execute(query)}
 
-    def iter_definitions(self, feed_id: int) -> Iterator[GroupDefinition]:
-        """Gives the definitions of a layer."""
+    def list_building(self) -> list[int]:
+        """Lists the feeds whose layers are being built."""
+        return list(self._connection.execute(sa.select(group_layers.c.feed_id).where(group_layers.c.state == BUILDING)).scalars())
+
+    def measure_layer(self, feed_id: int) -> tuple[int, int]:
+        """Counts a layer's definitions and their members."""
+        table = group_definitions.c
+        counted = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(table.memberships), 0)).where(table.feed_id == feed_id)
+        definitions, members = self._connection.execute(counted).one()
+        return int(definitions), int(members)
+
+    def is_redefined(self, feed_id: int) -> bool:
+        """Whether a definition of a layer, or of a later one, was replaced or taken away while it was built."""
+        return int(SqlFacts(self._connection).get(_REDEFINED) or 0) >= feed_id
+
+    def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
+        """Gives the definitions of a layer by id."""
         table = group_definitions.c
         columns = (table.id, table.group_digest, table.namespace, table.domain, table.name, table.memberships)
-        for id_, found, namespace, domain, name, count in self._connection.execute(sa.select(*columns).where(table.feed_id == feed_id)):
+        query = sa.select(*columns).where(table.feed_id == feed_id, table.id > after).order_by(table.id)
+        for id_, found, namespace, domain, name, count in self._connection.execute(query):
             group = Subject(scope=Scope.GROUP, name=name, domain=domain, namespace=namespace)
             yield GroupDefinition(id=id_, key=bytes(found), group=group, memberships=count)
 
-    def iter_members(self, feed_id: int) -> Iterator[Sequence[tuple[int, bytes]]]:
+    def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[Sequence[tuple[int, bytes]]]:
         """Gives the members of a layer's definitions, many at a time."""
         query = sa.select(group_members.c.definition_id, group_members.c.member_digest)
         query = query.join(group_definitions, group_definitions.c.id == group_members.c.definition_id)
-        found = self._connection.execute(query.where(group_definitions.c.feed_id == feed_id))
+        query = query.where(group_definitions.c.feed_id == feed_id, group_definitions.c.id > after)
+        found = self._connection.execute(query if until is None else query.where(group_definitions.c.id <= until))
         while chunk := found.fetchmany(_MEMBERS_AT_ONCE):
             yield [(definition, bytes(member)) for definition, member in chunk]
 
@@ -103,6 +121,8 @@ class SqlGroups:
         layer = self._layer(feed_id)
         defined = {_group_digest(definition.group): definition for definition in definitions}
         again = self._remove_from_layer(feed_id, list(defined))
+        if again:
+            SqlFacts(self._connection).put(_REDEFINED, str(feed_id))
         older = {} if layer["whole"] else self._find_visible(layer["source"], list(defined))
         next_id = self._next_id()
         new: list[dict[str, Any]] = []
