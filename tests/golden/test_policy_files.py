@@ -48,6 +48,10 @@ def test_line_is_read_as_it_was_meant(line: str, entries: list[str]) -> None:
     assert told(f"  example.com/a/\t{line}  ") == [("example.com/a/", *entries)]
 
 
+def test_pattern_that_begins_like_xml_is_no_feed() -> None:
+    assert told("</>secret/ user:ann\n") == [("</>secret/", "permit user ann")]
+
+
 def test_comments_and_empty_lines_count_for_nothing() -> None:
     text = '\ufeff# from the appliance\r\n\r\n^http://a.example.com/b?c=d$ user:ann\r\n"regexp:a b" group:x\n'
     assert told(text) == [("^http://a.example.com/b?c=d$", "permit user ann"), ("regexp:a b", "permit group x")]
@@ -115,3 +119,40 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except BadRequest:
         return
     assert list(read_policies(render_policies(made))) == list(made)
+
+
+FEED = """<?xml version="1.0" encoding="UTF-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xmlns:gsa="http://schemas.google.com/gsa/2007"><title>policyAcls</title>
+<entry><id>x</id><content>urlPattern</content>
+  <gsa:content name="entryID">a</gsa:content><gsa:content name="urlPattern">example.com/a&amp;b/</gsa:content>
+  <gsa:content name="acl">group:engineer user:polly</gsa:content></entry>
+{more}</feed>
+"""
+ENTRY = '<entry><gsa:content name="urlPattern">{pattern}</gsa:content><gsa:content name="acl">{acl}</gsa:content></entry>'
+
+
+def test_feed_of_the_old_api_is_read_as_lines_are() -> None:
+    more = ENTRY.format(pattern=" contains:x ", acl="user:david right=none\n group:all")
+    assert told("\ufeff" + FEED.format(more=more)) == [
+        ("example.com/a&b/", "permit group engineer", "permit user polly"),
+        ("contains:x", "deny user david", "permit group all"),
+    ]
+    assert read_policies('<feed xmlns="http://www.w3.org/2005/Atom"/>') == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (FEED.format(more=ENTRY.format(pattern="", acl="x")), "line 6: no url pattern"),
+        (FEED.format(more=ENTRY.format(pattern="a/", acl="")), "line 6: no user and no group"),
+        (FEED.format(more=ENTRY.format(pattern="example.com/a&amp;b/", acl="x")), "line 6: 'example.com/a&b/' has a line already"),
+        (FEED.format(more="<entry>"), "line 6: not XML"),
+        ('<!DOCTYPE feed [<!ENTITY a "b">]><feed/>', "line 1: a document type declaration"),
+        ("<a>" * 50, "nested more than 40 deep"),
+    ],
+    ids=["pattern", "acl", "twice", "cut", "doctype", "deep"],
+)
+def test_feed_with_a_fault_is_refused_with_its_line(text: str, fault: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        read_policies(text)
+    assert fault in str(refused.value)

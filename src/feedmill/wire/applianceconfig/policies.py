@@ -16,6 +16,7 @@ from feedmill.model.access import Access, Entry, Principal, Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import PolicyAcl
+from feedmill.wire.applianceconfig.policyfeed import is_feed, iter_feed
 
 MAX_TOLD_FAULTS = 20
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -31,14 +32,12 @@ _NEEDS_QUOTES = re.compile(
 
 
 def read_policies(text: str) -> tuple[PolicyAcl, ...]:
-    """Reads policies. Errors: BadRequest with the faults and their lines."""
+    """Reads policies, from lines or from a feed of the old administration API. Errors: BadRequest with the faults and their lines."""
     found: dict[str, PolicyAcl] = {}
     faults: list[str] = []
-    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
+    for number, pattern, principals in iter_feed(text) if is_feed(text) else _iter_lines(text):
         try:
-            policy = _read_line(line)
+            policy = _read_one(pattern, principals)
             if policy.pattern in found:
                 raise BadRequest(f"'{policy.pattern[:80]}' has a line already; put all users and groups into one")
             found[policy.pattern] = policy
@@ -50,13 +49,19 @@ def read_policies(text: str) -> tuple[PolicyAcl, ...]:
     return tuple(found.values())
 
 
-def _read_line(line: str) -> PolicyAcl:
-    start = _PATTERN.match(line)
-    assert start is not None  # an empty line comes not here
-    rest = line[start.end() :]
-    if not rest.strip():
+def _iter_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+        start = _PATTERN.match(line)
+        if start is not None and not line.startswith("#"):
+            yield number, start[1], line[start.end() :]
+
+
+def _read_one(pattern: str, principals: str) -> PolicyAcl:
+    if not pattern:
+        raise BadRequest("no url pattern")
+    if not principals.strip():
         raise BadRequest("no user and no group; a line is PATTERN user:NAME group:NAME ...")
-    return PolicyAcl(pattern=_unquote(start[1]), entries=tuple(_iter_entries(rest.rstrip())))
+    return PolicyAcl(pattern=_unquote(pattern), entries=tuple(_iter_entries(principals.rstrip())))
 
 
 def _iter_entries(text: str) -> Iterator[Entry]:
@@ -108,7 +113,7 @@ def render_policies(policies: Iterable[PolicyAcl]) -> str:
 
 def _render_line(policy: PolicyAcl) -> str:
     pattern = policy.pattern
-    if re.search(r'\s|\A"|\A#', pattern):
+    if re.search(r'\s|\A"|\A#|\A<(?!/>)', pattern):
         pattern = _quote(pattern)
     if not policy.entries:
         return f"# {pattern} denies everybody"
