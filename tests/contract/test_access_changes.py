@@ -157,12 +157,28 @@ def adopt(house: FeedHouse, policies: dict[str, list[str]]) -> None:
         pass
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(STEPS, min_size=2, max_size=9))
+HISTORIES = st.lists(STEPS, min_size=2, max_size=9)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=HISTORIES)
 def test_changes_and_decisions_of_any_times_equal_what_was_remembered(
     new_house: Callable[[], FeedHouse], steps: list[tuple[object, ...]]
 ) -> None:
-    history = History(new_house())
+    check_history(new_house(), steps)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=HISTORIES)
+def test_changes_and_decisions_of_any_times_equal_what_was_remembered_at_length(
+    new_house: Callable[[], FeedHouse], steps: list[tuple[object, ...]]
+) -> None:
+    check_history(new_house(), steps)
+
+
+def check_history(house: FeedHouse, steps: list[tuple[object, ...]]) -> None:
+    history = History(house)
     history.remember()
     for step in steps:
         take(history.house, step)

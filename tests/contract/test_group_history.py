@@ -1,7 +1,7 @@
 """The groups of a time: what is told of it afterwards is what was told then."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -27,6 +27,7 @@ ASKERS = [Subject(scope=Scope.USER, name=name) for name in USERS] + [Subject(sco
 SMALL = GroupsLimits(memberships=3, definitions=2)
 
 Definitions = dict[str, list[str]]
+Feeds = list[tuple[str, FeedKind, Definitions, bool]]
 
 
 def xml(definitions: Definitions) -> bytes:
@@ -93,18 +94,34 @@ FEEDS = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture
+def new_house(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
+    def make() -> FeedHouse:
+        path = tmp_path_factory.mktemp("house") / "store.sqlite"
+        shutil.copy(migrated_sqlite, path)
+        return FeedHouse(store=open_sqlite(path))
+
+    return make
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(feeds=FEEDS, small=st.booleans(), forgotten=st.integers(0, 8))
 def test_groups_of_any_time_are_those_that_were_seen_then(
-    tmp_path_factory: pytest.TempPathFactory,
-    migrated_sqlite: Path,
-    feeds: list[tuple[str, FeedKind, Definitions, bool]],
-    small: bool,
-    forgotten: int,
+    new_house: Callable[[], FeedHouse], feeds: Feeds, small: bool, forgotten: int
 ) -> None:
-    path = tmp_path_factory.mktemp("house") / "store.sqlite"
-    shutil.copy(migrated_sqlite, path)
-    house = FeedHouse(store=open_sqlite(path))
+    check_groups(new_house(), feeds, small=small, forgotten=forgotten)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(feeds=FEEDS, small=st.booleans(), forgotten=st.integers(0, 8))
+def test_groups_of_any_time_are_those_that_were_seen_then_at_length(
+    new_house: Callable[[], FeedHouse], feeds: Feeds, small: bool, forgotten: int
+) -> None:
+    check_groups(new_house(), feeds, small=small, forgotten=forgotten)
+
+
+def check_groups(house: FeedHouse, feeds: Feeds, *, small: bool, forgotten: int) -> None:
     remembered = [(house.clock(), look(house))]
     for source, kind, definitions, cleans in feeds:
         push(house, source, kind, definitions, SMALL if small else None)
