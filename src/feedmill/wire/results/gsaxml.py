@@ -38,6 +38,7 @@ _ATTRIBUTE_CHARACTERS = re.compile('[&<>"\n\r\t]')
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FACET_TYPES = {kind: str(number) for number, kind in enumerate(FacetType)}
 _ELLIPSIS = "<b>...</b>"
+_MARKUP = re.compile("[&<>]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,12 +217,17 @@ def _snippet_html(result: Result) -> str:
 
 def _highlight(text: str, marks: tuple[tuple[int, int], ...], line: int = 0) -> str:
     """Returns HTML with marked ranges in ``<b>`` and, where ``line`` is given, ``<br>`` before blanks that end a line of that length."""
+    holds_markup = _MARKUP.search(text) is not None
     pieces: list[str] = []
     position = width = 0
     for low, high in (*marks, (len(text), len(text))):
         for piece, is_marked in ((text[position:low], False), (text[low:high], True)):
-            html, width = _wrap(piece, width, line) if line else (escape_html(piece, quote=False), 0)
-            pieces.append(f"<b>{html}</b>" if is_marked and piece else html)
+            if line and width + len(piece) > line:
+                html, width = _wrap(piece, width, line)
+            else:
+                html, width = escape_html(piece, quote=False) if holds_markup else piece, width + len(piece)
+            if piece:
+                pieces.append(f"<b>{html}</b>" if is_marked else html)
         position = high
     return "".join(pieces)
 
@@ -244,7 +250,8 @@ def _wrap(text: str, width: int, line: int) -> tuple[str, int]:
 
 def clean_text(text: str) -> str:
     """Returns a text with U+FFFD for what XML cannot hold."""
-    return _ILLEGAL.sub("\ufffd", text)
+    # whatever can be printed XML can hold
+    return text if text.isprintable() else _ILLEGAL.sub("\ufffd", text)
 
 
 def _text(text: str) -> str:
@@ -257,4 +264,4 @@ def _attributes(**values: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    return _ATTRIBUTE_CHARACTERS.sub(lambda match: _ATTRIBUTE[match[0]], _ILLEGAL.sub("\ufffd", text))
+    return _ATTRIBUTE_CHARACTERS.sub(lambda match: _ATTRIBUTE[match[0]], clean_text(text))
