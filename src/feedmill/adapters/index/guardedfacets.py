@@ -22,10 +22,10 @@ from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.search import Node
 
 DEAR_CLAUSE = 8_000
-WHOLE = 20_000
-DRAWN = 8_000
-PILOT = 2_000
-LEAST_SEEN = 4_000
+WHOLE = 25_000
+DRAWN = 6_000
+PILOT = 6_000
+LEAST_SEEN = 2_500
 MOST_BUCKETS = 65_000
 
 _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_size": MOST_BUCKETS}}

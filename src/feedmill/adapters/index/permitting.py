@@ -29,9 +29,9 @@ walked than there is, so much for each class. A match that is taken and decided 
 
 _KEPT_CLAUSES = 16
 EXACT_TO = 1_000
-LEAST_TAKEN = 1_500
+LEAST_TAKEN = 1_150
 MOST_TAKEN = 25_000
-MARGIN = 1.25
+MARGIN = 1.1
 
 Take = Callable[[int], SearchResult]
 """Gives the best matches, whoever may see them, and counts all."""
