@@ -110,11 +110,13 @@ def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int
     for _ in range(3):
         found = take(depth)
         total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
-        kept = _keep(searcher, found.hits, table)
-        if total <= len(found.hits):
+        # the engine makes the list anew whenever it is asked for it
+        hits = found.hits
+        kept = _keep(searcher, hits, table)
+        if total <= len(hits):
             return Permitted(pairs=kept[:wanted], total=len(kept))
         if len(kept) >= needed:
-            estimate = round(total * len(kept) / len(found.hits))
+            estimate = round(total * len(kept) / len(hits))
             return Permitted(pairs=kept[:wanted], total=max(estimate, len(kept)), is_exact=False)
         depth = min(total, int(depth * needed * MARGIN / max(len(kept), 1)))
         if depth > limit:
