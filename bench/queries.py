@@ -38,7 +38,8 @@ from feedmill.adapters.index.words import WordAsker
 from feedmill.core.matching import ENOUGH, loosen
 from feedmill.core.querylang import parse_query
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.search import Match, Node, SearchRequest
+from feedmill.model.query import Node
+from feedmill.model.search import Match, SearchRequest
 from feedmill.services.searcher import find_hits
 
 DOCUMENTS = 200_000

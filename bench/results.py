@@ -14,8 +14,9 @@ from tests.corpus import Corpus, vocabulary
 
 from feedmill.bootstrap import open_house
 from feedmill.model.access import ANONYMOUS
+from feedmill.model.query import Word
 from feedmill.model.results import Thinning
-from feedmill.model.search import Match, SearchRequest, Word
+from feedmill.model.search import Match, SearchRequest
 from feedmill.services.resultlist import list_results
 from feedmill.settings import Settings
 from feedmill.wire.results.gsaxml import Reply, render_results

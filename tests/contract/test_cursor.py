@@ -15,7 +15,8 @@ from feedmill.http.cursors import read_cursor
 from feedmill.http.search import search_app
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
-from feedmill.model.search import Everything, SearchRequest, Word
+from feedmill.model.query import Everything, Word
+from feedmill.model.search import SearchRequest
 
 __all__ = ["opened"]
 

@@ -17,7 +17,8 @@ from feedmill.model.access import ANONYMOUS, Acl
 from feedmill.model.document import Text
 from feedmill.model.extraction import Link
 from feedmill.model.feed import FeedState
-from feedmill.model.search import IndexDocument, Word
+from feedmill.model.query import Word
+from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane, LinkWork, Stage, Store
 from feedmill.services import facts
 from feedmill.services.indexing import IndexFolders, Indexing, IndexTools

@@ -15,22 +15,8 @@ from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.errors import Conflict, FeedmillError
-from feedmill.model.search import (
-    And,
-    Everything,
-    IndexDocument,
-    Info,
-    InUrl,
-    MetaEquals,
-    MetaExists,
-    Node,
-    Not,
-    Or,
-    Phrase,
-    Site,
-    Some,
-    Word,
-)
+from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Node, Not, Or, Phrase, Site, Some, Word
+from feedmill.model.search import IndexDocument
 from feedmill.ports import IndexWriter, SearchIndex
 
 Opened = tuple[SearchIndex, IndexWriter]

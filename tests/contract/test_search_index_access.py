@@ -13,7 +13,8 @@ from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.facets import read_range
 from feedmill.model.access import ClassMap, ClassSet
 from feedmill.model.facets import Facet, FacetType
-from feedmill.model.search import Everything, Hits, Node, Sort, Word
+from feedmill.model.query import Everything, Node, Word
+from feedmill.model.search import Hits, Sort
 from feedmill.ports import SearchIndex
 
 CLASSES = 1_500

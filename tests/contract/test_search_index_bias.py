@@ -12,8 +12,9 @@ from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.biasing import bias_factor, biased, prepare_bias
 from feedmill.core.patternsets import PatternBook
 from feedmill.model.access import ANONYMOUS
+from feedmill.model.query import Everything, Node, Word
 from feedmill.model.ranking import Ranking
-from feedmill.model.search import Everything, IndexDocument, Node, Sort, Word
+from feedmill.model.search import IndexDocument, Sort
 from feedmill.model.serving import Bias, MetadataBias, SourceBias
 from feedmill.ports import IndexWriter, SearchIndex
 

@@ -14,7 +14,8 @@ from feedmill.core.facets import MAX_VALUES_SHOWN, narrow, read_range
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetType, FacetValue
-from feedmill.model.search import And, Everything, IndexDocument, Node, Word
+from feedmill.model.query import And, Everything, Node, Word
+from feedmill.model.search import IndexDocument
 
 __all__ = ["opened"]
 

@@ -11,12 +11,11 @@ from test_search_index import DOCUMENT, Opened, keys, put, with_body, with_url
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.search import (
+from feedmill.model.query import (
     And,
     DateRange,
     Everything,
     FileType,
-    IndexDocument,
     InText,
     InTitle,
     LinksTo,
@@ -29,10 +28,10 @@ from feedmill.model.search import (
     NumberRange,
     Or,
     Site,
-    Sort,
     Wildcard,
     Word,
 )
+from feedmill.model.search import IndexDocument, Sort
 
 
 @pytest.fixture(params=["tantivy", "memory"])

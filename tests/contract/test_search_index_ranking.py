@@ -10,8 +10,9 @@ from test_search_index import BOTH, DOCUMENT, Opened, keys, opened, put, with_bo
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.snippets import find_snippet
 from feedmill.model.access import ANONYMOUS
+from feedmill.model.query import And, Node, Not, Or, Phrase, Some, Word
 from feedmill.model.ranking import Ranking
-from feedmill.model.search import And, Hit, IndexDocument, Node, Not, Or, Phrase, Some, Word
+from feedmill.model.search import Hit, IndexDocument
 
 __all__ = ["opened"]
 

@@ -6,7 +6,7 @@ import pytest
 from test_search_index import BOTH, DOCUMENT, Opened, opened, put
 
 from feedmill.model.access import ANONYMOUS, ClassSet
-from feedmill.model.search import Everything, Related, Word
+from feedmill.model.query import Everything, Related, Word
 
 __all__ = ["opened"]
 

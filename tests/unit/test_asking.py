@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from feedmill.core.asking import read_request
 from feedmill.core.fieldfilters import MAX_TERMS, read_fields
 from feedmill.http.refining import read_refined, read_sort, write_refined
-from feedmill.model.search import (
-    Advanced,
+from feedmill.model.query import (
     And,
     Everything,
     FileType,
@@ -21,14 +20,12 @@ from feedmill.model.search import (
     MetaStarts,
     Node,
     Not,
-    Occurrence,
     Or,
     Phrase,
-    SearchRequest,
     Site,
-    Sort,
     Word,
 )
+from feedmill.model.search import Advanced, Occurrence, SearchRequest, Sort
 
 A, B, C = MetaExists("a"), MetaExists("b"), MetaExists("c")
 

@@ -7,7 +7,8 @@ from feedmill.core.matching import loosen
 from feedmill.core.querylang import parse_query
 from feedmill.core.querytext import render_query
 from feedmill.core.servingbook import ServingBook
-from feedmill.model.search import And, Match, Node, Or, Phrase, SearchRequest, Some, Word
+from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving, SynonymSet
 
 SETS = (

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from feedmill.core.asking import read_request
 from feedmill.core.languages import read_languages
-from feedmill.model.search import And, Everything, Language, Node, Not, Or, SearchRequest, Word
+from feedmill.model.query import And, Everything, Language, Node, Not, Or, Word
+from feedmill.model.search import SearchRequest
 
 NORWEGIAN = Or((Language("no"), Language("nb"), Language("nn")))
 

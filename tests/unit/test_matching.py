@@ -2,7 +2,8 @@ import pytest
 
 from feedmill.core.matching import loosen
 from feedmill.core.querylang import parse_query
-from feedmill.model.search import And, Match, Node, Not, Or, Phrase, Site, Some, Word
+from feedmill.model.query import And, Node, Not, Or, Phrase, Site, Some, Word
+from feedmill.model.search import Match
 
 A, B = Word("a"), Word("b")
 

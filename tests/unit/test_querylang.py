@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from feedmill.core.querylang import MAX_CHARACTERS, MAX_TERMS, parse_query
 from feedmill.core.querytext import render_query
-from feedmill.model.search import (
+from feedmill.model.query import (
     And,
     DateRange,
     Everything,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from feedmill.core.patterns import PatternSet
 from feedmill.core.patternsets import PatternBook, list_patterns, node_of_patterns, pattern_term
 from feedmill.core.sites import is_collection_name, read_site
-from feedmill.model.search import And, Everything, Node, Not, Or, UnderPattern
+from feedmill.model.query import And, Everything, Node, Not, Or, UnderPattern
 from feedmill.model.serving import Bias, Collection, FrontEnd, Serving, SourceBias
 
 KNOWN = {name: Collection(name=name, include=(f"{name}.com/",)) for name in ("a", "b", "c-d", "e_f")}

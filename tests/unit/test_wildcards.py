@@ -9,7 +9,7 @@ from feedmill.core.querylang import parse_query
 from feedmill.core.querytext import render_query
 from feedmill.core.snippets import make_snippet
 from feedmill.core.wildcards import compile_wildcard, fold_wildcard, is_wildcard
-from feedmill.model.search import And, InTitle, Not, Phrase, Wildcard, Word
+from feedmill.model.query import And, InTitle, Not, Phrase, Wildcard, Word
 
 
 @pytest.mark.parametrize("text", ["cell*", "c*t", "colo*r", "a*b*c", "Käse*", "x1*", "ab**", "c*l*"])

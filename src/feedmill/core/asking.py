@@ -14,25 +14,8 @@ from dataclasses import replace
 from feedmill.core.fieldfilters import read_fields
 from feedmill.core.languages import read_languages
 from feedmill.core.querylang import MAX_TERMS, parse_query
-from feedmill.model.search import (
-    Advanced,
-    And,
-    Everything,
-    FileType,
-    InTitle,
-    InUrl,
-    LinksTo,
-    Node,
-    Not,
-    Occurrence,
-    Or,
-    ParsedQuery,
-    Phrase,
-    SearchRequest,
-    Site,
-    Wildcard,
-    Word,
-)
+from feedmill.model.query import And, Everything, FileType, InTitle, InUrl, LinksTo, Node, Not, Or, Phrase, Site, Wildcard, Word
+from feedmill.model.search import Advanced, Occurrence, ParsedQuery, SearchRequest
 
 
 def read_request(request: SearchRequest) -> ParsedQuery:

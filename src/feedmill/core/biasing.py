@@ -12,8 +12,8 @@ Source: "Result Biasing" in the appliance's manual.
 from dataclasses import replace
 
 from feedmill.core.patternsets import node_of_pattern
+from feedmill.model.query import MetaEquals, MetaExists
 from feedmill.model.ranking import Ranking, ScoreBias
-from feedmill.model.search import MetaEquals, MetaExists
 from feedmill.model.serving import Bias, MetadataBias
 
 BIASED_DEPTH = 1_000

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from feedmill.core.queryterms import Words, split_term
-from feedmill.model.search import And, Everything, Node, Not, Or, Phrase, Some, Wildcard, Word
+from feedmill.model.query import And, Everything, Node, Not, Or, Phrase, Some, Wildcard, Word
 from feedmill.model.serving import SynonymSet
 
 MAX_ALTERNATIVES = 50

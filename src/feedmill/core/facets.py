@@ -14,7 +14,7 @@ from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, n
 from feedmill.model.document import Metadata
 from feedmill.model.errors import BadRequest
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
-from feedmill.model.search import MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.query import MetaDates, MetaEquals, MetaNumbers, Node
 
 MAX_COUNTED_NAMES = 100
 MAX_COUNTED_VALUES = 2_000

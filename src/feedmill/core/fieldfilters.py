@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from feedmill.model.search import And, MetaContains, MetaEquals, MetaExists, MetaStarts, Node, Not, Or
+from feedmill.model.query import And, MetaContains, MetaEquals, MetaExists, MetaStarts, Node, Not, Or
 
 MAX_CHARACTERS = 10_000
 MAX_TERMS = 200

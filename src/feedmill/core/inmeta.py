@@ -16,7 +16,7 @@ from datetime import date
 from urllib.parse import unquote
 
 from feedmill.core.typedvalues import read_day, read_number
-from feedmill.model.search import MetaContains, MetaDates, MetaEquals, MetaExists, MetaNumbers, Restriction
+from feedmill.model.query import MetaContains, MetaDates, MetaEquals, MetaExists, MetaNumbers, Restriction
 
 _DIVIDER = re.compile(r"[=~]")
 _DAYS = ":daterange"

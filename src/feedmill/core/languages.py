@@ -11,7 +11,7 @@ Source: Search Protocol Reference, "Language Filters".
 import re
 
 from feedmill.core.fieldfilters import read_tree
-from feedmill.model.search import Language, Node, Not, Or
+from feedmill.model.query import Language, Node, Not, Or
 
 _CODE = re.compile(r"(?:lang_)?([a-z]{2,3})(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
 _SAME = {"iw": ("he",), "in": ("id",), "ji": ("yi",), "jw": ("jv",), "mo": ("ro",), "sh": ("sr", "hr"), "tl": ("tl", "fil")}

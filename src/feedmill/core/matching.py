@@ -18,7 +18,8 @@ Source: interfaces, "match=".
 import re
 
 from feedmill.core.analysis import has_spaceless, list_grams, split_runs
-from feedmill.model.search import And, Match, Node, Or, Phrase, Some, Wildcard, Word
+from feedmill.model.query import And, Node, Or, Phrase, Some, Wildcard, Word
+from feedmill.model.search import Match
 
 ENOUGH = 10
 MAX_PIECES = 100

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from feedmill.core.patternrules import covers_everything, split_url
 from feedmill.core.patterns import Pattern, is_remark, parse_pattern
-from feedmill.model.search import And, Everything, Node, Not, Or, UnderPattern
+from feedmill.model.query import And, Everything, Node, Not, Or, UnderPattern
 from feedmill.model.serving import Serving
 
 

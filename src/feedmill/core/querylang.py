@@ -28,7 +28,7 @@ from functools import lru_cache
 from feedmill.core.inmeta import read_days, read_inmeta
 from feedmill.core.typedvalues import read_number
 from feedmill.core.wildcards import is_wildcard
-from feedmill.model.search import (
+from feedmill.model.query import (
     And,
     DateRange,
     Everything,
@@ -42,13 +42,13 @@ from feedmill.model.search import (
     Not,
     NumberRange,
     Or,
-    ParsedQuery,
     Phrase,
     Related,
     Site,
     Wildcard,
     Word,
 )
+from feedmill.model.search import ParsedQuery
 
 MAX_CHARACTERS = 10_000
 MAX_TERMS = 50

@@ -6,7 +6,8 @@ An engine folds in its own way, maybe with word stems; settings name words as pe
 from dataclasses import dataclass
 
 from feedmill.core.analysis import split_words
-from feedmill.model.search import And, Node, Or, ParsedQuery, Phrase, Some, Word
+from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+from feedmill.model.search import ParsedQuery
 
 Words = tuple[str, ...]
 

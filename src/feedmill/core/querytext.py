@@ -9,7 +9,7 @@ import re
 from datetime import date
 from urllib.parse import quote
 
-from feedmill.model.search import (
+from feedmill.model.query import (
     And,
     DateRange,
     Everything,

@@ -17,8 +17,9 @@ from feedmill.core.patternsets import node_of_patterns
 from feedmill.core.querylang import parse_query
 from feedmill.core.queryterms import read_words
 from feedmill.core.sites import EVERYWHERE, disregards_collections, read_site
+from feedmill.model.query import And, Everything, Node, Not
 from feedmill.model.ranking import ScoreBias
-from feedmill.model.search import And, Everything, Node, Not, ParsedQuery, SearchRequest
+from feedmill.model.search import ParsedQuery, SearchRequest
 from feedmill.model.serving import FrontEnd, KeyMatch, Serving
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from feedmill.core.patternsets import node_of_patterns
-from feedmill.model.search import And, Everything, Info, LinksTo, Node, Or
+from feedmill.model.query import And, Everything, Info, LinksTo, Node, Or
 from feedmill.model.serving import DEFAULT_COLLECTION, Collection
 
 MAX_NAMES = 100

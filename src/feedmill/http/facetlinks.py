@@ -11,7 +11,7 @@ from feedmill.core.facets import narrow
 from feedmill.core.querylang import parse_query
 from feedmill.core.querytext import render_query
 from feedmill.model.facets import Facet, FacetCounts, FacetRange, FacetType, FacetValue
-from feedmill.model.search import And, Everything, MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.query import And, Everything, MetaDates, MetaEquals, MetaNumbers, Node
 
 SHOWN_AT_ONCE = 6
 

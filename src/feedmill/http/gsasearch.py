@@ -23,8 +23,9 @@ from feedmill.metrics import observe_query
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.facets import Facet
+from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultList
-from feedmill.model.search import And, Node, Or, ResultPage, SearchRequest, Site
+from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.cachedcopy import CachedCopies, CachedCopy
 from feedmill.services.resultlist import list_results
 from feedmill.services.searcher import Searcher

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from feedmill.model.search import Node
+from feedmill.model.query import Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

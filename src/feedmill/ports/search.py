@@ -6,8 +6,9 @@ from typing import Protocol
 from feedmill.core.snippets import Sought
 from feedmill.model.access import ClassSet
 from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
-from feedmill.model.search import Hits, IndexDocument, Node, Sort
+from feedmill.model.search import Hits, IndexDocument, Sort
 
 
 class Vocabulary(Protocol):

@@ -13,7 +13,7 @@ from feedmill.core.shown import may_show_copy
 from feedmill.core.textblob import decode_text
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import NotFound
-from feedmill.model.search import And, Node, Or, Phrase, Some, Word
+from feedmill.model.query import And, Node, Or, Phrase, Some, Word
 from feedmill.ports import BlobStore
 from feedmill.services.searcher import Searcher
 

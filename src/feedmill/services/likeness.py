@@ -9,7 +9,7 @@ from collections import Counter
 
 from feedmill.core.plainwords import is_plain, iter_words
 from feedmill.model.access import ClassSet
-from feedmill.model.search import And, Everything, Info, Node, Not, Or, Related, Some, Word
+from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word
 from feedmill.ports import SearchIndex
 
 READ_CHARACTERS = 20_000

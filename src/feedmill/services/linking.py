@@ -20,7 +20,7 @@ from feedmill.core.textblob import decode_links
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.errors import Corrupt
-from feedmill.model.search import LinksTo
+from feedmill.model.query import LinksTo
 from feedmill.ports import BlobStore, Lane, LinkWork, Mark, SearchIndex, Stage, Store, UnitOfWork
 from feedmill.services import facts
 

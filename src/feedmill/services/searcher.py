@@ -20,8 +20,9 @@ from feedmill.model.errors import FeedmillError, NotFound
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import Login
+from feedmill.model.query import Everything, Node
 from feedmill.model.ranking import ScoreBias
-from feedmill.model.search import Cursor, Everything, Hit, Hits, Match, Node, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
+from feedmill.model.search import Cursor, Hit, Hits, Match, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.deciding import Decider

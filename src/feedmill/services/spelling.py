@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from feedmill.core.plainwords import is_plain, iter_words, without_accents
 from feedmill.model.access import ClassSet
-from feedmill.model.search import And, Node, Or, Some, Word
+from feedmill.model.query import And, Node, Or, Some, Word
 from feedmill.ports import SearchIndex
 
 ENOUGH = 10

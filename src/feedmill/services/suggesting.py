@@ -11,7 +11,8 @@ from feedmill.core.analysis import is_spaceless
 from feedmill.core.phrases import complete_from
 from feedmill.core.plainwords import iter_words, without_accents
 from feedmill.model.access import ClassSet
-from feedmill.model.search import And, InTitle, Node, Sort
+from feedmill.model.query import And, InTitle, Node
+from feedmill.model.search import Sort
 from feedmill.services.searcher import Searcher
 
 MAX_TYPED_CHARACTERS = 200

@@ -26,7 +26,7 @@ from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.typedvalues import name_digest
 from feedmill.core.wildcards import fold_wildcard
 from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES
-from feedmill.model.search import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
+from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
 __all__ = ["TAGGED", "LaidOut", "fold", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
 

@@ -18,7 +18,7 @@ from feedmill.core.facets import MAX_VALUES_SHOWN, column_of, merge_spellings, o
 from feedmill.core.typedvalues import name_digest
 from feedmill.model.access import ClassSet
 from feedmill.model.facets import Facet, FacetCounts
-from feedmill.model.search import And, MetaEquals, Node, Or
+from feedmill.model.query import And, MetaEquals, Node, Or
 
 TEXTS = "facets"
 NUMBERS = "numbers"

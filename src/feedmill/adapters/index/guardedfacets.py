@@ -19,7 +19,7 @@ from feedmill.adapters.index.words import WordAsker
 from feedmill.core.facets import order_ranges, order_values
 from feedmill.model.access import ClassSet
 from feedmill.model.facets import Facet, FacetCounts
-from feedmill.model.search import Node
+from feedmill.model.query import Node
 
 DEAR_CLAUSE = 8_000
 WHOLE = 25_000

@@ -13,7 +13,7 @@ from feedmill.adapters.index.words import iter_words, read_single
 from feedmill.core.analysis import fold, gram_size
 from feedmill.core.snippets import Sought
 from feedmill.core.wordforms import FOLDED
-from feedmill.model.search import Node
+from feedmill.model.query import Node
 
 LEAST_ROOT = 3
 _START = 2

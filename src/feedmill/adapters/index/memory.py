@@ -53,15 +53,11 @@ from feedmill.core.wildcards import compile_wildcard, fold_wildcard
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
-from feedmill.model.ranking import Ranking, ScoreBias
-from feedmill.model.search import (
+from feedmill.model.query import (
     And,
     DateRange,
     Everything,
     FileType,
-    Hit,
-    Hits,
-    IndexDocument,
     Info,
     InText,
     InTitle,
@@ -83,11 +79,12 @@ from feedmill.model.search import (
     Restriction,
     Site,
     Some,
-    Sort,
     UnderPattern,
     Wildcard,
     Word,
 )
+from feedmill.model.ranking import Ranking, ScoreBias
+from feedmill.model.search import Hit, Hits, IndexDocument, Sort
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.vocabulary import MAX_START_CHARACTERS, Counted, choose_alike
 from feedmill.model.access import ClassSet
-from feedmill.model.search import IndexDocument, Node
+from feedmill.model.query import Node
+from feedmill.model.search import IndexDocument
 
 Find = Callable[[Node, ClassSet], Sequence[IndexDocument]]
 

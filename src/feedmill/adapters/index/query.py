@@ -23,7 +23,7 @@ from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, range_pattern, typed_prefix
 from feedmill.core.wildcards import list_pieces
 from feedmill.model.access import ClassSet
-from feedmill.model.search import (
+from feedmill.model.query import (
     And,
     DateRange,
     Everything,

@@ -15,8 +15,9 @@ from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.words import WordAsker
 from feedmill.core.ranking import Candidate, Scored, rank
 from feedmill.model.access import ClassSet
+from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
-from feedmill.model.search import Hit, Hits, Node
+from feedmill.model.search import Hit, Hits
 
 BIASED_WHOLE = 200
 """Of how many results that a policy has moved all parts of their scores are asked."""

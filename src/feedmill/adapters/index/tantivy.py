@@ -28,8 +28,9 @@ from feedmill.core.snippets import Sought
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
-from feedmill.model.search import Hits, Node, Sort
+from feedmill.model.search import Hits, Sort
 
 __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
 

@@ -19,7 +19,7 @@ from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import WordAsker
 from feedmill.model.access import ClassSet
-from feedmill.model.search import Node
+from feedmill.model.query import Node
 
 TITLE = "title"
 FIELDS = ("title", "body")

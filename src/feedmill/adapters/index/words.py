@@ -21,7 +21,7 @@ from feedmill.adapters.index.stemming import list_query_stems
 from feedmill.core.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words, split_words
 from feedmill.core.functionwords import find_function_words
 from feedmill.core.wordforms import FOLDED
-from feedmill.model.search import And, Node, Or, Phrase, Some, Word
+from feedmill.model.query import And, Node, Or, Phrase, Some, Word
 
 FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
 OTHER_FIELDS_SHARE = 0.2
