@@ -5,7 +5,7 @@ merged, so that adding costs little whatever is there already. A digest may have
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,23 +27,45 @@ def split_digests(digests: bytes) -> tuple[Halves, Halves]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Segment:
-    """Digests in halves, sorted by the first, and the number of each."""
+    """Digests in halves, sorted by the first, and the number of each.
+
+    Digests spread evenly, so that their first bits lead to a drawer with a few of them: ``starts`` says where each drawer begins, and the
+    last one ends. A search by halves would read some twenty far places of millions.
+    """
 
     high: Halves
     low: Halves
     numbers: Numbers
+    starts: Numbers
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
-        first = np.searchsorted(self.high, high, "left")
-        # most of what is asked for is not there, and is not looked for twice
-        there = np.flatnonzero(self.high[np.minimum(first, self.high.size - 1)] == high)
-        first = first[there]
-        counts = np.searchsorted(self.high, high[there], "right") - first
-        asked = np.repeat(there, counts)
+        drawers = _drawers_of(high, _drawer_bits(self.high.size))
+        begins = self.starts[drawers]
+        counts = self.starts[drawers + 1] - begins
+        asked = np.repeat(np.arange(high.size), counts)
         within = np.arange(asked.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = np.repeat(first, counts) + within
+        places = np.repeat(begins, counts) + within
+        near = np.flatnonzero(self.high[places] == high[asked])
+        asked, places = asked[near], places[near]
         is_same = self.low[places] == low[asked]
         return asked[is_same], self.numbers[places[is_same]]
+
+
+def _drawer_bits(size: int) -> int:
+    """Gives how many first bits choose a drawer, which then holds two to four digests."""
+    return max(size.bit_length() - 2, 0)
+
+
+def _drawers_of(high: Halves, bits: int) -> Numbers:
+    # two shifts, for one by all 64 bits does nothing
+    return (high >> np.uint64(63 - bits) >> np.uint64(1)).astype(np.int64)
+
+
+def _segment(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
+    """Makes a segment of digests that are sorted by their first halves."""
+    bits = _drawer_bits(high.size)
+    starts = np.searchsorted(_drawers_of(high, bits), np.arange((1 << bits) + 1))
+    return _Segment(high, low, numbers, starts)
 
 
 class DigestTable:
@@ -63,7 +85,7 @@ class DigestTable:
 
     def absorb(self, other: "DigestTable", renumber: Callable[[Numbers], Numbers]) -> None:
         """Takes up all pairs of another table under other numbers, at once and unmerged."""
-        added = [_Segment(each.high, each.low, renumber(each.numbers)) for each in other._segments]
+        added = [replace(each, numbers=renumber(each.numbers)) for each in other._segments]
         self._segments = [*self._segments, *added]
 
     def tidied(self, is_kept: Callable[[Numbers], Flags]) -> Callable[[], None] | None:
@@ -98,4 +120,4 @@ def _merge_all(segments: Sequence[_Segment], is_kept: Callable[[Numbers], Flags]
 
 def _sorted(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
     order = np.argsort(high, kind="stable")
-    return _Segment(high[order], low[order], numbers[order])
+    return _segment(high[order], low[order], numbers[order])
