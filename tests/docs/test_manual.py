@@ -156,7 +156,7 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
 
 def test_every_route_of_signing_in_is_documented() -> None:
     text = page("reference/operation.md") + page("reference/sign-in.md")
-    routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None)))
+    routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
     routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
     routes += SamlWays((), cast(Gates, None), cast(Handovers, None)).routes()
     logout = (cast(Gates, None), cast(Sessions, None), cast(Handovers, None), cast(Leavings, None))

@@ -21,7 +21,8 @@ from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
 from feedmill.model.signin import Account, ApiToken, TokenScope
-from feedmill.services.accounts import NewToken
+from feedmill.services.accounts import NewToken, TokenKeeping
+from feedmill.services.auditing import Auditing
 from feedmill.services.signing import Signing
 
 MAX_BODY_BYTES = 65_536
@@ -31,7 +32,11 @@ Body = dict[str, Any]
 
 def signin_routes(signing: Signing) -> list[Route]:
     """Gives the routes."""
-    accounts, tokens = signing.accounts, signing.tokens
+    return [*_user_routes(signing), *_token_routes(signing.tokens), *_audit_routes(signing.auditing)]
+
+
+def _user_routes(signing: Signing) -> list[Route]:
+    accounts = signing.accounts
 
     def list_users(_body: Body, _request: Request) -> Response:
         return JSONResponse([render_account(account) for account in accounts.list()])
@@ -59,6 +64,20 @@ def signin_routes(signing: Signing) -> list[Route]:
         accounts.remove(request.query_params.get("name", ""), namespace=namespace)
         return Response(status_code=204)
 
+    def end_sessions(body: Body, _request: Request) -> Response:
+        user = read_subject(Scope.USER, _text(body, "name"), _text(body, "namespace", DEFAULT_NAMESPACE))
+        return JSONResponse({"ended": signing.sessions.withdraw([mark_of_user(user)])})
+
+    return [
+        Route("/api/v1/users", _answer(list_users), methods=["GET"]),
+        Route("/api/v1/users", _answer(add_user), methods=["POST"]),
+        Route("/api/v1/users", _answer(change_user), methods=["PATCH"]),
+        Route("/api/v1/users", _answer(remove_user), methods=["DELETE"]),
+        Route("/api/v1/sessions/end", _answer(end_sessions), methods=["POST"]),
+    ]
+
+
+def _token_routes(tokens: TokenKeeping) -> list[Route]:
     def list_tokens(_body: Body, _request: Request) -> Response:
         return JSONResponse([render_token(token) for token in tokens.list()])
 
@@ -82,32 +101,28 @@ def signin_routes(signing: Signing) -> list[Route]:
         tokens.remove(int(given))
         return Response(status_code=204)
 
-    def end_sessions(body: Body, _request: Request) -> Response:
-        user = read_subject(Scope.USER, _text(body, "name"), _text(body, "namespace", DEFAULT_NAMESPACE))
-        return JSONResponse({"ended": signing.sessions.withdraw([mark_of_user(user)])})
+    return [
+        Route("/api/v1/tokens", _answer(list_tokens), methods=["GET"]),
+        Route("/api/v1/tokens", _answer(add_token), methods=["POST"]),
+        Route("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"]),
+    ]
 
+
+def _audit_routes(auditing: Auditing) -> list[Route]:
     def verify_audit(_body: Body, _request: Request) -> Response:
-        checked = signing.auditing.verify()
+        checked = auditing.verify()
         return JSONResponse({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
 
     def export_audit(_body: Body, request: Request) -> Response:
         asked = request.query_params
         since, until = (_read_time(asked.get(name, ""), name) for name in ("since", "until"))
-        entries = signing.auditing.iter_entries(since=since, until=until, kind=asked.get("kind", ""))
+        entries = auditing.iter_entries(since=since, until=until, kind=asked.get("kind", ""))
         # a log that is broken at its beginning is told with a status of its own
         first = list(islice(entries, 1))
         lines = (f"{render_entry(entry)}\n" for entry in chain(first, entries))
         return StreamingResponse(lines, media_type="application/jsonl")
 
     return [
-        Route("/api/v1/users", _answer(list_users), methods=["GET"]),
-        Route("/api/v1/users", _answer(add_user), methods=["POST"]),
-        Route("/api/v1/users", _answer(change_user), methods=["PATCH"]),
-        Route("/api/v1/users", _answer(remove_user), methods=["DELETE"]),
-        Route("/api/v1/sessions/end", _answer(end_sessions), methods=["POST"]),
-        Route("/api/v1/tokens", _answer(list_tokens), methods=["GET"]),
-        Route("/api/v1/tokens", _answer(add_token), methods=["POST"]),
-        Route("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"]),
         Route("/api/v1/audit/verify", _answer(verify_audit), methods=["GET"]),
         Route("/api/v1/audit/export", _answer(export_audit), methods=["GET"]),
     ]
