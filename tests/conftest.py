@@ -4,11 +4,13 @@ With FEEDMILL_NO_SKIPS set, a skipped test fails the run; only tests that want t
 since no package brings them. ``make test-keycloak`` runs the latter.
 """
 
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+import structlog
 from tests.appliance import Appliance, running
 
 SAMPLES = "FEEDMILL_SAMPLES"
@@ -20,6 +22,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     """Gives a server with default settings, shared by all tests that keep to data sources and hosts of their own."""
     with running(tmp_path_factory.mktemp("server") / "data") as appliance:
         yield appliance
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """Undoes what a test did to the log of this process: a command run in it would silence what the next test listens for."""
+    root = logging.getLogger()
+    kept, handlers, level = structlog.get_config(), root.handlers[:], root.level
+    yield
+    structlog.configure(**kept)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -140,8 +140,8 @@ def test_compressed_bombs_cost_their_records_alone(appliance: Appliance) -> None
         assert document is not None
         assert document["searchable"], document
         assert document["reason"], name
-        if name == "pdf":
-            assert document["reason"] == "extraction took longer than 3 s"
+        if name == "pdf":  # it grows without end: a fast machine meets the bound of memory first, a slow one that of time
+            assert document["reason"] in {"extraction took longer than 3 s", "the extractor crashed over this document"}
     after = peak_bytes(appliance, "gate", "feeder", "feeder-quick")
     assert {role: grown for role in after if (grown := after[role] - before[role]) > FLAT_BYTES} == {}
 

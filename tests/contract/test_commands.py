@@ -1,12 +1,9 @@
 """Commands that need no server, called in this process."""
 
 import json
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 from typer.testing import CliRunner, Result
 
 from feedmill.cli.main import app
@@ -19,17 +16,6 @@ FEED = """<?xml version="1.0" encoding="UTF-8"?>
 </group></gsafeed>
 """
 FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></record>'
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
 
 
 def run(*words: str | Path) -> Result:

@@ -2,21 +2,9 @@ import io
 import json
 import logging
 
-import pytest
 import structlog
 
 from feedmill.logs import configure_logs
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging() -> object:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
 
 
 def test_log_as_json_holds_time_level_role_and_fields() -> None:
