@@ -54,6 +54,27 @@ sys.exit(running.run())
 """
 
 
+FORKING = """
+import os, sys
+from pathlib import Path
+from feedmill.cli.forking import fork
+
+reading, writing = os.pipe()
+sys.stdout = os.fdopen(os.dup2(writing, 1), "w", buffering=4096)
+os.close(reading)
+
+def work():
+    print("to nobody")
+    return 7
+
+print("to nobody either")
+child = fork(work)
+with open(sys.argv[1], "a") as file:
+    file.write(f"{child.wait()} ")
+os._exit(0)
+"""
+
+
 @contextmanager
 def parent(folder: Path, *roles: str) -> Iterator[subprocess.Popen[bytes]]:
     (folder / "parent.py").write_text(PARENT)
@@ -162,6 +183,11 @@ def test_children_hold_nothing_of_their_parent(tmp_path: Path) -> None:
         held = {os.readlink(file) for file in Path(f"/proc/{child}/fd").iterdir()}
         assert str(tmp_path / "held") not in held
         assert os.readlink(f"/proc/{child}/fd/0") == os.devnull
+
+
+def test_child_whose_words_nobody_reads_ends_with_its_code_and_never_goes_on_as_its_parent(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FORKING, str(tmp_path / "codes")], check=True, timeout=60)
+    assert (tmp_path / "codes").read_text() == "7 "
 
 
 def test_fork_with_a_second_thread_is_refused() -> None:

@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Collection
+from contextlib import suppress
 
 from feedmill.cli.parentage import die_with_parent
 
@@ -98,10 +99,8 @@ def _live(work: Callable[[], int], parent: int, keep: Collection[int]) -> None:
 def _close_all_but(kept: set[int]) -> None:
     for name in os.listdir("/proc/self/fd"):
         if int(name) not in kept:
-            try:
+            with suppress(OSError):  # the listing's own descriptor is gone already
                 os.close(int(name))
-            except OSError:
-                continue  # the listing's own descriptor is gone already
 
 
 def _read_nothing() -> None:
@@ -112,4 +111,5 @@ def _read_nothing() -> None:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        with suppress(OSError):  # nobody reads it any more
+            stream.flush()
