@@ -21,9 +21,9 @@ from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Inhe
 from feedmill.model.change import Place, PutGroup
 from feedmill.model.document import Attributes, Document, DocumentState, Origin
 from feedmill.ports import ComparedTo
-from feedmill.services.accesschanges import AccessChanges
-from feedmill.services.deciding import read_chains_at
-from feedmill.services.explaining import resolve_many
+from feedmill.services.access.accesschanges import AccessChanges
+from feedmill.services.access.deciding import read_chains_at
+from feedmill.services.access.explaining import resolve_many
 
 DOCUMENTS = 200_000
 GROUPS_OF_THE_USER = 1_000

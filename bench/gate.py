@@ -31,7 +31,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.gate import gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
-from feedmill.services.intake import Intake
+from feedmill.services.feeds.intake import Intake
 
 MEGABYTE: Final = 1_000_000
 ROUNDS: Final = 5

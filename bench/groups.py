@@ -27,8 +27,8 @@ from feedmill.core.groupresolution import resolve_groups
 from feedmill.core.principals import read_subject
 from feedmill.model.access import Scope
 from feedmill.model.identity import Identity
-from feedmill.services.grouptable import GroupTable
-from feedmill.services.reading import GroupsReader
+from feedmill.services.access.grouptable import GroupTable
+from feedmill.services.feeds.reading import GroupsReader
 
 MEMBERSHIPS = 300_000
 MEMBERS_OF_A_GROUP = 50

@@ -32,8 +32,8 @@ from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane
-from feedmill.services.feeding import Policy, SliceLimits, Workbench, take_slice
-from feedmill.services.reading import FeedReader
+from feedmill.services.feeds.feeding import Policy, SliceLimits, Workbench, take_slice
+from feedmill.services.feeds.reading import FeedReader
 
 DOCUMENTS = 20_000
 SAMPLE = 4_000

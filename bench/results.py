@@ -17,7 +17,7 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import Word
 from feedmill.model.results import Thinning
 from feedmill.model.search import Match, SearchRequest
-from feedmill.services.resultlist import list_results
+from feedmill.services.searching.resultlist import list_results
 from feedmill.settings import Settings
 from feedmill.wire.results.gsaxml import Reply, render_results
 

@@ -22,7 +22,7 @@ from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, DocumentState
 from feedmill.ports import UnitOfWork
 from feedmill.roles import ROLES
-from feedmill.services.deciding import Decider, Judgement
+from feedmill.services.access.deciding import Decider, Judgement
 from feedmill.settings import read_snapshot
 
 

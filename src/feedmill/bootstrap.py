@@ -35,39 +35,39 @@ from feedmill.model.feed import Feed
 from feedmill.model.latebinding import AuthorizationRule, Mechanism
 from feedmill.model.policyacl import Early
 from feedmill.model.ranking import Ranking
-from feedmill.services.accesschanges import AccessChanges
-from feedmill.services.accessreview import AccessReview
-from feedmill.services.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.access.accesschanges import AccessChanges
+from feedmill.services.access.accessreview import AccessReview
+from feedmill.services.access.directory import Directory
+from feedmill.services.access.explaining import Explaining
+from feedmill.services.access.policykeeping import adopt_of_settings
 from feedmill.services.auditing import Auditing
-from feedmill.services.clustering import FindGroups
-from feedmill.services.connectorasking import ConnectorAsking
-from feedmill.services.denyasking import DenyAsking
-from feedmill.services.directory import Directory
-from feedmill.services.explaining import Explaining
-from feedmill.services.extracting import Extracting
-from feedmill.services.feeder import Feeder, FeederLane
-from feedmill.services.feeding import Policy, SliceLimits
-from feedmill.services.feedrun import Tools
-from feedmill.services.handovers import Handovers
-from feedmill.services.headasking import HeadAsking
-from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
-from feedmill.services.intake import Intake
-from feedmill.services.lateasking import Asking
-from feedmill.services.latebinding import LateBinding
-from feedmill.services.passwordcheck import CheckTools, PasswordCheck
-from feedmill.services.policyaclsweep import PolicyAclSweep
-from feedmill.services.policykeeping import adopt_of_settings
-from feedmill.services.policysweep import PolicySweep
-from feedmill.services.provedpasswords import ProvedPasswords
-from feedmill.services.reading import FeedReader, GroupsReader
-from feedmill.services.restingnote import RestingNote
-from feedmill.services.samlasking import SamlAsking
-from feedmill.services.searcher import Searcher
+from feedmill.services.feeds.feeder import Feeder, FeederLane
+from feedmill.services.feeds.feeding import Policy, SliceLimits
+from feedmill.services.feeds.feedrun import Tools
+from feedmill.services.feeds.intake import Intake
+from feedmill.services.feeds.reading import FeedReader, GroupsReader
+from feedmill.services.indexing.extracting import Extracting
+from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.latebinding.asking import Asking
+from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.latebinding.connectorasking import ConnectorAsking
+from feedmill.services.latebinding.denyasking import DenyAsking
+from feedmill.services.latebinding.headasking import HeadAsking
+from feedmill.services.latebinding.restingnote import RestingNote
+from feedmill.services.latebinding.samlasking import SamlAsking
+from feedmill.services.searching.clustering import FindGroups
+from feedmill.services.searching.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
-from feedmill.services.sessions import SessionLimits, Sessions
-from feedmill.services.signing import Signing
-from feedmill.services.throttle import Bounds, Throttle
-from feedmill.services.tokencheck import TokenCheck
+from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.passwordcheck import CheckTools, PasswordCheck
+from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.sessions import SessionLimits, Sessions
+from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.tokencheck import TokenCheck
+from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
+from feedmill.services.sweeps.policysweep import PolicySweep
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 from feedmill.settings import Settings
 from feedmill.settings.authorization import early_order, limits_of, rules_of

@@ -64,7 +64,7 @@ def count_in_files() -> None:
 
 
 class LateMetrics:
-    """Fills ``services.lateasking.LateCounts``."""
+    """Fills ``services.latebinding.asking.LateCounts``."""
 
     def count(self, mechanism: Mechanism, outcome: LateOutcome, documents: int) -> None:
         """Counts documents by what came of them."""

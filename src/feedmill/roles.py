@@ -25,12 +25,12 @@ from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.runstate import find_server
-from feedmill.services.cachedcopy import CachedCopies
-from feedmill.services.feeder import FeederLane
-from feedmill.services.indexing import request_rebuild
+from feedmill.services.feeds.feeder import FeederLane
+from feedmill.services.indexing.indexer import request_rebuild
 from feedmill.services.overview import tell_gauges
-from feedmill.services.searcher import Searcher
-from feedmill.services.signing import ensure_key
+from feedmill.services.searching.cachedcopy import CachedCopies
+from feedmill.services.searching.searcher import Searcher
+from feedmill.services.signin.signing import ensure_key
 from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
 from feedmill.signinproviders import make_openid, make_saml

@@ -21,7 +21,7 @@ from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
 from feedmill.model.feed import Feed
 from feedmill.ports import FeedFiles, Store
-from feedmill.services.intake import Intake
+from feedmill.services.feeds.intake import Intake
 
 DTD = "<!ELEMENT gsafeed (header, group+)>\n<!ELEMENT acl (principal*)>\n"
 

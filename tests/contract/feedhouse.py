@@ -17,9 +17,9 @@ from feedmill.model.document import Attributes, Document, DocumentState, Event, 
 from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed, FeedKind, LogEntry, NewFeed
 from feedmill.ports import BlobStore
-from feedmill.services.feeding import Policy, SliceLimits
-from feedmill.services.feedrun import FeedRun, Tools
-from feedmill.services.reading import GroupsReader, ScanReport
+from feedmill.services.feeds.feeding import Policy, SliceLimits
+from feedmill.services.feeds.feedrun import FeedRun, Tools
+from feedmill.services.feeds.reading import GroupsReader, ScanReport
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))

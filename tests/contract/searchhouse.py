@@ -27,7 +27,7 @@ from feedmill.model.search import IndexDocument
 from feedmill.model.serving import Serving
 from feedmill.ports import SearchIndex, UnitOfWork
 from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
-from feedmill.services.searcher import Searcher
+from feedmill.services.searching.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)

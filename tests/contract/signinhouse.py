@@ -26,15 +26,15 @@ from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.ports.signin import Directory, PasswordHasher
-from feedmill.services.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.auditing import Auditing
-from feedmill.services.handovers import Handovers
-from feedmill.services.passwordcheck import CheckTools, PasswordCheck
-from feedmill.services.provedpasswords import ProvedPasswords
-from feedmill.services.sessions import SessionLimits, Sessions
-from feedmill.services.signing import Signing
-from feedmill.services.throttle import Bounds, Throttle
-from feedmill.services.tokencheck import TokenCheck
+from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.passwordcheck import CheckTools, PasswordCheck
+from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.sessions import SessionLimits, Sessions
+from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.tokencheck import TokenCheck
 
 CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "a good long password"

@@ -25,11 +25,11 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.services.accesschanges import AccessChanges
-from feedmill.services.deciding import read_chains
-from feedmill.services.explaining import Explaining, Question, resolve_many
+from feedmill.services.access.accesschanges import AccessChanges
+from feedmill.services.access.deciding import read_chains
+from feedmill.services.access.explaining import Explaining, Question, resolve_many
 from feedmill.services.facts import HISTORY_SINCE
-from feedmill.services.policyaclsweep import PolicyAclSweep
+from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS = {name: read_identity(name or None, "Default", ()) for name in ("", "ann", "bob")}

@@ -10,7 +10,7 @@ from feedmill.core.urldigest import copy_id
 from feedmill.http.cachepage import read_cache_query
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.document import Attributes
-from feedmill.services.cachedcopy import CachedCopies, find_words
+from feedmill.services.searching.cachedcopy import CachedCopies, find_words
 
 URL = "http://a.com/1?x=y"
 

@@ -21,10 +21,10 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import Unanswered
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism
-from feedmill.services.connectorasking import ConnectorAsking
-from feedmill.services.denyasking import DenyAsking
-from feedmill.services.lateasking import Asking
-from feedmill.services.latebinding import LateBinding
+from feedmill.services.latebinding.asking import Asking
+from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.latebinding.connectorasking import ConnectorAsking
+from feedmill.services.latebinding.denyasking import DenyAsking
 from feedmill.wire.connectorauthz.parse import parse_answers
 from feedmill.wire.connectorauthz.render import connector_of, render_query
 

@@ -23,11 +23,11 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied
 from feedmill.model.identity import NOBODY, Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.services.accessreview import AccessReview
-from feedmill.services.deciding import read_chains
-from feedmill.services.directory import Directory
-from feedmill.services.explaining import Explaining, Question
-from feedmill.services.grouptable import GroupTable
+from feedmill.services.access.accessreview import AccessReview
+from feedmill.services.access.deciding import read_chains
+from feedmill.services.access.directory import Directory
+from feedmill.services.access.explaining import Explaining, Question
+from feedmill.services.access.grouptable import GroupTable
 
 NAMES = ("ann", "Ann", "CORP\\ann", "ann@corp.example.com", "eng", "ENG", "staff", "stra\u00dfe", "STRASSE", " ")
 SPACES = ("Default", "default", "hr")

@@ -13,7 +13,7 @@ from feedmill.model.document import BlobRef
 from feedmill.model.errors import Broken, Busy, DiskFull, FeedmillError
 from feedmill.model.extraction import Answer, Task
 from feedmill.ports import Stage
-from feedmill.services.extracting import Extracting
+from feedmill.services.indexing.extracting import Extracting
 
 
 @dataclass

@@ -8,8 +8,8 @@ from feedhouse import FeedHouse, ListReader, SilentBell, delete, open_house, put
 
 from feedmill.model.errors import Broken, Busy
 from feedmill.model.feed import Feed, FeedKind, FeedState, Phase
-from feedmill.services.feeder import RETRY, RETRY_AFTER_FAULT, Feeder, FeederLane
-from feedmill.services.feeding import SliceLimits
+from feedmill.services.feeds.feeder import RETRY, RETRY_AFTER_FAULT, Feeder, FeederLane
+from feedmill.services.feeds.feeding import SliceLimits
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from lxml import etree
 
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
-from feedmill.services.feedmaking import FeedPlan, MadeFeed, make_feeds, mimetype_of
+from feedmill.services.feeds.feedmaking import FeedPlan, MadeFeed, make_feeds, mimetype_of
 
 BASE = "http://files.example.com/share/"
 

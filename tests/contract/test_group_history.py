@@ -18,8 +18,8 @@ from feedmill.model.access import Scope
 from feedmill.model.feed import FeedKind, FeedState
 from feedmill.model.identity import Identity, PrincipalKey, Subject
 from feedmill.ports import ComparedTo, ForgottenTo
-from feedmill.services.groupcleaning import clean_groups
-from feedmill.services.groupsrun import GroupsLimits, GroupsRun
+from feedmill.services.feeds.groupcleaning import clean_groups
+from feedmill.services.feeds.groupsrun import GroupsLimits, GroupsRun
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS, GROUPS, SOURCES = ("ann", "bob", "cid"), ("a", "b", "c"), ("one", "two")

@@ -11,8 +11,8 @@ from feedmill.model.access import Scope
 from feedmill.model.change import PutGroup
 from feedmill.model.feed import Feed, FeedKind, FeedState, Phase
 from feedmill.model.identity import Subject
-from feedmill.services.groupcleaning import clean_groups
-from feedmill.services.groupsrun import AT_CAPACITY, GroupsLimits, GroupsRun
+from feedmill.services.feeds.groupcleaning import clean_groups
+from feedmill.services.feeds.groupsrun import AT_CAPACITY, GroupsLimits, GroupsRun
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 SMALL = GroupsLimits(memberships=3, definitions=2, max_memberships=11)

@@ -19,8 +19,8 @@ from feedmill.model.feed import FeedState
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.ports import Stage, UnitOfWork
 from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
-from feedmill.services.indexing import IndexFolders, Indexing, IndexTools, request_rebuild
-from feedmill.services.searcher import REBUILDING, Searcher
+from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools, request_rebuild
+from feedmill.services.searching.searcher import REBUILDING, Searcher
 
 
 class Killed(BaseException):

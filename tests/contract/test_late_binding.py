@@ -19,10 +19,10 @@ from feedmill.bootstrap import utc_now
 from feedmill.model.access import ANONYMOUS, ClassSet, Scope
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism, Trust
-from feedmill.services.headasking import HeadAsking
-from feedmill.services.lateasking import Asking
-from feedmill.services.latebinding import LateBinding
-from feedmill.services.samlasking import SamlAsking
+from feedmill.services.latebinding.asking import Asking
+from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.latebinding.headasking import HeadAsking
+from feedmill.services.latebinding.samlasking import SamlAsking
 
 ANN = Identity(
     users=(Subject(scope=Scope.USER, name="ann", domain="corp"),), groups=(Subject(scope=Scope.GROUP, name="staff", namespace="hr"),)

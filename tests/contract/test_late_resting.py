@@ -14,10 +14,10 @@ from feedmill import metrics
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.bootstrap import utc_now
 from feedmill.model.latebinding import LateLimits, LateOutcome, Mechanism, QueryForm, RestingServer
-from feedmill.services.lateasking import Asking
-from feedmill.services.latebinding import LateBinding
+from feedmill.services.latebinding.asking import Asking
+from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.latebinding.restingnote import RestingNote
 from feedmill.services.overview import tell_gauges, tell_overview
-from feedmill.services.restingnote import RestingNote
 
 DOWN = _say("HTTP/1.1 503 Down")
 

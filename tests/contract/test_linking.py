@@ -21,7 +21,7 @@ from feedmill.model.query import Word
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane, LinkWork, Stage, Store
 from feedmill.services import facts
-from feedmill.services.indexing import IndexFolders, Indexing, IndexTools
+from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
 from feedmill.services.inspection import inspect_url
 
 

@@ -19,9 +19,9 @@ from feedmill.model.document import Attributes, Document
 from feedmill.model.facets import Facet
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.services.cachedcopy import CachedCopies
-from feedmill.services.policykeeping import adopt_policies
-from feedmill.services.searcher import Searcher
+from feedmill.services.access.policykeeping import adopt_policies
+from feedmill.services.searching.cachedcopy import CachedCopies
+from feedmill.services.searching.searcher import Searcher
 
 BOB = read_identity("bob", "Default", ["staff"])
 SECRET = "zyxsecret"

@@ -21,11 +21,11 @@ from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Thinning
 from feedmill.model.search import Match, SearchRequest
-from feedmill.services.cachedcopy import CachedCopies
-from feedmill.services.latebinding import LateBinding
-from feedmill.services.resultlist import list_results
-from feedmill.services.samlasking import SamlAsking
-from feedmill.services.searcher import Searcher
+from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.latebinding.samlasking import SamlAsking
+from feedmill.services.searching.cachedcopy import CachedCopies
+from feedmill.services.searching.resultlist import list_results
+from feedmill.services.searching.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
 
 

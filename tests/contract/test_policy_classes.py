@@ -15,11 +15,11 @@ from feedmill.model.decision import Verdict
 from feedmill.model.document import Attributes, AuthMethod, Document
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
-from feedmill.services.accessreview import AccessReview
-from feedmill.services.deciding import Decider, read_chains
-from feedmill.services.directory import Directory
-from feedmill.services.policyaclsweep import PolicyAclSweep, is_obeyed, is_swept
-from feedmill.services.policykeeping import adopt_of_settings, adopt_policies, read_closed
+from feedmill.services.access.accessreview import AccessReview
+from feedmill.services.access.deciding import Decider, read_chains
+from feedmill.services.access.directory import Directory
+from feedmill.services.access.policykeeping import adopt_of_settings, adopt_policies, read_closed
+from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep, is_obeyed, is_swept
 
 SECURE = Attributes(authmethod=AuthMethod.NTLM)
 ANN, BOB = read_identity("ann", "Default", []), read_identity("bob", "Default", ["staff"])

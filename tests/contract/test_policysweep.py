@@ -10,9 +10,10 @@ from feedmill.core.policy import build_rules, digest_of
 from feedmill.model.document import Attributes, AuthMethod, EventKind
 from feedmill.model.errors import Busy
 from feedmill.ports import Store, UnitOfWork
-from feedmill.services import facts, policysweep
-from feedmill.services.feeding import Policy
-from feedmill.services.policysweep import PolicySweep
+from feedmill.services import facts
+from feedmill.services.feeds.feeding import Policy
+from feedmill.services.sweeps import policysweep
+from feedmill.services.sweeps.policysweep import PolicySweep
 
 
 @pytest.fixture

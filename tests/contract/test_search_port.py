@@ -10,7 +10,7 @@ from feedmill.http.search import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.errors import Corrupt
 from feedmill.ports import SearchIndex
-from feedmill.services.searcher import Searcher
+from feedmill.services.searching.searcher import Searcher
 
 
 @pytest.fixture

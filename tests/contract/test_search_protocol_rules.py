@@ -13,7 +13,7 @@ from feedmill.http.search import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.facets import Facet
 from feedmill.model.serving import FrontEnd, Serving
-from feedmill.services import resultlist
+from feedmill.services.searching import resultlist
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from feedmill.model.errors import Busy
 from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope
 from feedmill.model.signin import Credential, TokenScope
-from feedmill.services.throttle import Bounds
+from feedmill.services.signin.throttle import Bounds
 
 SESSION = "GSA_SESSION_ID"
 EDGE = "10.9.0.1"

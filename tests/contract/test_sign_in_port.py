@@ -18,7 +18,7 @@ from feedmill.http.asker import SIGNED_OUT, Way
 from feedmill.model.access import Scope
 from feedmill.model.role import Role
 from feedmill.model.signin import TokenScope
-from feedmill.services.throttle import Bounds
+from feedmill.services.signin.throttle import Bounds
 
 SESSION = "GSA_SESSION_ID"
 

@@ -27,7 +27,7 @@ from feedmill.model.errors import Busy
 from feedmill.model.feed import FeedKind, FeedState, NewFeed, Phase
 from feedmill.model.identity import Subject
 from feedmill.ports import FeedFiles, KeptRefs
-from feedmill.services.groupsrun import GroupsRun
+from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 
 HOUR = 3600.0

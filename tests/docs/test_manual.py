@@ -31,12 +31,12 @@ from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.metrics import GAUGES, render_metrics
 from feedmill.model.audit import AuditKind
-from feedmill.services.accesschanges import AccessChanges
-from feedmill.services.accessreview import AccessReview
-from feedmill.services.explaining import Explaining
-from feedmill.services.handovers import Handovers
-from feedmill.services.sessions import Sessions
-from feedmill.services.signing import Signing
+from feedmill.services.access.accesschanges import AccessChanges
+from feedmill.services.access.accessreview import AccessReview
+from feedmill.services.access.explaining import Explaining
+from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import AuthorizationSettings
 from feedmill.settings.editing import SettingsEditor

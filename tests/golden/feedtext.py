@@ -7,7 +7,7 @@ from typing import BinaryIO, TypeVar, cast
 
 from feedmill.model.change import Change, GroupChange, Note
 from feedmill.model.feed import FeedKind
-from feedmill.services.reading import FeedReader, GroupsReader, ScanReport
+from feedmill.services.feeds.reading import FeedReader, GroupsReader, ScanReport
 
 _Wanted = TypeVar("_Wanted")
 

@@ -13,7 +13,7 @@ from feedtext import feed_of, groups_reader, read_one, reader, record_of, spool
 from feedmill.model.change import Faulty, PutDocument
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind
-from feedmill.services.reading import FeedReader
+from feedmill.services.feeds.reading import FeedReader
 from feedmill.wire.xmlstream.reader import MAX_DEPTH, MAX_TOKEN_BYTES
 
 

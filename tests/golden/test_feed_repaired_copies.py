@@ -11,7 +11,7 @@ from feedtext import content_of, feed_of, only, record_of, spool
 from feedmill.model.change import PutDocument
 from feedmill.model.errors import BadFeed, DiskFull
 from feedmill.model.feed import FeedKind
-from feedmill.services.reading import FeedReader
+from feedmill.services.feeds.reading import FeedReader
 
 
 @dataclass

@@ -4,7 +4,7 @@ from feedtext import content_of, feed_of, only, read_all, reader, record_of
 from feedmill.model.change import Delete, PutAcl, PutDocument
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind, LogEntry, LogLevel
-from feedmill.services.reading import FeedReader, ScanReport
+from feedmill.services.feeds.reading import FeedReader, ScanReport
 
 
 def repaired(feed: str | bytes, wanted: type = PutDocument) -> tuple[ScanReport, object]:

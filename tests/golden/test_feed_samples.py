@@ -7,7 +7,7 @@ import pytest
 from feedtext import spool
 
 from feedmill.model.feed import FeedState
-from feedmill.services.validation import validate
+from feedmill.services.feeds.validation import validate
 
 SAMPLES = Path(os.environ.get("FEEDMILL_SAMPLES", Path(__file__).parents[3] / "shared" / "samples"))
 GOOD = FeedState.COMPLETED

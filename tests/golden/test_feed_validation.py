@@ -4,8 +4,8 @@ import pytest
 from feedtext import feed_of, record_of, spool
 
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
-from feedmill.services import validation
-from feedmill.services.validation import Verdict, validate
+from feedmill.services.feeds import validation
+from feedmill.services.feeds.validation import Verdict, validate
 
 GOOD = record_of("<content>x</content>")
 BAD = record_of(action="odd")

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.services.digesttable import DigestTable, split_digests
+from feedmill.services.access.digesttable import DigestTable, split_digests
 
 DIGESTS = st.one_of(
     st.binary(min_size=16, max_size=16),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from feedmill.model.change import Change
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind, LogEntry
-from feedmill.services.reading import FeedReader, GroupsReader
+from feedmill.services.feeds.reading import FeedReader, GroupsReader
 from feedmill.wire.gsafeed.content import Undecodable, decode_base64
 from feedmill.wire.xmlstream.charset import find_codec
 from feedmill.wire.xmlstream.reader import Element, XmlReader

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 from feedmill.model.document import Attributes, Document, DocumentState, Origin
 from feedmill.model.extraction import Task
-from feedmill.services.pacing import SMALL_TEXT_BYTES, Pacing
+from feedmill.services.indexing.pacing import SMALL_TEXT_BYTES, Pacing
 
 LARGE = b"x" * (SMALL_TEXT_BYTES + 1)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from feedmill.services.throttle import Bounds, Throttle
+from feedmill.services.signin.throttle import Bounds, Throttle
 
 BOUNDS = Bounds(by_both=3, by_address=6, by_name=9, window_seconds=60)
 

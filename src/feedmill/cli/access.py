@@ -20,8 +20,8 @@ from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import Whole
-from feedmill.services.accessreview import Finding
-from feedmill.services.explaining import Question
+from feedmill.services.access.accessreview import Finding
+from feedmill.services.access.explaining import Question
 from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal, render_whole
 
 access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)

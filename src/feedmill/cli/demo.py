@@ -22,7 +22,7 @@ from feedmill.http.listen import listener_addresses, open_listener
 from feedmill.model.errors import BadRequest, Busy, Conflict, FeedmillError, NotFound
 from feedmill.model.feed import FeedKind
 from feedmill.runstate import RunState
-from feedmill.services.feedmaking import FeedPlan, make_feeds
+from feedmill.services.feeds.feedmaking import FeedPlan, make_feeds
 from feedmill.settings import Settings
 
 DATA = Path("data/demo")

@@ -13,7 +13,7 @@ from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error
 from feedmill.core.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
-from feedmill.services.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, FoundFile, MadeFeed, find_files, make_feeds
+from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, FoundFile, MadeFeed, find_files, make_feeds
 
 DEFAULT_BASE = "http://files.example.localhost"
 """The host of files whose base URL is not given; it is a name that no network has."""

@@ -8,8 +8,8 @@ import typer
 
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json
 from feedmill.model.feed import LogLevel
-from feedmill.services.validation import Verdict
-from feedmill.services.validation import validate as judge_feed
+from feedmill.services.feeds.validation import Verdict
+from feedmill.services.feeds.validation import validate as judge_feed
 from feedmill.settings import load_settings
 
 SPOOL_BYTES = 1_000_000

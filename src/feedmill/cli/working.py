@@ -5,8 +5,8 @@ from contextlib import ExitStack, closing, contextmanager
 
 from feedmill.bootstrap import House
 from feedmill.model.feed import Feed
-from feedmill.services.feeder import FeederLane
-from feedmill.services.intake import FEEDERS
+from feedmill.services.feeds.feeder import FeederLane
+from feedmill.services.feeds.intake import FEEDERS
 
 _IDLE_SECONDS = 0.02
 

@@ -25,9 +25,9 @@ from feedmill.http.bodies import read_body
 from feedmill.http.signin.adminlock import ASKED
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
-from feedmill.services.accesschanges import AccessChanges
-from feedmill.services.accessreview import AccessReview, Finding
-from feedmill.services.explaining import Explaining, Question
+from feedmill.services.access.accesschanges import AccessChanges
+from feedmill.services.access.accessreview import AccessReview, Finding
+from feedmill.services.access.explaining import Explaining, Question
 from feedmill.wire.decisions import parse_question, render_change, render_decision, render_named, render_principal, render_whole
 
 MAX_BATCH_BYTES = 4_000_000

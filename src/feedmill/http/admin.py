@@ -27,7 +27,7 @@ from feedmill.http.signin.desk import Desk
 from feedmill.http.stylesheetroutes import StylesheetShelf, stylesheet_routes
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
-from feedmill.services.signing import Signing
+from feedmill.services.signin.signing import Signing
 from feedmill.settings.editing import SettingsEditor
 
 _NAMES = {404: "not_found", 405: "method_not_allowed"}

@@ -9,7 +9,7 @@ from html import escape
 from urllib.parse import unquote
 
 from feedmill.core.urldigest import find_copied
-from feedmill.services.cachedcopy import CachedCopy
+from feedmill.services.searching.cachedcopy import CachedCopy
 
 POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _STYLE = (

@@ -15,8 +15,8 @@ from starlette.responses import Response
 from feedmill.http.gsaparameters import read_wanted, split_pairs
 from feedmill.http.gsasearch import restrict
 from feedmill.model.access import ClassSet
-from feedmill.services.clustering import Clusters, FindGroups, cluster_results
-from feedmill.services.searcher import Searcher
+from feedmill.services.searching.clustering import Clusters, FindGroups, cluster_results
+from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.results.gsaxml import clean_text
 
 ALGORITHM = "Concepts"

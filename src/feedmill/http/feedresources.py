@@ -15,8 +15,8 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, NotFound
 from feedmill.model.feed import FeedState
 from feedmill.services.auditing import Auditing
+from feedmill.services.feeds.intake import Intake
 from feedmill.services.inspection import inspect_url
-from feedmill.services.intake import Intake
 
 LOG_ENTRIES: Final = 1000
 """How much of a feed's log its receipt shows."""

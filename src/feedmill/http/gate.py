@@ -26,7 +26,7 @@ from feedmill.http.servername import ServerName
 from feedmill.http.trust import TrustedOnly
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
-from feedmill.services.intake import Intake
+from feedmill.services.feeds.intake import Intake
 
 _UPLOAD_THREADS: Final = 16
 _STORE_THREADS: Final = 4

@@ -26,9 +26,9 @@ from feedmill.model.facets import Facet
 from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultList
 from feedmill.model.search import ResultPage, SearchRequest
-from feedmill.services.cachedcopy import CachedCopies, CachedCopy
-from feedmill.services.resultlist import list_results
-from feedmill.services.searcher import Searcher
+from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
+from feedmill.services.searching.resultlist import list_results
+from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.results.charsets import UTF_8, find_charset
 from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from feedmill.http.bodies import read_body
 from feedmill.http.settingsroutes import MAX_IMPORT_BYTES, read_file
 from feedmill.ports import Store
-from feedmill.services.policyaclsweep import is_obeyed
+from feedmill.services.sweeps.policyaclsweep import is_obeyed
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.policyfiles import import_policies
 from feedmill.wire.applianceconfig.policies import render_policies

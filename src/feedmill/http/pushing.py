@@ -24,7 +24,7 @@ from feedmill.http.gateconfig import CurrentConfig, GateConfig
 from feedmill.http.spool import Spool
 from feedmill.model.errors import BadRequest, DiskFull, FeedmillError, TooLarge
 from feedmill.model.feed import FeedKind
-from feedmill.services.intake import Intake
+from feedmill.services.feeds.intake import Intake
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, Form, UploadReader, explain_limit, is_surely_too_large
 
 CountFeed = Callable[[str, int], None]

@@ -55,9 +55,9 @@ from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.role import Role
 from feedmill.model.search import ResultPage, SearchRequest
-from feedmill.services.cachedcopy import CachedCopies
-from feedmill.services.clustering import FindGroups
-from feedmill.services.searcher import Searcher
+from feedmill.services.searching.cachedcopy import CachedCopies
+from feedmill.services.searching.clustering import FindGroups
+from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.results.json import render_document, render_page
 
 _log = structlog.get_logger(__name__)

@@ -17,7 +17,7 @@ from typing import Final
 
 from feedmill.core.submission import Submission
 from feedmill.ports import FeedFile
-from feedmill.services.intake import Intake
+from feedmill.services.feeds.intake import Intake
 
 BATCH_BYTES: Final = 1_048_576
 BATCH_PIECES: Final = 256

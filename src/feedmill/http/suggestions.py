@@ -18,8 +18,8 @@ from feedmill.http.gsasearch import restrict
 from feedmill.http.parameters import read_number
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest
-from feedmill.services.searcher import Searcher
-from feedmill.services.suggesting import MAX_SUGGESTIONS, Typing, suggest
+from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.suggesting import MAX_SUGGESTIONS, Typing, suggest
 
 DEFAULT_MAX = 10
 JSONP_HEAD = "/* GSA Suggest Service JSONP Response. */ "

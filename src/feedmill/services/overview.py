@@ -5,7 +5,7 @@ from typing import Any
 
 from feedmill.ports import Store
 from feedmill.services.facts import AUTHORIZATION_RESTING, INDEX_FOLDER, INDEX_GENERATION, INDEX_REBUILD, PATTERNS_CURSOR
-from feedmill.services.restingnote import read_resting
+from feedmill.services.latebinding.restingnote import read_resting
 
 
 def tell_overview(store: Store) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed
 from feedmill.ports import BlobGarbage, BlobStore, Clock, FeedFiles, ForgottenTo, Store
 from feedmill.services.blobcleaning import BlobCleaning
-from feedmill.services.filecleaning import tidy_feed_files
-from feedmill.services.groupcleaning import clean_groups
+from feedmill.services.feeds.filecleaning import tidy_feed_files
+from feedmill.services.feeds.groupcleaning import clean_groups
 
 FEEDS_AT_ONCE = 200
 LOG_ENTRIES_AT_ONCE = 20_000

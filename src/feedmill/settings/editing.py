@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from feedmill.model.errors import BadRequest, Conflict, NotFound, Overtaken
 from feedmill.model.serving import KeptSetting
 from feedmill.ports import Bell, Store, UnitOfWork
+from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.facts import SETTINGS_GENERATION
-from feedmill.services.policykeeping import adopt_policies
 from feedmill.settings.checks import check_serving
 from feedmill.settings.lines import Path as KeyPath
 from feedmill.settings.load import DEFAULT, Loaded, dotted

@@ -21,9 +21,9 @@ from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
 from feedmill.model.signin import Account, ApiToken, TokenScope
-from feedmill.services.accounts import NewToken, TokenKeeping
 from feedmill.services.auditing import Auditing
-from feedmill.services.signing import Signing
+from feedmill.services.signin.accounts import NewToken, TokenKeeping
+from feedmill.services.signin.signing import Signing
 
 MAX_BODY_BYTES = 65_536
 

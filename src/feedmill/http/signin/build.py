@@ -19,8 +19,8 @@ from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.signin.site import SignInSite
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
-from feedmill.services.signing import Signing
-from feedmill.services.throttle import Bounds, Throttle
+from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.throttle import Bounds, Throttle
 
 LOGGED = Bounds(by_both=20, by_address=50, by_name=2_000)
 """How many refused answers of providers are logged in a window."""

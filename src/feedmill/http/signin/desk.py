@@ -24,10 +24,10 @@ from feedmill.model.identity import Identity
 from feedmill.model.latebinding import Login
 from feedmill.model.role import Role
 from feedmill.model.signin import Credential
-from feedmill.services.passwordcheck import Attempt
-from feedmill.services.provedpasswords import ProvedPasswords
-from feedmill.services.sessions import Sessions
-from feedmill.services.tokencheck import TokenCheck
+from feedmill.services.signin.passwordcheck import Attempt
+from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.tokencheck import TokenCheck
 
 REALM = "feedmill"
 BASIC_CHALLENGE = f'Basic realm="{REALM}", charset="UTF-8"'

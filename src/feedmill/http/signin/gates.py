@@ -14,7 +14,7 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, FeedmillError
 from feedmill.model.signin import Credential
 from feedmill.services.auditing import Auditing
-from feedmill.services.throttle import Throttle
+from feedmill.services.signin.throttle import Throttle
 
 Admit = Callable[[Request, list[Credential], str], Response]
 """Begins a session of who was proved, and leads to a page."""

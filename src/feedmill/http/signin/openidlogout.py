@@ -21,8 +21,8 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import Departure, OpenIdProvider
-from feedmill.services.handovers import Handovers
-from feedmill.services.sessions import Sessions
+from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.sessions import Sessions
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
 

@@ -28,7 +28,7 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.errors import Busy
 from feedmill.model.signin import Credential
 from feedmill.services.auditing import Auditing
-from feedmill.services.passwordcheck import Attempt, PasswordCheck
+from feedmill.services.signin.passwordcheck import Attempt, PasswordCheck
 
 PAGE = "/signin"
 OLD_PAGE = "/security-manager/samlauthn"

@@ -22,7 +22,7 @@ from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
 from feedmill.ports.signin import SamlProvider
-from feedmill.services.handovers import Handovers
+from feedmill.services.signin.handovers import Handovers
 
 MAX_FORM_BYTES = 4_000_000
 HANDOVER = timedelta(minutes=1)

@@ -21,8 +21,8 @@ from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import Departure, LogoutAsked, LogoutMessage, SamlLogout, SamlProvider
-from feedmill.services.handovers import Handovers
-from feedmill.services.sessions import Sessions
+from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.sessions import Sessions
 
 MAX_RELAY_STATE = 2_000
 

@@ -12,7 +12,7 @@ from feedmill.http.asker import Way, find_asker
 from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.forms import FormGuard, read_target
 from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD
-from feedmill.services.passwordcheck import PasswordCheck
+from feedmill.services.signin.passwordcheck import PasswordCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,97 @@
+"""Goes through all ACLs and documents for what an administrator should look at.
+
+Nobody: documents that nobody can see, whoever he is and whatever groups he is in: guarded without an ACL, broken chains, ACLs that permit
+nobody. Unresolved: groups that ACLs name and no groups feed defines, so that they count only for who brings them when he signs in.
+Public: documents of everybody in data sources whose other documents have ACLs, which may have been forgotten, and those whose URL has a
+policy, which makes nothing secure.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from feedmill.core.access import class_of
+from feedmill.core.principals import digest_of, folded_key, key_of
+from feedmill.model.access import AccessClass, ClassMap, Principal, Scope
+from feedmill.model.document import Document
+from feedmill.model.policyacl import EARLY_ORDER, Early
+from feedmill.ports import Store, UnitOfWork
+from feedmill.services.access.classtable import ClassTable
+from feedmill.services.access.policytable import PolicyTable
+
+AT_ONCE = 1_000
+
+
+class Finding(Enum):
+    """What there is to list."""
+
+    NOBODY = "nobody"
+    UNRESOLVED = "unresolved"
+    PUBLIC = "public"
+
+
+class AccessReview:
+    """Lists what stands out. All of it is of one moment."""
+
+    def __init__(self, store: Store, order: Sequence[Early] = EARLY_ORDER) -> None:
+        self._store = store
+        self._order = order
+
+    def iter_documents(self, finding: Finding, *, after: int = 0) -> Iterator[Document]:
+        """Gives the documents of a list that is one of documents, by id from ``after`` on."""
+        return self.iter_for_nobody(after=after) if finding is Finding.NOBODY else self.iter_public_beside_guarded(after=after)
+
+    def iter_for_nobody(self, *, after: int = 0) -> Iterator[Document]:
+        """Gives the documents that nobody can see, by id from ``after`` on."""
+        with self._store.reading() as unit:
+            visible = _visible_to_anybody(unit, self._order)
+            for document in _iter_live(unit, after):
+                if class_of(document) not in visible:
+                    yield document
+
+    def iter_public_beside_guarded(self, *, after: int = 0) -> Iterator[Document]:
+        """Gives public documents of sources that have guarded ones too, or that a policy means in vain, by id from ``after`` on."""
+        with self._store.reading() as unit:
+            policies = unit.policies.current()
+            sources = frozenset(unit.documents.list_guarded_sources())
+            for document in _iter_live(unit, after) if sources or policies.policies else ():
+                if class_of(document) == AccessClass.PUBLIC and (document.datasource in sources or policies.find(document.url)):
+                    yield document
+
+    def iter_unresolved(self) -> Iterator[Principal]:
+        """Gives the groups that ACLs in use and policies name and no groups feed defines, each once."""
+        with self._store.reading() as unit:
+            defined: set[bytes] = set()
+            for feed_id in unit.groups.list_visible():
+                for definition in unit.groups.iter_definitions(feed_id):
+                    if definition.memberships:
+                        defined.update((definition.key, digest_of(folded_key(definition.group))))
+            seen: set[Principal] = set()
+            for principal in _iter_named(unit):
+                if principal.scope is Scope.GROUP and principal not in seen and digest_of(key_of(principal)) not in defined:
+                    yield principal
+                seen.add(principal)
+
+
+def _visible_to_anybody(unit: UnitOfWork, order: Sequence[Early]) -> ClassMap:
+    table = ClassTable()
+    fresh = table.add(unit.classes.iter_packed(0))
+    table.set_acls(unit.acls.find_classes(fresh))
+    policies = PolicyTable(order)
+    policies.set(unit.policies.current().policies)
+    return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.rules)
+
+
+def _iter_live(unit: UnitOfWork, after: int) -> Iterator[Document]:
+    while documents := unit.documents.list_live(after=after, limit=AT_ONCE):
+        yield from documents
+        after = documents[-1].id or after
+
+
+def _iter_named(unit: UnitOfWork) -> Iterator[Principal]:
+    for policy in unit.policies.current().policies:
+        yield from (entry.principal for entry in policy.entries)
+    after = 0
+    while numbers := unit.acls.list_classes(after=after, limit=AT_ONCE):
+        for key in unit.classes.get_many(numbers).values():
+            yield from (entry.principal for entry in (key.acl.entries if key.acl is not None else ()))
+        after = numbers[-1]

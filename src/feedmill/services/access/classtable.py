@@ -1,0 +1,165 @@
+"""All access classes, and the ACLs from which they inherit, in memory and ready to be decided for one asker after the other.
+
+The table knows only the URLs from which somebody inherits, and of each the class that its ACL makes. A changed ACL of a folder is one
+number that changes; whoever inherits from it is not looked at.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from feedmill.core.setevaluator import (
+    DENIED,
+    LEAF,
+    NO_ACL,
+    PERMITTED,
+    Bytes,
+    Level,
+    Numbers,
+    functions_of,
+    permitted,
+    rule_number,
+    sort_levels,
+)
+from feedmill.model.access import AccessClass, ClassMap, PackedClass
+from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, split_digests
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+_KEY_BYTES = DIGEST_BYTES + 1
+_FIRST_CAPACITY = 1_024
+
+
+class ClassTable:
+    """Classes and ACLs as far as they were put in. Not for several threads at a time."""
+
+    def __init__(self) -> None:
+        self.newest = int(AccessClass.CLOSED)
+        self._types: Bytes = np.full(_FIRST_CAPACITY, rule_number(None), np.uint8)
+        self._parents: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
+        self._has_entries: Bytes = np.zeros(_FIRST_CAPACITY, np.uint8)
+        self._rules: Numbers = np.zeros(_FIRST_CAPACITY, np.int32)
+        self._nodes: dict[str, int] = {}
+        self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
+        self._entries = DigestTable()
+        self._permitting: list[int] = []
+        self._levels: list[Level] | None = None
+
+    def add(self, classes: Iterable[PackedClass]) -> list[str]:
+        """Takes classes up, by number, and gives the URLs that are now inherited from for the first time."""
+        fresh: list[str] = []
+        keys: list[bytes] = []
+        numbers: list[int] = []
+        for each in classes:
+            self._make_room(each.number)
+            self.newest = max(self.newest, each.number)
+            self._types[each.number] = rule_number(each.inheritance_type)
+            self._has_entries[each.number] = bool(each.keys)
+            self._rules[each.number] = each.rule
+            if each.inherit_from is not None:
+                self._parents[each.number] = self._node_of(each.inherit_from, fresh)
+            if _permits_anybody(each.keys):
+                self._permitting.append(each.number)
+            keys.append(each.keys)
+            numbers.append(each.number)
+        self._add_entries(numbers, keys)
+        self._levels = None
+        return fresh
+
+    def reach(self, newest: int) -> None:
+        """Says what the highest number is, of whose class there may be nothing left."""
+        self._make_room(newest)
+        self.newest = max(self.newest, newest)
+
+    def set_acls(self, classes: Mapping[str, int | None]) -> None:
+        """Says which class the ACL of each URL makes, None for no ACL; URLs from which nobody inherits are passed over."""
+        for url, number in classes.items():
+            node = self._nodes.get(url)
+            if node is not None:
+                self._node_classes[node] = -1 if number is None else number
+                self._levels = None
+
+    def permitted(self, keys: Iterable[bytes]) -> ClassMap:
+        """Gives the classes that somebody with these keys may see, everybody's included."""
+        return self._decide(self._decide_locally(keys))
+
+    def permitted_to_anybody(self) -> ClassMap:
+        """Gives the classes that somebody could see whom every ACL permits that permits anybody, and none denies."""
+        local: Bytes = np.zeros(self.newest + 1, np.uint8)
+        local[self._permitting] = PERMITTED
+        return self._decide(local)
+
+    def _decide(self, local: Bytes) -> ClassMap:
+        functions = functions_of(self._sorted_levels(), local, len(self._nodes) + 1)
+        found = permitted(functions, local, self._parents[: self.newest + 1])
+        found[AccessClass.PUBLIC] = 1
+        return ClassMap(found.tobytes())
+
+    @property
+    def rules(self) -> Numbers:
+        """The policy of each class, 0 for none."""
+        return self._rules[: self.newest + 1]
+
+    def unsaid(self) -> Bytes:
+        """Gives 1 for each class of which ACLs say nothing, whoever asks: no ACL, an empty one, a broken chain; else 0."""
+        is_sound = np.zeros(len(self._nodes) + 1, np.bool_)
+        is_sound[0] = True
+        for level in self._sorted_levels():
+            is_sound[level.nodes] = True
+        count = self.newest + 1
+        types, parents = self._types[:count], self._parents[:count]
+        is_empty = (types == LEAF) & (parents == 0) & (self._has_entries[:count] == 0)
+        found: Bytes = ((types == NO_ACL) | is_empty | ~is_sound[parents]).astype(np.uint8)
+        found[AccessClass.PUBLIC] = 0
+        return found
+
+    def _decide_locally(self, keys: Iterable[bytes]) -> Bytes:
+        local: Bytes = np.zeros(self.newest + 1, np.uint8)
+        _, found = self._entries.find(*split_digests(b"".join(keys)))
+        # denials come last, since they beat permits
+        local[found[found & 1 == 0] >> 1] = PERMITTED
+        local[found[found & 1 == 1] >> 1] = DENIED
+        return local
+
+    def _sorted_levels(self) -> Sequence[Level]:
+        if self._levels is None:
+            self._levels = sort_levels(self._node_classes[: len(self._nodes) + 1], self._types, self._parents)
+        return self._levels
+
+    def _node_of(self, url: str, fresh: list[str]) -> int:
+        node = self._nodes.get(url)
+        if node is None:
+            node = self._nodes[url] = len(self._nodes) + 1
+            if node >= self._node_classes.size:
+                self._node_classes = _doubled(self._node_classes, -1)
+            fresh.append(url)
+        return node
+
+    def _add_entries(self, numbers: Sequence[int], keys: Sequence[bytes]) -> None:
+        """Takes the entries of classes up, each as the number of its class, doubled, and one more for a denial."""
+        entries = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, _KEY_BYTES)
+        counts = np.array([len(each) // _KEY_BYTES for each in keys], np.int64)
+        owners = np.repeat(np.array(numbers, np.int64), counts) * 2 + entries[:, -1]
+        self._entries.add(*split_digests(np.ascontiguousarray(entries[:, :DIGEST_BYTES]).tobytes()), owners)
+
+    def _make_room(self, number: int) -> None:
+        while number >= self._types.size:
+            self._types = _doubled(self._types, rule_number(None))
+            self._parents = _doubled(self._parents, 0)
+            self._has_entries = _doubled(self._has_entries, 0)
+            self._rules = _doubled(self._rules, 0)
+
+
+def _permits_anybody(keys: bytes) -> bool:
+    """Whether an entry permits whom no other entry of the same ACL denies."""
+    if not keys or 0 not in keys[_KEY_BYTES - 1 :: _KEY_BYTES]:
+        return False
+    entries = [keys[start : start + _KEY_BYTES] for start in range(0, len(keys), _KEY_BYTES)]
+    denied = {entry[:DIGEST_BYTES] for entry in entries if entry[DIGEST_BYTES]}
+    return any(not entry[DIGEST_BYTES] and entry[:DIGEST_BYTES] not in denied for entry in entries)
+
+
+def _doubled(values: npt.NDArray[Kind], filler: int) -> npt.NDArray[Kind]:
+    return np.concatenate([values, np.full(values.size, filler, values.dtype)])

@@ -1,0 +1,148 @@
+"""Explains what the ACLs of URLs say to somebody, one question or thousands a second.
+
+Decisions are those of the reference evaluator on what the store has now, or had at a time. ACLs and groups of many questions are read
+together, a level of chains and of groups at a time, so that a question costs no statement of its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from feedmill.core.access import class_at, class_of, in_one_order
+from feedmill.core.dates import parse_iso
+from feedmill.core.evaluator import decide_for
+from feedmill.core.groupresolution import FindGroups, resolve_groups
+from feedmill.core.policyacls import PolicyBook, rule_on, settle
+from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys, subject_of
+from feedmill.model.access import AccessClass, Acl, Principal, Scope
+from feedmill.model.decision import Decision, Verdict
+from feedmill.model.document import DocumentState
+from feedmill.model.errors import BadRequest
+from feedmill.model.identity import Identity, PrincipalKey, Subject
+from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl, Whole
+from feedmill.ports import Clock, Store, UnitOfWork
+from feedmill.services import facts
+from feedmill.services.access.deciding import read_chains, read_chains_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: may this asker, whose groups are those of the groups database too, see what this URL stands for?"""
+
+    url: str
+    identity: Identity
+
+
+class Explaining:
+    """Answers questions from a store."""
+
+    def __init__(self, store: Store, clock: Clock, history: timedelta, order: Sequence[Early] = EARLY_ORDER) -> None:
+        self._order = order
+        self._store = store
+        self._clock = clock
+        self._history = history
+
+    def explain(self, question: Question, *, at: datetime | None = None) -> Decision:
+        """Decides one question, by the ACLs and groups that held at a time where one is given.
+
+        Errors: BadRequest for a time of which nothing is kept; Denied for who is in too many groups; Busy.
+        """
+        return self.explain_many([question], at=at)[0]
+
+    def explain_whole(self, question: Question, *, at: datetime | None = None) -> Whole:
+        """Decides one question by ACLs, and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
+        with self._store.reading() as unit:
+            if at is not None:
+                check_kept(unit, at, self._clock() - self._history)
+            acls = read_chains(unit, [question.url]) if at is None else read_chains_at(unit, [question.url], at)
+            forms = resolve_many(unit, [question.identity], at=at)[question.identity]
+            book = unit.policies.current() if at is None else _read_book(unit, at)
+            is_public = _is_public(unit, question.url, at)
+        return replace(self._decide_whole(question.url, forms, acls, book.find(question.url)), is_public=is_public)
+
+    def _decide_whole(self, url: str, forms: Forms, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> Whole:
+        decision = decide_for(url, forms, acls.get)
+        ruling = rule_on(policy, forms)
+        said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
+        verdict, _ = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
+        return Whole(decision=decision, ruling=ruling, verdict=verdict)
+
+    def list_named(self, url: str, *, at: datetime | None = None) -> list[tuple[Principal, Verdict]]:
+        """Lists everybody whom the ACLs of a URL and of its ancestors, or its policy name, with what all say to who is nobody else.
+
+        Errors: BadRequest for a time of which nothing is kept; Busy.
+        """
+        with self._store.reading() as unit:
+            if at is not None:
+                check_kept(unit, at, self._clock() - self._history)
+            acls = read_chains(unit, [url]) if at is None else read_chains_at(unit, [url], at)
+            policy = (unit.policies.current() if at is None else _read_book(unit, at)).find(url)
+        named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
+        named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
+        return [(each, self._decide_whole(url, forms_of(_alone(each)), acls, policy).verdict) for each in named]
+
+    def explain_many(self, questions: Sequence[Question], *, at: datetime | None = None) -> list[Decision]:
+        """Decides questions, in order, all as of one moment. Errors: as above."""
+        urls = [question.url for question in questions]
+        identities = {question.identity for question in questions}
+        with self._store.reading() as unit:
+            if at is not None:
+                check_kept(unit, at, self._clock() - self._history)
+            acls: dict[str, Acl] = read_chains(unit, urls) if at is None else read_chains_at(unit, urls, at)
+            forms = resolve_many(unit, identities, at=at)
+        return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+
+
+def _is_public(unit: UnitOfWork, url: str, at: datetime | None) -> bool:
+    document = unit.documents.find_many([url]).get(url)
+    if document is None or document.id is None:
+        return False
+    if at is None:
+        return document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
+    return class_at(unit.spells.list_of([document.id]).get(document.id, ()), at) == AccessClass.PUBLIC
+
+
+def _read_book(unit: UnitOfWork, at: datetime) -> PolicyBook:
+    """Reads the policies that were in force at a time."""
+    versions = unit.policies.list_since(at)
+    return PolicyBook(versions[0].policies) if versions and versions[0].since <= at else PolicyBook()
+
+
+def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
+    """Checks that what held at a time is still kept, and was kept then already. Errors: BadRequest."""
+    begun = parse_iso(unit.facts.get(facts.HISTORY_SINCE) or "")
+    oldest = oldest if begun is None else max(begun, oldest)
+    if at < oldest:
+        raise BadRequest(f"what was before is known from {oldest.isoformat(timespec='seconds')} on; {at.isoformat()} is longer ago")
+
+
+def _alone(principal: Principal) -> Identity:
+    subject = subject_of(principal)
+    return Identity(users=(subject,)) if subject.scope is Scope.USER else Identity(groups=(subject,))
+
+
+def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: datetime | None = None) -> dict[Identity, Forms]:
+    """Gives the forms of each identity with its groups of now, or of a time. Errors: Denied for who is in too many groups."""
+    asked = list(identities)
+    find = _read_groups(asked, unit.groups.find_parents if at is None else partial(unit.group_history.find_parents_at, at=at))
+    return {identity: forms_of(resolve_groups(identity, find)) for identity in asked}
+
+
+def _read_groups(identities: Sequence[Identity], find_parents: FindGroups) -> FindGroups:
+    """Reads all groups that any of them is in, a level at a time, and gives what finds them."""
+    known: dict[PrincipalKey, list[Subject]] = {}
+    signed_in = {subject for identity in identities for subject in (*identity.users, *identity.groups)}
+    level = {key for subject in signed_in for key in signed_in_keys(subject)}
+    while level:
+        known.update((key, []) for key in level)
+        reached: set[Subject] = set()
+        for key, group in find_parents(tuple(level)):
+            known[key].append(group)
+            reached.add(group)
+        level = {key for group in reached for key in own_keys(group)} - known.keys()
+
+    def find(keys: Sequence[PrincipalKey]) -> Iterable[tuple[PrincipalKey, Subject]]:
+        return ((key, group) for key in keys for group in known[key])
+
+    return find

@@ -1,0 +1,79 @@
+"""Layers of groups that are read into memory while they are still being built, so that what is left to do once they count is little.
+
+The newest definition is left, since members may still be added to it. When the layer is published, what was read is held against the
+store's counts; a layer of which that is not all, or of which anything was replaced meanwhile, is read again.
+"""
+
+import threading
+from itertools import islice
+
+import numpy as np
+
+from feedmill.ports import GroupDefinition, Groups
+from feedmill.services.access.digesttable import DigestTable, split_digests
+
+DEFINITIONS_AT_ONCE = 2_000
+
+
+class LayerReading:
+    """What was read of one layer: its definitions by id, and its members with the ids of their definitions."""
+
+    def __init__(self) -> None:
+        self.definitions: list[GroupDefinition] = []
+        self.members = DigestTable()
+        self._count = 0
+
+    @property
+    def _reached(self) -> int:
+        return self.definitions[-1].id if self.definitions else 0
+
+    def go_on(self, groups: Groups, feed_id: int) -> bool:
+        """Reads a piece of a layer that is being built; whether there may be more."""
+        found = list(islice(groups.iter_definitions(feed_id, after=self._reached), DEFINITIONS_AT_ONCE))
+        if len(found) > 1:
+            self._take(groups, feed_id, found[:-1])
+        return len(found) == DEFINITIONS_AT_ONCE
+
+    def finish(self, groups: Groups, feed_id: int) -> bool:
+        """Reads the rest of a layer that is built; whether all of it is what the store has."""
+        rest = list(groups.iter_definitions(feed_id, after=self._reached))
+        if rest:
+            self._take(groups, feed_id, rest)
+        return (len(self.definitions), self._count) == groups.measure_layer(feed_id) and not groups.is_redefined(feed_id)
+
+    def _take(self, groups: Groups, feed_id: int, definitions: list[GroupDefinition]) -> None:
+        after, until = self._reached, definitions[-1].id
+        for chunk in groups.iter_members(feed_id, after=after, until=until):
+            owners = np.array([definition for definition, _ in chunk], np.int64)
+            self.members.add(*split_digests(b"".join([member for _, member in chunk])), owners)
+            self._count += len(chunk)
+        self.definitions += definitions
+
+
+class LayersAhead:
+    """Layers that are being built, as far as they were read. One thread reads ahead, others take."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readings: dict[int, LayerReading] = {}
+
+    def go_on(self, groups: Groups) -> bool:
+        """Reads a piece of each layer that is being built; whether there may be more. ``groups`` is of one snapshot."""
+        with self._lock:
+            building = groups.list_building()
+            awaited = {*building, *groups.list_visible()}
+            self._readings = {feed_id: reading for feed_id, reading in self._readings.items() if feed_id in awaited}
+            has_more = False
+            for feed_id in building:
+                has_more |= self._readings.setdefault(feed_id, LayerReading()).go_on(groups, feed_id)
+            return has_more
+
+    def take(self, groups: Groups, feed_id: int) -> LayerReading:
+        """Gives all of a layer that counts now, of which most may have been read."""
+        with self._lock:
+            reading = self._readings.pop(feed_id, None)
+        if reading is not None and reading.finish(groups, feed_id):
+            return reading
+        reading = LayerReading()
+        reading.finish(groups, feed_id)
+        return reading

@@ -1,0 +1,137 @@
+"""The feeder: takes feeds in their order and gives each of the sources it works on its turn.
+
+Feeds of one data source are applied in the order in which they were acknowledged; those of different sources go on side by side, a slice of
+each in turn. All groups feeds are applied in one order, whatever their sources, since a replacement comes as two under different names.
+A lane of its own, in a process of its own, takes the small feeds, so that none waits behind a large one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from feedmill.model.errors import Broken, FeedmillError
+from feedmill.model.feed import Feed
+from feedmill.ports import Bell, Lease
+from feedmill.services.feeds.feedrun import FeedRun, Tools
+from feedmill.services.feeds.groupsrun import GroupsRun
+
+LEASE = timedelta(seconds=60)
+RENEW = timedelta(seconds=20)
+POLL_SECONDS = 0.5
+RETRY = timedelta(seconds=2)
+RETRY_AFTER_FAULT = timedelta(seconds=60)
+
+Run = FeedRun | GroupsRun
+
+log = structlog.get_logger("feeder")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeederLane:
+    """Which feeds a feeder takes. Units: bytes; ``at_once`` feeds side by side."""
+
+    owner: str
+    min_bytes: int = 0
+    max_bytes: int | None = None
+    at_once: int = 16
+
+
+def _tell_nobody(_feed: Feed) -> None:
+    return
+
+
+class Feeder:
+    """Works feeds off; ``work`` until told to stop. ``on_applied`` hears of each feed that the feeder is through with."""
+
+    def __init__(self, lane: FeederLane, tools: Tools, bell: Bell, *, on_applied: Callable[[Feed], None] = _tell_nobody) -> None:
+        self._lane = lane
+        self._on_applied = on_applied
+        self._tools = tools
+        self._bell = bell
+        self._runs: dict[int, Run] = {}
+        self._resting: dict[int, datetime] = {}
+        self._claimed_at = tools.clock() - LEASE
+        with tools.store.writing() as unit:
+            unit.feeds.release(lane.owner)
+
+    def work(self, is_stopped: Callable[[], bool], aside: Sequence[Callable[[], bool]] = ()) -> None:
+        """Works until stopped. A feed that fails for reasons outside itself (no disk, store busy) is tried again.
+
+        ``aside``: steps of other work for this process, each saying whether it has more to do. Errors: Broken.
+        """
+        while not is_stopped():
+            try:
+                is_busy = self.turn()
+                for step in aside:
+                    is_busy = step() or is_busy
+            except Broken:
+                raise
+            except FeedmillError as error:
+                log.warning("feeder_waits", reason=str(error), seconds=RETRY.total_seconds())
+                self._runs.clear()
+                self._bell.wait(RETRY.total_seconds())
+                continue
+            if not is_busy:
+                self._bell.wait(POLL_SECONDS)
+
+    def turn(self) -> bool:
+        """Takes what is new and gives every feed at hand one step. Whether there was anything to do."""
+        self._claim()
+        runs = list(self._runs.values())
+        for run in runs:
+            self._step(run)
+        if runs:
+            self._bell.ring("extractor")
+            self._bell.ring("indexer")
+        return bool(runs)
+
+    def _step(self, run: Run) -> None:
+        """Gives a feed one step. One that fails rests a while, so that it costs no other source its turn."""
+        feed = run.feed
+        try:
+            run.step()
+        except Broken:
+            raise
+        except FeedmillError as error:
+            self._rest(feed.id, RETRY)
+            log.warning("feed_waits", feed=feed.id, datasource=feed.datasource, reason=str(error), seconds=RETRY.total_seconds())
+        except Exception:
+            self._rest(feed.id, RETRY_AFTER_FAULT)
+            log.exception("feed_fails", feed=feed.id, datasource=feed.datasource, seconds=RETRY_AFTER_FAULT.total_seconds())
+        else:
+            if run.is_over:
+                del self._runs[feed.id]
+                self._resting.pop(feed.id, None)
+                self._on_applied(run.feed)
+                log.info("feed_applied", feed=feed.id, datasource=feed.datasource, state=run.feed.state.value, errors=run.feed.errors)
+
+    def _rest(self, feed_id: int, time: timedelta) -> None:
+        """Lets go of a run; the feed is taken up again from its checkpoint."""
+        del self._runs[feed_id]
+        self._resting[feed_id] = self._tools.clock() + time
+
+    def _is_new(self, feed: Feed, now: datetime) -> bool:
+        return feed.id not in self._runs and self._resting.get(feed.id, now) <= now
+
+    def _claim(self) -> None:
+        """Takes more feeds when there is room, and renews the leases in time; looks before it takes, since taking is a write."""
+        now = self._tools.clock()
+        # those that failed are the oldest, at rest or to be tried again, and may not keep the others from being seen
+        limit = self._lane.at_once + len(self._resting)
+        lease = Lease(owner=self._lane.owner, until=now + LEASE, min_bytes=self._lane.min_bytes, max_bytes=self._lane.max_bytes)
+        is_due = bool(self._runs) and now - self._claimed_at >= RENEW
+        if not is_due:
+            with self._tools.store.reading() as unit:
+                found = unit.feeds.list_claimable(lease, now=now, limit=limit)
+            if not any(self._is_new(feed, now) for feed in found):
+                return
+        with self._tools.store.writing() as unit:
+            claimed = unit.feeds.claim(lease, now=now, limit=limit)
+        self._claimed_at = now
+        claimable = {feed.id for feed in claimed}
+        self._resting = {feed_id: until for feed_id, until in self._resting.items() if feed_id in claimable}
+        for feed in claimed:
+            if self._is_new(feed, now):
+                self._runs[feed.id] = GroupsRun(feed, self._tools) if feed.kind.is_groups else FeedRun(feed, self._tools)

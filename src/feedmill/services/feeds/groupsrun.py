@@ -1,0 +1,209 @@
+"""One groups feed on its way through the feeder: scan, build, publish.
+
+What the feed says goes into a layer that nobody sees, a bounded transaction with its checkpoint at a time; a feeder that is killed goes
+on where the last transaction ended. At the end one transaction publishes the layer and ends the feed, so whoever looks sees the groups
+before the feed or those after it. A feed that fails leaves its layer to upkeep.
+
+A membership in error costs that membership: an incremental feed leaves its group as it was, and so does a full one where the group could
+be read. A feed with errors alone changes nothing.
+Source: interfaces, "Feed port"; gsa-compat 1.8, 5.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from feedmill.core.feedstate import final_state
+from feedmill.model.change import Faulty, GroupChange, PutGroup
+from feedmill.model.errors import BadFeed, NotFound
+from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.ports import ComparedTo, UnitOfWork
+from feedmill.services.feeds.feedrun import LOST, Tools, ended, logged
+
+MAX_MEMBERSHIPS = 3_000_000
+"""How many members all groups have together, as on the appliance. Source: Feeds Protocol Developer's Guide; gsa-compat 1.7."""
+
+AT_CAPACITY = "error: group db at capacity."
+"""The appliance's own words, which clients may look for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsLimits:
+    """How much goes into one transaction, and how many members all groups may have together."""
+
+    memberships: int = 20_000
+    definitions: int = 2_000
+    max_memberships: int = MAX_MEMBERSHIPS
+
+
+class GroupsRun:
+    """One groups feed being worked on; ``step`` until ``is_over``."""
+
+    def __init__(self, feed: Feed, tools: Tools, limits: GroupsLimits | None = None) -> None:
+        self.feed = feed
+        self._tools = tools
+        self._limits = limits or GroupsLimits()
+        self._changes: Iterator[GroupChange] | None = None
+        self._compared: ComparedTo | None = ComparedTo()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the feeder has nothing more to do for the feed."""
+        return self.feed.phase in (Phase.SETTLE, Phase.DONE)
+
+    def step(self) -> None:
+        """Does the next bounded piece of work."""
+        match self.feed.phase:
+            case Phase.SCAN:
+                self._scan()
+            case Phase.APPLY:
+                self._build()
+            case Phase.SWEEP if self._is_failed or self._compared is None:
+                self._publish()
+            case Phase.SWEEP:
+                self._compare()
+
+    def _scan(self) -> None:
+        """Reads the whole feed once: what is not well-formed to its end changes nothing."""
+        if self.feed.kind is FeedKind.GROUPS_CLEANUP:
+            self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
+            return
+        try:
+            report = self._tools.groups_reader(self.feed).scan()
+        except BadFeed as error:
+            self._fail(LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line))
+            return
+        except NotFound:
+            self._fail(LogEntry(level=LogLevel.ERROR, reason=LOST))
+            return
+        feed = replace(
+            self.feed, state=FeedState.IN_PROGRESS, phase=Phase.APPLY, records=report.records, repaired_file=report.repaired_file
+        )
+        self._save(*logged(feed, report.log))
+
+    def _build(self) -> None:
+        """Takes the next slice into the layer. A step that fails forgets how far it has read; the next reads from the checkpoint."""
+        changes, self._changes = self._changes, None
+        try:
+            if changes is None:
+                changes = self._tools.groups_reader(self.feed).changes(self.feed.applied)
+            taken = _take(changes, self._limits)
+        except (BadFeed, NotFound) as error:
+            self._fail(LogEntry(level=LogLevel.ERROR, reason=LOST if isinstance(error, NotFound) else error.reason))
+            return
+        if not taken:
+            self._save(replace(self.feed, phase=Phase.SWEEP))
+        elif self._put(taken) > self._limits.max_memberships:
+            self._fail(LogEntry(level=LogLevel.ERROR, reason=AT_CAPACITY))
+        else:
+            self._changes = changes
+
+    def _put(self, taken: Sequence[GroupChange]) -> int:
+        """Puts a slice into the layer, the checkpoint with the last of it, and counts the layer's members.
+
+        A group too large for one transaction is the last of its slice; its further members follow in transactions of their own. After a
+        crash between them the slice is put anew, which replaces what the layer has of its groups.
+        """
+        room = self._limits.memberships
+        *before, last = taken
+        pieces = [] if isinstance(last, Faulty) else [last.members[start : start + room] for start in range(room, len(last.members), room)]
+        first = last if isinstance(last, Faulty) else replace(last, members=last.members[:room])
+        with self._tools.store.writing() as unit:
+            total = self._put_first(unit, [*before, first])
+            feed = self.feed if pieces else self._check(unit, taken)
+        for number, piece in enumerate(pieces, start=1):
+            assert isinstance(last, PutGroup)
+            with self._tools.store.writing() as unit:
+                total = unit.groups.extend(feed.id, last.group, piece)
+                feed = feed if number < len(pieces) else self._check(unit, taken)
+        self.feed = feed
+        return total
+
+    def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
+        feed, is_whole = self.feed, self.feed.kind is FeedKind.GROUPS_FULL
+        unit.groups.build(feed.id, feed.datasource, whole=is_whole)
+        total = unit.groups.define_many(feed.id, [change for change in taken if isinstance(change, PutGroup)])
+        if is_whole:
+            unit.groups.keep_many(feed.id, [change.group for change in taken if isinstance(change, Faulty) and change.group is not None])
+        return total
+
+    def _check(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> Feed:
+        """Stores the checkpoint with what a slice came to."""
+        errors = sum(isinstance(change, Faulty) for change in taken)
+        feed = replace(
+            self.feed,
+            applied=self.feed.applied + len(taken),
+            included=self.feed.included + len(taken) - errors,
+            errors=self.feed.errors + errors,
+        )
+        feed, log = logged(feed, [entry for change in taken for entry in _entries(change)])
+        unit.feeds.save(feed, log)
+        return feed
+
+    @property
+    def _is_failed(self) -> bool:
+        return final_state(included=self.feed.included, errors=self.feed.errors, acls=0) is FeedState.FAILED_IN_ERROR
+
+    def _compare(self) -> None:
+        """Keeps a piece of what publishing will change. After a crash this begins anew, and what is kept already is kept once."""
+        feed, at_once = self.feed, self._limits.memberships
+        with self._tools.store.writing() as unit:
+            unit.groups.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            self._compared = unit.group_history.compare(feed.id, self._compared or ComparedTo(), at_once)
+
+    def _publish(self) -> None:
+        """Shows what the feed says and ends it, in one transaction; or gives the layer up. A cleanup is a whole layer of nothing."""
+        feed, now = self.feed, self._tools.clock()
+        log: tuple[LogEntry, ...] = ()
+        feed = ended(replace(feed, finished_at=now), is_obeyed=True, searchable_at=now)
+        with self._tools.store.writing() as unit:
+            unit.groups.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            is_full = unit.groups.expected_memberships(feed.id) > self._limits.max_memberships
+            if feed.state is FeedState.FAILED_IN_ERROR or is_full:
+                unit.groups.drop(feed.id)
+            else:
+                unit.groups.publish(feed.id)
+                unit.group_history.publish(feed.id, feed.datasource, at=now)
+            if is_full:
+                feed, log = _at_capacity(feed)
+            unit.feeds.save(feed, log)
+        self.feed = feed
+
+    def _fail(self, entry: LogEntry) -> None:
+        now = self._tools.clock()
+        failed = replace(self.feed, state=FeedState.FAILED_IN_ERROR, phase=Phase.DONE, finished_at=now, searchable_at=now)
+        failed, log = logged(replace(failed, included=0), (entry,))
+        with self._tools.store.writing() as unit:
+            unit.groups.drop(failed.id)
+            unit.feeds.save(failed, log)
+        self.feed = failed
+
+    def _save(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:
+        with self._tools.store.writing() as unit:
+            unit.feeds.save(feed, log)
+        self.feed = feed
+
+
+def _take(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupChange]:
+    """Reads the next slice; an empty one means the end."""
+    taken: list[GroupChange] = []
+    memberships = 0
+    for change in changes:
+        taken.append(change)
+        memberships += len(change.members) if isinstance(change, PutGroup) else 0
+        if len(taken) >= limits.definitions or memberships >= limits.memberships:
+            break
+    return taken
+
+
+def _at_capacity(feed: Feed) -> tuple[Feed, tuple[LogEntry, ...]]:
+    failed = replace(feed, state=FeedState.FAILED_IN_ERROR, included=0)
+    return logged(failed, (LogEntry(level=LogLevel.ERROR, reason=AT_CAPACITY),))
+
+
+def _entries(change: GroupChange) -> Iterator[LogEntry]:
+    """Gives what the log says of a membership."""
+    place = change.place
+    if isinstance(change, Faulty):
+        yield LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line)
+    for note in change.notes:
+        yield LogEntry(level=note.level, reason=note.reason, record=place.record, line=place.line)

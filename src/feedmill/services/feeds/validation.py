@@ -1,0 +1,120 @@
+"""The verdict on a feed without taking it: what a server would answer after applying it to an empty store that accepts every URL.
+
+Kind and data source are those of the feed's own header unless given, since nothing was posted beside it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from feedmill.core.feedstate import final_state
+from feedmill.core.submission import WEB, decide_kind
+from feedmill.model.change import Change, Faulty, GroupChange, PutDocument
+from feedmill.model.errors import BadFeed, BadRequest
+from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
+from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener, ScanReport, Spool
+from feedmill.wire.gsafeed.schema import Header
+from feedmill.wire.xmlstream.front import find_root
+
+MAX_LOG_ENTRIES = 10_000
+_HEAD_BYTES = 1_048_576
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How a feed would end. ``kind`` is None for a groups feed; a log beyond ``MAX_LOG_ENTRIES`` is cut, the counts stay true."""
+
+    state: FeedState
+    kind: FeedKind | None
+    datasource: str | None
+    records: int = 0
+    included: int = 0
+    errors: int = 0
+    log: tuple[LogEntry, ...] = ()
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every record would be taken."""
+        return self.state is FeedState.COMPLETED
+
+
+def validate(
+    opener: Opener,
+    *,
+    spool: Spool,
+    kind: FeedKind | None = None,
+    datasource: str | None = None,
+    require_fqdn: bool = False,
+    max_inflated_bytes: int = 1_073_741_824,
+) -> Verdict:
+    """Reads a feed of documents or of groups and says how it would end. Errors: NotFound from the opener; a bad feed is a verdict."""
+    try:
+        if _root_of(opener) == "xmlgroups":
+            groups = GroupsReader(opener=opener)
+            report = groups.scan()
+            return _judge(report, groups.changes(repaired=report.repaired), None, None, ())
+        reader = FeedReader(
+            opener=opener, kind=FeedKind.INCREMENTAL, spool=spool, require_fqdn=require_fqdn, max_inflated_bytes=max_inflated_bytes
+        )
+        report = reader.scan()
+        source = datasource or report.header.datasource
+        decided, doubts = (kind, ()) if kind is not None else _decide_kind(report.header, source)
+        reader = replace(reader, kind=decided)
+        return _judge(report, reader.changes(repaired=report.repaired), decided, source, doubts)
+    except BadFeed as error:
+        entry = LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line)
+        return Verdict(state=FeedState.FAILED_IN_ERROR, kind=kind, datasource=datasource, log=(entry,))
+
+
+def _root_of(opener: Opener) -> str | None:
+    with opener() as stream:
+        return find_root(stream.read(_HEAD_BYTES))
+
+
+def _decide_kind(header: Header, source: str | None) -> tuple[FeedKind, tuple[LogEntry, ...]]:
+    try:
+        return decide_kind(source or "", header.feedtype), ()
+    except BadRequest:
+        if source == WEB:
+            return FeedKind.METADATA_AND_URL, ()
+    reason = "the header names no feedtype that is known; judged as an incremental feed, the field posted beside the feed decides"
+    return FeedKind.INCREMENTAL, (LogEntry(level=LogLevel.WARNING, reason=reason),)
+
+
+def _judge(
+    report: ScanReport,
+    changes: Iterator[Change] | Iterator[GroupChange],
+    kind: FeedKind | None,
+    datasource: str | None,
+    doubts: tuple[LogEntry, ...],
+) -> Verdict:
+    counts: Counter[str] = Counter()
+    log = [*report.log, *doubts]
+    for change in changes:
+        counts[_count(change)] += 1
+        log.extend(_tell(change)[: MAX_LOG_ENTRIES - len(log)])
+        if isinstance(change, PutDocument) and change.content is not None:
+            change.content.stream.close()
+    return Verdict(
+        state=final_state(included=counts["included"], errors=counts["error"], acls=counts["acl"]),
+        kind=kind,
+        datasource=datasource,
+        records=report.records,
+        included=counts["included"],
+        errors=counts["error"],
+        log=tuple(log),
+    )
+
+
+def _count(change: Change | GroupChange) -> str:
+    if isinstance(change, Faulty):
+        return "error"
+    return "included" if change.place.record else "acl"
+
+
+def _tell(change: Change | GroupChange) -> list[LogEntry]:
+    place, url = change.place, getattr(change, "url", None)
+    told = [LogEntry(level=note.level, reason=note.reason, record=place.record, line=place.line, url=url) for note in change.notes]
+    if isinstance(change, Faulty):
+        told.append(LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line, url=url))
+    return told

@@ -1,0 +1,1 @@
+"""Documents on their way from the store into the index: extracted, linked, written."""

@@ -1,0 +1,208 @@
+"""Extraction: takes marked documents, has their text made out of process, keeps it, and passes the marks on to the indexer.
+
+A small change takes the quick workers, as far as ``pacing`` lets it. A document that is too slow for them goes on with the others.
+"""
+
+import io
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from feedmill.model.document import Document, Event, EventKind, Text
+from feedmill.model.errors import Broken, Corrupt, FeedmillError
+from feedmill.model.extraction import Answer, Task
+from feedmill.ports import Bell, BlobStore, Clock, Extractor, Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.services.indexing.pacing import Pacing
+
+POLL_SECONDS = 0.5
+COLLECT_SECONDS = 0.02
+PAUSE_SECONDS = 0.02
+GATHER_SECONDS = 0.15
+WORTH_A_LOOK = 64
+BATCH = 400
+INLINE_BYTES = 1 << 20
+
+log = structlog.get_logger("extractor")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    mark: Mark
+    document: Document
+    task: Task
+
+
+def _tell_nobody(_outcome: str) -> None:
+    return
+
+
+class Extracting:
+    """Works EXTRACT marks off; ``work`` until told to stop. ``on_extracted`` hears of each document: whole, cut or failed."""
+
+    def __init__(
+        self,
+        store: Store,
+        blobs: BlobStore,
+        extractor: Extractor,
+        bell: Bell,
+        clock: Clock,
+        *,
+        on_extracted: Callable[[str], None] = _tell_nobody,
+    ) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._extractor = extractor
+        self._bell = bell
+        self._clock = clock
+        self._on_extracted = on_extracted
+        self._reached: dict[Lane, Mark | None] = dict.fromkeys(Lane)
+        self._jobs: dict[int, _Job] = {}
+        self._done: list[tuple[_Job, Answer]] = []
+        self._again: list[_Job] = []
+        self._done_since = 0.0
+        self._pacing = Pacing()
+
+    def work(self, is_stopped: Callable[[], bool]) -> None:
+        """Works until stopped; what is in flight then is done again at the next start. Errors: Broken."""
+        while not is_stopped():
+            try:
+                if not self.turn():
+                    self._bell.wait(POLL_SECONDS)
+            except Broken:
+                raise
+            except FeedmillError as error:
+                log.warning("extractor_waits", reason=str(error))
+                self._bell.wait(POLL_SECONDS)
+        self.close()
+
+    def turn(self) -> bool:
+        """Hands out what is marked and keeps what is done. Whether anything is in flight."""
+        self._resubmit()
+        for lane in Lane:
+            self._hand_out(lane)
+        if not self._jobs and not self._done:
+            return False
+        self._collect()
+        if self._is_time_to_keep():
+            done, self._done = self._done[:BATCH], self._done[BATCH:]
+            self._keep(done)
+            self._bell.ring("indexer")
+        return True
+
+    def close(self) -> None:
+        """Ends the worker processes."""
+        self._extractor.close()
+
+    def _collect(self) -> None:
+        """Takes what is done; where nobody waits for it, some pause lets one look serve many documents."""
+        is_awaited = any(job.mark.lane is Lane.QUICK for job in self._jobs.values())
+        if self._jobs and not is_awaited:
+            self._bell.wait(PAUSE_SECONDS)
+        for answer in self._extractor.collect(COLLECT_SECONDS if is_awaited else 0.0):
+            if not self._done:
+                self._done_since = time.monotonic()
+            self._take(answer)
+
+    def _is_time_to_keep(self) -> bool:
+        """Whether to begin a transaction: for many documents, for one that somebody waits for, or after a while."""
+        if not self._done:
+            return False
+        if len(self._done) >= BATCH or not self._jobs or time.monotonic() - self._done_since >= GATHER_SECONDS:
+            return True
+        return any(job.mark.lane is Lane.QUICK for job, _ in self._done)
+
+    # --- out ---
+
+    def _hand_out(self, lane: Lane) -> None:
+        room = self._extractor.capacity(quick=lane is Lane.QUICK)
+        if room <= 0 or (lane is Lane.BULK and room < WORTH_A_LOOK and self._jobs):
+            return
+        with self._store.reading() as unit:
+            marks = self._list_marks(unit, lane, min(room, BATCH))
+            documents = unit.documents.find_by_id([mark.document_id for mark in marks])
+        idle: list[Mark] = []
+        for mark in marks:
+            document = documents.get(mark.document_id)
+            if document is None or not document.awaits_extraction:
+                idle.append(mark)
+            elif lane is Lane.BULK or not self._pacing.must_wait(document):
+                self._hand_over(mark, document)
+        if idle:
+            with self._store.writing() as unit:
+                unit.marks.advance(idle)
+
+    def _list_marks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[Mark]:
+        """Lists marks that are not in flight: what comes behind the last that was handed out, and at the end from the start again."""
+        reached = self._reached[lane]
+        busy = self._jobs.keys() | {job.mark.document_id for job, _ in self._done} | {job.mark.document_id for job in self._again}
+        listed = unit.marks.list(Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached)
+        marks = [mark for mark in listed if mark.document_id not in busy][:room]
+        self._reached[lane] = marks[-1] if len(marks) == room else None
+        return marks
+
+    def _hand_over(self, mark: Mark, document: Document) -> None:
+        assert document.content is not None
+        path = self._blobs.path(document.content) if document.content_bytes > INLINE_BYTES else None
+        try:
+            data = None if path is not None else self._blobs.read(document.content)
+        except Corrupt as error:
+            text = Answer(key=mark.document_id, mimetype=document.attributes.mimetype or "", reason=f"the content is lost: {error}")
+            self._done.append((_Job(mark=mark, document=document, task=Task(key=mark.document_id, url=document.url, mimetype=None)), text))
+            return
+        mimetype = document.attributes.mimetype
+        task = Task(key=mark.document_id, url=document.url, mimetype=mimetype, data=data, path=path, charset=document.charset)
+        self._jobs[mark.document_id] = _Job(mark=mark, document=document, task=task)
+        self._extractor.submit(task, quick=mark.lane is Lane.QUICK and self._pacing.admit(task, document.datasource))
+
+    def _resubmit(self) -> None:
+        while self._again and self._extractor.capacity(quick=False) > 0:
+            job = self._again.pop()
+            self._jobs[job.task.key] = job
+            self._extractor.submit(job.task, quick=False)
+
+    # --- in ---
+
+    def _take(self, answer: Answer) -> None:
+        job = self._jobs.pop(answer.key)
+        self._pacing.dismiss(answer.key, was_too_slow=answer.too_slow, datasource=job.document.datasource)
+        if answer.too_slow:
+            self._again.append(job)
+        else:
+            self._done.append((job, answer))
+
+    def _keep(self, done: Sequence[tuple[_Job, Answer]]) -> None:
+        """Keeps texts, then sets them and passes the marks on in one transaction."""
+        texts = [(job, self._text_of(job, answer)) for job, answer in done]
+        self._blobs.sync()
+        for _, text in texts:
+            self._on_extracted("whole" if text.reason is None else "cut" if text.blob is not None else "failed")
+        failed = {job.document.url: text for job, text in texts if text.reason is not None}
+        with self._store.writing() as unit:
+            unit.documents.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
+            unit.marks.advance([job.mark for job, _ in texts])
+            if failed:
+                documents = [d for d in unit.documents.find_many(list(failed)).values() if d.text == failed[d.url]]
+                unit.documents.save_many([replace(document, events=document.events + 1) for document in documents], moved=())
+                unit.documents.add_events([(d.id, d.events, self._event(failed[d.url])) for d in documents if d.id is not None])
+
+    def _text_of(self, job: _Job, answer: Answer) -> Text:
+        assert job.document.content is not None
+        blob = None
+        if answer.body:
+            blob = self._blobs.put(io.BytesIO(answer.body), len(answer.body))
+        return Text(
+            source=job.document.content,
+            blob=blob,
+            title=answer.title,
+            mimetype=answer.mimetype,
+            language=answer.language,
+            metadata=answer.metadata,
+            robots=answer.robots,
+            reason=answer.reason,
+        )
+
+    def _event(self, text: Text) -> Event:
+        kind = EventKind.CUT if text.blob is not None else EventKind.EXTRACTION_FAILED
+        return Event(kind=kind, at=self._clock(), detail=text.reason or "")

@@ -1,0 +1,175 @@
+"""Asks other servers who may see documents of which no ACL and no policy says anything.
+
+For each document, the first of these that permits or denies decides: what was decided a while ago, then each rule whose patterns mean the
+URL, in the order in which they are given. Who is left undecided, because nobody was asked,
+nobody answered in time, or no answer could be used, is not shown.
+
+Servers are asked in threads of their own, in parallel; whoever searches waits for them until the time of his request is over, and only so
+many searches wait at once: what others search for is never held up by a server that does not answer. Each rule has threads of its own.
+A server that fails again and again is left alone for a while (``resting``).
+Source: gsa-compat 4.7.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence, Set
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from feedmill.model.access import ClassSet, unite
+from feedmill.model.decision import Verdict
+from feedmill.model.identity import Identity
+from feedmill.model.latebinding import LateAccess, LateLimits, LateOutcome, Login
+from feedmill.services.latebinding.asking import Asking, LateCounts, NoCounts, SafeAsking
+from feedmill.services.latebinding.remembering import LateCache
+from feedmill.services.latebinding.resting import Resting, Tell
+
+MAX_SEARCHES = 20
+LANES = 4
+"""For so many searches at once a rule may be at work, each with all the requests that it may send in parallel."""
+
+log = structlog.get_logger("authorization")
+
+
+@dataclass(slots=True)
+class _Round:
+    """What one rule is asked for one search: batches that wait, and what came of the others."""
+
+    asking: Asking
+    batches: deque[list[str]]
+    found: dict[str, Verdict] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class LateBinding:
+    """Decides about documents for who is signed in. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+
+    def __init__(
+        self,
+        askings: Iterable[Asking],
+        clock: Callable[[], float],
+        limits: LateLimits | None = None,
+        *,
+        counts: LateCounts | None = None,
+        tell: Tell = lambda _: None,
+    ) -> None:
+        self.limits = limits or LateLimits()
+        self._counts = counts or NoCounts()
+        self._safe = SafeAsking(clock, Resting(clock, self.limits, tell), self._counts)
+        self._askings = list(askings)
+        self._clock = clock
+        self._cache = LateCache(clock, seconds=self.limits.kept_seconds, entries=self.limits.kept)
+        self._threads = [ThreadPoolExecutor(LANES * asking.rule.parallel, "authorization") for asking in self._askings]
+        self._places = threading.BoundedSemaphore(MAX_SEARCHES)
+
+    def allow(self, access: ClassSet, find_classes: Callable[[], Set[int]], login: Login | None) -> ClassSet:
+        """Gives what somebody may see together with what may be asked about for one request of his, which begins now."""
+        if not self._askings or not access.asker.users:
+            return access.only_public() if self.limits.confirms else access
+        classes, until = find_classes(), self._clock() + self.limits.seconds
+        if self.limits.confirms:
+            # what ACLs and policies permit counts only with somebody else's word, what they deny stays denied
+            classes, access = unite(classes, access.only_secure().permitted), access.only_public()
+        return replace(access, late=LateAccess(classes=classes, until=until, login=login, confirms=self.limits.confirms))
+
+    def is_over(self, late: LateAccess) -> bool:
+        """Whether the time of a request is over."""
+        return self._clock() >= late.until
+
+    def select(self, urls: Sequence[str], access: ClassSet) -> frozenset[str]:
+        """Gives of URLs those that are permitted to the asker."""
+        late = access.late
+        if late is None or not urls:
+            return frozenset()
+        found: dict[str, Verdict] = {}
+        for url in dict.fromkeys(urls):
+            kept = self._cache.find(access.asker, url)
+            if kept is not None:
+                found[url] = kept
+        self._count_cached(found)
+        pending = [url for url in dict.fromkeys(urls) if url not in found]
+        if pending:
+            found |= self._ask_in_place(pending, access.asker, late)
+        return frozenset(url for url, verdict in found.items() if verdict is Verdict.PERMIT)
+
+    def close(self) -> None:
+        """Asks nobody any more; does not wait for who is being asked."""
+        for threads in self._threads:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    def _count_cached(self, found: dict[str, Verdict]) -> None:
+        if found:
+            self._count_by_rule(list(found), LateOutcome.CACHED)
+
+    def _count_by_rule(self, urls: Sequence[str], outcome: LateOutcome) -> None:
+        """Counts each document for the first rule that would be asked about it."""
+        for url in urls:
+            asking = next((each for each in self._askings if each.means(url)), None)
+            if asking is not None:
+                self._counts.count(asking.rule.mechanism, outcome, 1)
+
+    def _ask_in_place(self, urls: Sequence[str], asker: Identity, late: LateAccess) -> dict[str, Verdict]:
+        if not self._places.acquire(blocking=False):
+            log.warning("authorization_busy", documents=len(urls), searches=MAX_SEARCHES)
+            self._count_by_rule(urls, LateOutcome.BUSY)
+            return {}
+        try:
+            return self._ask_in_turn(urls, asker, late)
+        finally:
+            self._places.release()
+
+    def _ask_in_turn(self, urls: Sequence[str], asker: Identity, late: LateAccess) -> dict[str, Verdict]:
+        """Asks by the first rule for each URL, about what is left by the second, and so on."""
+        decided: dict[str, Verdict] = {}
+        ways = {url: deque(asking for asking in self._askings if asking.means(url)) for url in urls}
+        while ways and not self.is_over(late):
+            chosen: dict[int, list[str]] = {}
+            for url, way in list(ways.items()):
+                if way:
+                    chosen.setdefault(self._askings.index(way.popleft()), []).append(url)
+                else:
+                    del ways[url]
+            for url, verdict in self._ask_at_once(chosen, asker, late).items():
+                if verdict is not Verdict.INDETERMINATE:
+                    self._cache.put(asker, url, verdict)
+                    decided[url] = verdict
+                    del ways[url]
+        return decided
+
+    def _ask_at_once(self, chosen: dict[int, list[str]], asker: Identity, late: LateAccess) -> dict[str, Verdict]:
+        """Asks each rule about its URLs, all in parallel, until the time is over."""
+        rounds: list[_Round] = []
+        futures: list[Future[None]] = []
+        for place, urls in chosen.items():
+            asking = self._askings[place]
+            one = _Round(asking, deque(asking.split(urls)))
+            rounds.append(one)
+            lanes = min(asking.rule.parallel, len(one.batches))
+            futures += [self._threads[place].submit(self._work, one, asker, late) for _ in range(lanes)]
+        wait(futures, timeout=max(late.until - self._clock(), 0.0))
+        for future in futures:
+            future.cancel()
+        found: dict[str, Verdict] = {}
+        for one in rounds:
+            with one.lock:
+                found |= one.found
+                undone = sum(len(batch) for batch in one.batches)
+                one.batches.clear()
+            if undone:
+                log.warning("authorization_out_of_time", rule=one.asking.rule.label, documents=undone)
+                self._counts.count(one.asking.rule.mechanism, LateOutcome.LATE, undone)
+        return found
+
+    def _work(self, one: _Round, asker: Identity, late: LateAccess) -> None:
+        """Asks about one batch after the other while there are any and time is left."""
+        while True:
+            seconds = late.until - self._clock()
+            with one.lock:
+                if not one.batches or seconds <= 0:
+                    return
+                batch = one.batches.popleft()
+            found = self._safe.ask(one.asking, batch, asker, late.login, seconds)
+            with one.lock:
+                one.found |= {url: verdict for url, verdict in found.items() if url in batch}

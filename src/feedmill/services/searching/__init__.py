@@ -1,0 +1,1 @@
+"""What a person who searches gets: results, suggestions, other spellings, groups of results, cached copies."""

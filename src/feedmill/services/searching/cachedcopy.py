@@ -1,0 +1,92 @@
+"""The cached copy of a document: the text that was found in what was fed, with the words of a query marked.
+
+It is made of the kept text and never of the document's own bytes, so nothing that a document brings can run or be parsed here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from feedmill.core.analysis import fold_in_place
+from feedmill.core.querylang import parse_query
+from feedmill.core.shown import may_show_copy
+from feedmill.core.textblob import decode_text
+from feedmill.model.access import ClassSet
+from feedmill.model.errors import NotFound
+from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+from feedmill.ports import BlobStore
+from feedmill.services.searching.searcher import Searcher
+
+MAX_CHARACTERS = 1_000_000
+MAX_MARKS = 5_000
+MAX_WORDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedCopy:
+    """A document as it was when it was last updated. Shape: ``marks`` are (start, end) in the text, in order."""
+
+    url: str
+    title: str
+    text: str
+    marks: tuple[tuple[int, int], ...]
+    updated_at: datetime
+
+
+class CachedCopies:
+    """Gives cached copies to those who may see the documents."""
+
+    def __init__(self, searcher: Searcher, blobs: BlobStore) -> None:
+        self._searcher = searcher
+        self._blobs = blobs
+
+    def get(self, urls: Sequence[str], query: str, access: ClassSet, copied: bytes | None = None) -> CachedCopy:
+        """Gives the copy of the first URL that is a document's; of the one whose digest begins with ``copied`` before others.
+
+        Errors: NotFound, also where the asker may not see it or where it asks for noarchive; Corrupt.
+        """
+        named = self._searcher.find_urls_by_digest(copied) if copied is not None else []
+        for url in (*named, *urls):
+            try:
+                document = self._searcher.get_document(url, access).document
+            except NotFound:
+                continue
+            if may_show_copy(document):
+                kept = document.text
+                text = decode_text(self._blobs.read(kept.blob))[:MAX_CHARACTERS] if kept is not None and kept.blob is not None else ""
+                marks = tuple(find_words(text, query))
+                title = (kept.title if kept is not None else None) or document.url
+                return CachedCopy(url=document.url, title=title, text=text, marks=marks, updated_at=document.updated_at)
+        raise NotFound("there is no cached copy of this URL")
+
+
+def find_words(text: str, query: str) -> list[tuple[int, int]]:
+    """Returns where the words of a query stand in a text, in order and without overlap."""
+    folded = fold_in_place(text)
+    words = list(dict.fromkeys(fold_in_place(word) for word in _words(parse_query(query).root)))[:MAX_WORDS]
+    places = sorted(place for word in words for place in _places(folded, word))
+    marks: list[tuple[int, int]] = []
+    for low, high in places[:MAX_MARKS]:
+        if not marks or low >= marks[-1][1]:
+            marks.append((low, high))
+    return marks
+
+
+def _words(node: Node) -> Iterator[str]:
+    if isinstance(node, Word | Phrase):
+        if node.text.strip():
+            yield node.text.strip()
+    elif isinstance(node, And | Or | Some):
+        for part in node.parts:
+            yield from _words(part)
+
+
+def _places(text: str, word: str) -> Iterator[tuple[int, int]]:
+    place, found = text.find(word), 0
+    while place >= 0 and found < MAX_MARKS:
+        end = place + len(word)
+        is_part = word.isascii() and (text[place - 1 : place].isalnum() or text[end : end + 1].isalnum())
+        if not is_part:
+            found += 1
+            yield place, end
+        place = text.find(word, end)

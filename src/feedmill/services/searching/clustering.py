@@ -1,0 +1,47 @@
+"""Groups the best results of a search by what they are about."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from feedmill.core.concepts import Edge, find_alike, name_group, weigh_words
+from feedmill.model.access import ClassSet
+from feedmill.model.search import Result, SearchRequest
+from feedmill.services.searching.searcher import Searcher
+
+MAX_CLUSTERED = 100
+MAX_CLUSTERS = 10
+MIN_DOCUMENTS = 2
+
+FindGroups = Callable[[Sequence[Edge]], list[list[int]]]
+"""Finds groups of what is alike, by place, the largest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A group of results: what it is called, and their places, best first."""
+
+    label: str
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clusters:
+    """Results and their groups. Shape: a result is in one group at most."""
+
+    clusters: tuple[Cluster, ...]
+    results: tuple[Result, ...]
+
+
+def cluster_results(searcher: Searcher, request: SearchRequest, access: ClassSet, find_groups: FindGroups) -> Clusters:
+    """Groups the best results of a search that the asker may see."""
+    page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access.early())
+    titles = [result.title or "" for result in page.results]
+    texts = [result.snippet.text for result in page.results]
+    vectors = weigh_words([f"{title} {title} {text}" for title, text in zip(titles, texts, strict=True)], request.query)
+    clusters: dict[str, Cluster] = {}
+    for group in find_groups(find_alike(vectors)):
+        others = [f"{titles[place]}\n{texts[place]}" for place in range(len(titles)) if place not in group]
+        label = name_group([titles[place] for place in group], [texts[place] for place in group], others, request.query)
+        if label is not None and len(group) >= MIN_DOCUMENTS and len(clusters) < MAX_CLUSTERS:
+            clusters.setdefault(label.lower(), Cluster(label=label, places=tuple(group)))
+    return Clusters(clusters=tuple(clusters.values()), results=page.results)

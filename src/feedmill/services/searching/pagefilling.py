@@ -1,0 +1,134 @@
+"""Fills a page with what the asker may see where other servers decide about some of what matches.
+
+The list that somebody pages through is made of documents that ACLs permit him and of those that another server permitted him, by rank. It
+is walked from its beginning, so that no page repeats or leaves out what another one shows, and in small steps, so that little more is
+asked than the page needs; what was decided for an earlier page is remembered. After so many documents were asked about, or when the time of
+the request is over, nothing more is asked, and the rest of the list is what ACLs permit.
+
+None of it is ever counted: totals are those of what ACLs permit.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from feedmill.core.access import class_of
+from feedmill.model.access import ClassSet
+from feedmill.model.document import Document
+from feedmill.model.latebinding import LateAccess
+from feedmill.model.search import Hit, Hits
+from feedmill.ports import Store
+from feedmill.services.access.deciding import Decider
+from feedmill.services.latebinding.binding import LateBinding
+
+MAX_REACH = 1_000
+MIN_STEP = 20
+MAX_STEP = 200
+
+Ask = Callable[[ClassSet, int, int], Hits]
+"""Asks the index for hits of some classes, from a place on, so many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The part of a list that is wanted. ``total`` counts what ACLs permit of it; ``keeps`` tells documents that may be listed."""
+
+    start: int
+    num: int
+    total: int
+    keeps: Callable[[Document], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """A page. ``granted`` are the URLs on it that another server permitted, ``length`` how long the list is known to be,
+    ``dropped`` how many documents the index still counts although the asker may not see them any more."""
+
+    hits: tuple[Hit, ...]
+    granted: frozenset[str]
+    length: int
+    dropped: int
+
+
+@dataclass(slots=True)
+class _Walk:
+    """How far the list was walked. ``wanted`` is one more than the page needs, to know whether another follows."""
+
+    wanted: int
+    hits: list[Hit] = field(default_factory=list)
+    granted: set[str] = field(default_factory=set)
+    seen: set[int] = field(default_factory=set)
+    asked: int = 0
+    dropped: int = 0
+
+    @property
+    def missing(self) -> int:
+        return self.wanted - len(self.hits)
+
+
+class PageFiller:
+    """Fills pages. May be used from several threads."""
+
+    def __init__(self, store: Store, decider: Decider, late: LateBinding) -> None:
+        self._store = store
+        self._decider = decider
+        self._late = late
+
+    def fill(self, ask: Ask, window: Window, access: ClassSet, late: LateAccess) -> Filled:
+        """Gives the page of a window. Shape: ``late`` is that of ``access``."""
+        walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)
+        is_over = self._walk_candidates(walk, ask, window, access, late)
+        if not is_over and walk.missing > 0:
+            is_over = self._walk_on(walk, ask, window, access.early())
+        return Filled(
+            hits=tuple(walk.hits[window.start : window.start + window.num]),
+            granted=frozenset(walk.granted),
+            length=len(walk.hits) if is_over else max(len(walk.hits), window.total),
+            dropped=walk.dropped,
+        )
+
+    def _walk_candidates(self, walk: _Walk, ask: Ask, window: Window, access: ClassSet, late: LateAccess) -> bool:
+        """Walks over what may be asked about too. Whether that was all there is."""
+        candidates, offset = access.candidates(), 0
+        while walk.missing > 0:
+            left = self._late.limits.candidates - walk.asked
+            size = min(max(walk.missing, MIN_STEP), MAX_STEP, MAX_REACH - offset, left)
+            if size <= 0 or self._late.is_over(late):
+                return False
+            hits = ask(candidates, offset, size).hits
+            self._take(walk, hits, window, access)
+            offset += size
+            if len(hits) < size:
+                return True
+        return False
+
+    def _walk_on(self, walk: _Walk, ask: Ask, window: Window, early: ClassSet) -> bool:
+        """Walks over what ACLs permit, behind what is listed already. Whether that was all there is."""
+        offset = 0
+        while walk.missing > 0 and offset < MAX_REACH:
+            size = min(MAX_STEP, MAX_REACH - offset)
+            hits = ask(early, offset, size).hits
+            self._take(walk, [hit for hit in hits if hit.key not in walk.seen], window, early)
+            offset += size
+            if len(hits) < size:
+                return True
+        return walk.missing > 0
+
+    def _take(self, walk: _Walk, hits: Sequence[Hit], window: Window, access: ClassSet) -> None:
+        """Decides about hits and lists those that the asker may see."""
+        with self._store.reading() as unit:
+            documents = unit.documents.find_by_id([hit.key for hit in hits])
+            judgement = self._decider.judge(unit, documents.values(), access)
+        shown = {each.url for each in judgement.shown if window.keeps(each)}
+        open_urls = [each.url for each in judgement.undecided if window.keeps(each)]
+        granted = self._late.select(open_urls, access)
+        walk.asked += len(open_urls)
+        walk.granted |= granted
+        for hit in hits:
+            walk.seen.add(hit.key)
+            document = documents.get(hit.key)
+            if document is None:
+                continue
+            if document.url in shown or document.url in granted:
+                walk.hits.append(hit)
+            elif class_of(document) in access.permitted:
+                walk.dropped += 1

@@ -1,0 +1,119 @@
+"""Gives a page of a result list as the old protocol pages through it: thinned, at most the best thousand, and never beyond its end.
+
+A thinned list can only be counted from its beginning, so it is walked from there in growing steps until the page is full and one more is
+known. A page that lies beyond the end becomes the last page. Directories that the page shows twice are looked for further down, in the
+best ``LOOK_AHEAD`` results, to say whether they hold more.
+"""
+
+from dataclasses import dataclass, replace
+
+from feedmill.core.crowding import Thinner
+from feedmill.model.access import ClassSet
+from feedmill.model.facets import FacetCounts
+from feedmill.model.results import Placed, ResultList, Thinning
+from feedmill.model.search import ResultPage, SearchRequest
+from feedmill.model.serving import KeyMatch
+from feedmill.services.searching.searcher import Searcher
+
+MAX_REACH = 1_000
+LOOK_AHEAD = 200
+FIRST_MARGIN = 10
+STEP = 100
+
+
+@dataclass(slots=True)
+class _Walk:
+    """How far the list was walked. ``total`` counts what matches, thinned or not."""
+
+    searcher: Searcher
+    request: SearchRequest
+    access: ClassSet
+    thinner: Thinner
+    offset: int = 0
+    total: int = 0
+    is_exact: bool = True
+    seconds: float = 0.0
+    is_over: bool = False
+    is_late: bool = False
+    facets: tuple[FacetCounts, ...] = ()
+    keymatches: tuple[KeyMatch, ...] = ()
+    related: tuple[str, ...] = ()
+    spelling: str | None = None
+
+    def step(self, size: int) -> None:
+        """Walks on by up to ``size`` hits."""
+        size = min(size, MAX_REACH - self.offset)
+        facets = self.request.facets if self.offset == 0 else ()
+        page = self.searcher.search(replace(self.request, start=self.offset, num=size, facets=facets), self.access)
+        self.thinner.take(page.results)
+        if self.offset == 0:
+            self.total, self.is_exact, self.facets, self.spelling = page.total, page.is_exact, page.facets, page.spelling
+            self.keymatches, self.related = page.keymatches, page.related
+        self.seconds += page.seconds
+        self.is_late = self.is_late or page.late_length is not None
+        self.is_over = self.offset + len(page.results) >= page.length or self.offset + size >= MAX_REACH
+        self.offset += size
+
+
+def list_results(searcher: Searcher, request: SearchRequest, access: ClassSet, thinning: Thinning) -> ResultList:
+    """Gives the page that a request asks for, the last one where it lies beyond the end. Shape: ``request.num`` from 1 on."""
+    if thinning.snippets or thinning.directories:
+        return _list_thinned(_Walk(searcher, request, access, Thinner(thinning)))
+    return _list_whole(searcher, request, access)
+
+
+def _list_whole(searcher: Searcher, request: SearchRequest, access: ClassSet) -> ResultList:
+    start = min(request.start, MAX_REACH)
+    page = searcher.search(replace(request, start=start, num=max(min(request.num, MAX_REACH - start), 0)), access)
+    if not page.results and page.length and start:
+        start = last_start(min(page.length, MAX_REACH), request.num)
+        page = searcher.search(replace(request, start=start, num=min(request.num, MAX_REACH - start)), access)
+    return _show_whole(page)
+
+
+def _show_whole(page: ResultPage) -> ResultList:
+    return ResultList(
+        start=page.start,
+        total=page.total,
+        is_exact=page.is_exact,
+        results=tuple(Placed(result=result) for result in page.results),
+        is_thinned=False,
+        has_more=page.start + len(page.results) < min(page.length, MAX_REACH),
+        seconds=page.seconds,
+        facets=page.facets,
+        keymatches=page.keymatches,
+        related=page.related,
+        spelling=page.spelling,
+    )
+
+
+def _list_thinned(walk: _Walk) -> ResultList:
+    start, num = walk.request.start, walk.request.num
+    kept = walk.thinner.kept
+    walk.step(min(start + num, MAX_REACH) + FIRST_MARGIN)
+    while not walk.is_over and len(kept) <= start + num:
+        walk.step(STEP)
+    # where other servers are asked about documents, none is asked about but for the page
+    while not walk.is_over and not walk.is_late and walk.offset < LOOK_AHEAD and walk.thinner.may_hide_more(start, num):
+        walk.step(STEP)
+    if start and start >= len(kept):
+        start = last_start(len(kept), num)
+    is_last = walk.is_over and start + num >= len(kept)
+    return ResultList(
+        start=start,
+        total=sum(not result.is_late for result in kept) if is_last else walk.total,
+        is_exact=walk.is_exact,
+        results=walk.thinner.page(start, num),
+        is_thinned=walk.thinner.left_out > 0,
+        has_more=start + num < len(kept),
+        seconds=walk.seconds,
+        facets=walk.facets,
+        keymatches=walk.keymatches,
+        related=walk.related,
+        spelling=walk.spelling,
+    )
+
+
+def last_start(count: int, num: int) -> int:
+    """Returns where the last page of a list begins. Shape: pages of ``num`` from the first result on."""
+    return (max(count, 1) - 1) // num * num

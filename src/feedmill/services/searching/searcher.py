@@ -1,0 +1,368 @@
+"""Answers searches: parse, ask the index, make results of the store's documents.
+
+The index decides what matches and in which order; it is made to see every commit that the store knows of before it is asked. What
+leaves is decided once more from the store, by the reference evaluator: a document that is gone, or that the asker may not see, is dropped
+even if the index still shows it.
+"""
+
+import time
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+
+from feedmill.core.matching import ENOUGH, loosen
+from feedmill.core.servingbook import ReadyFrontEnd, Served, ServingBook
+from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
+from feedmill.core.snippets import Sought, find_marks, find_snippet
+from feedmill.core.textblob import decode_text
+from feedmill.model.access import ClassSet
+from feedmill.model.document import Document, Origin
+from feedmill.model.errors import FeedmillError, NotFound
+from feedmill.model.facets import FacetCounts
+from feedmill.model.identity import Identity
+from feedmill.model.latebinding import Login
+from feedmill.model.query import Everything, Node
+from feedmill.model.ranking import ScoreBias
+from feedmill.model.search import Cursor, Hit, Hits, Match, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
+from feedmill.model.serving import Serving
+from feedmill.ports import BlobStore, SearchIndex, Store
+from feedmill.services.access.deciding import Decider
+from feedmill.services.access.directory import Directory
+from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN
+from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
+from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
+from feedmill.services.searching.spelling import Meant, find_spelling
+from feedmill.services.servingdesk import ServingDesk, nothing_set
+
+MAX_NUM = 1_000
+REBUILDING = "the index is being built anew; until it is done some documents are not found"
+MAX_RELATED = 3
+
+IndexProvider = Callable[[str], SearchIndex]
+"""Opens the index of a folder's name."""
+
+_NOTHING = Hits(hits=(), total=0, is_exact=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """A document that the asker may see, and whether the index shows its newest version."""
+
+    document: Document
+    is_searchable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Now:
+    """What one request is answered from: the index that the store names, seeing what was committed last, None before there is one; the
+    settings of serving; what to tell of the index."""
+
+    index: SearchIndex | None
+    book: ServingBook
+    notices: tuple[str, ...]
+
+
+class Searcher:
+    """The one way to search. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+
+    def __init__(
+        self,
+        store: Store,
+        index_provider: IndexProvider,
+        blobs: BlobStore,
+        clock: Callable[[], float] = time.perf_counter,
+        desk: ServingDesk | None = None,
+        directory: Directory | None = None,
+        late: LateBinding | None = None,
+    ) -> None:
+        self._directory = directory or Directory(store)
+        self._decider = Decider(self._directory)
+        self._late = late
+        self._filler = PageFiller(store, self._decider, late) if late is not None else None
+        self._store = store
+        self._index_provider = index_provider
+        self._blobs = blobs
+        self._clock = clock
+        self._desk = desk or ServingDesk(nothing_set)
+        self._opened: tuple[str, SearchIndex] | None = None
+
+    def classes_of(self, identity: Identity, login: Login | None = None) -> ClassSet:
+        """Gives the classes that somebody may see now, and of which other servers may be asked during the one request that it is for.
+
+        Errors: Denied for who is in too many groups; Busy.
+        """
+        access = self._directory.classes_of(identity)
+        return access if self._late is None else self._late.allow(access, self._directory.undecided, login)
+
+    @property
+    def directory(self) -> Directory:
+        """Says what somebody may see."""
+        return self._directory
+
+    def search(self, request: SearchRequest, access: ClassSet) -> ResultPage:
+        """Gives one page of what matches and the asker may see."""
+        begun = self._clock()
+        now = self._look()
+        index, served = now.index, now.book.read(request)
+        root, hits, spelling = served.root, _NOTHING, None
+        onwards: Cursor | None = None
+        if index is not None and root is not None and _asks_for_something(served.parsed):
+            strict = self._resolve(index, root, access)
+            if request.cursor is not None:
+                root, hits, onwards = list_onwards(index, strict, request, access)
+            else:
+                root, hits = find_hits(index, strict, request, access, served.bias)
+            if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or root != strict):
+                spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
+        facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
+        if index is not None and root is not None and hits.total and request.facets:
+            facets = index.count_facets(root, access, request.facets)
+        results: tuple[Result, ...] = ()
+        filled = self._fill(index, root, hits.total, request, access, served)
+        chosen = hits.hits if filled is None else filled.hits
+        if index is not None and root is not None and chosen:
+            granted = filled.granted if filled is not None else frozenset()
+            results = self._make_results(index, root, chosen, request, access, served.frontend, granted)
+        dropped = len(chosen) - len(results) if filled is None else filled.dropped
+        return ResultPage(
+            query=request.query,
+            start=request.start,
+            total=max(hits.total - dropped, 0),
+            is_exact=hits.is_exact,
+            results=results,
+            warnings=(*now.notices, *served.warnings),
+            seconds=self._clock() - begun,
+            facets=facets,
+            keymatches=served.keymatches,
+            related=served.related,
+            spelling=spelling,
+            next_cursor=onwards,
+            late_length=filled.length if filled is not None else None,
+        )
+
+    def _fill(
+        self, index: SearchIndex | None, root: Node | None, total: int, request: SearchRequest, access: ClassSet, served: Served
+    ) -> Filled | None:
+        """Fills the page where other servers may have to be asked; a list in the order of its keys is one of what ACLs permit alone."""
+        late = access.late
+        if index is None or root is None or self._filler is None or late is None or request.cursor is not None:
+            return None
+        if not _asks_for_something(served.parsed):
+            return None
+
+        def ask(classes: ClassSet, start: int, num: int) -> Hits:
+            return index.search(root, classes, start=start, num=num, sort=request.sort, bias=served.bias, explains=request.explains)
+
+        def keeps(document: Document) -> bool:
+            return not has_robots_rule(document, "noindex") and not served.frontend.removes(document.url)
+
+        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps)
+        return self._filler.fill(ask, window, access, late)
+
+    def find_urls_by_digest(self, start: bytes) -> list[str]:
+        """Finds the URLs whose digest begins so, whoever may see them: only for ``get_document``."""
+        with self._store.reading() as unit:
+            return unit.documents.find_urls_by_digest(start)
+
+    def get_document(self, url: str, access: ClassSet) -> FoundDocument:
+        """Gives a document by URL. Errors: NotFound, also when the asker may not see it."""
+        found, is_open = self._find_document(url, access, frozenset())
+        if found is None and is_open and self._late is not None:
+            # asked outside of any transaction; what the store holds by then is decided once more
+            found, _ = self._find_document(url, access, self._late.select([url], access))
+        if found is None:
+            raise NotFound(f"no document {url}")
+        return found
+
+    def _find_document(self, url: str, access: ClassSet, granted: Set[str]) -> tuple[FoundDocument | None, bool]:
+        """Finds a document that ACLs permit, or else another server; and tells whether one may be asked."""
+        with self._store.reading() as unit:
+            document = unit.documents.find_many([url]).get(url)
+            if document is None:
+                return None, False
+            judgement = self._decider.judge(unit, [document], access)
+            if not judgement.shown and not (judgement.undecided and url in granted):
+                return None, bool(judgement.undecided)
+            marks = unit.marks.find_many([document.id]) if document.id is not None else {}
+            waits = any(not mark.repeats for mark in marks.values())
+        return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document)), False
+
+    def serving(self) -> Serving:
+        """Gives the settings of serving that hold now."""
+        with self._store.reading() as unit:
+            return self._desk.current(unit).serving
+
+    def find_index(self) -> SearchIndex | None:
+        """Gives the index as it is now, None before there is one."""
+        return self._look().index
+
+    def find_scope(self, site: str, client: str) -> Node | None:
+        """Gives what collections and a front end leave of all documents, None where that is nothing."""
+        return self._look().book.read(SearchRequest(query="", site=site, client=client)).root
+
+    def list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str] = frozenset()) -> list[Document]:
+        """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker."""
+        with self._store.reading() as unit:
+            documents = unit.documents.find_by_id(keys)
+            found = [document for key in keys if (document := documents.get(key)) is not None]
+            judgement = self._decider.judge(unit, found, access)
+        allowed = {one.url for one in judgement.shown} | {one.url for one in judgement.undecided if one.url in granted}
+        return [one for one in found if one.url in allowed and not has_robots_rule(one, "noindex")]
+
+    def find_problems(self) -> list[str]:
+        """Lists what keeps searches from being answered, in words for operators; empty when nothing does."""
+        try:
+            self._look()
+        except FeedmillError as exc:
+            return [str(exc)]
+        return []
+
+    def _look(self) -> _Now:
+        with self._store.reading() as unit:
+            facts = unit.facts.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL))
+            book = self._desk.current(unit)
+        folder = facts.get(INDEX_FOLDER)
+        return _Now(
+            index=None if folder is None else self._open(folder, facts.get(INDEX_TOKEN, "")),
+            book=book,
+            notices=(REBUILDING,) if facts.get(INDEX_PARTIAL) else (),
+        )
+
+    def _open(self, folder: str, token: str) -> SearchIndex:
+        opened = self._opened
+        if opened is None or opened[0] != folder:
+            opened = (folder, self._index_provider(folder))
+            self._opened = opened
+        opened[1].is_visible(token)
+        return opened[1]
+
+    def _resolve(self, index: SearchIndex, root: Node, access: ClassSet) -> Node:
+        """Puts what is like a document in place of the question for it."""
+        urls = list_related(root)[:MAX_RELATED]
+        if not urls:
+            return root
+        found: dict[str, Node] = {}
+        for url in urls:
+            document = self._find_meant(url, access)
+            if document is not None:
+                title = document.text.title if document.text is not None else None
+                found[url] = find_like(index, document.url, title or "", self._read_text(document), access)
+        return resolve_related(root, found)
+
+    def _find_meant(self, typed: str, access: ClassSet) -> Document | None:
+        """Finds the document whose URL somebody typed, with or without its scheme."""
+        urls = [typed] if "://" in typed else [typed, f"http://{typed}", f"https://{typed}"]
+        for url in (form for each in urls for form in (each, f"{each}/")):
+            try:
+                return self.get_document(url, access).document
+            except NotFound:
+                continue
+        return None
+
+    def _read_titles_and_texts(self, access: ClassSet) -> Callable[[Sequence[int]], list[str]]:
+        def read(keys: Sequence[int]) -> list[str]:
+            documents = self.list_visible(keys, access)
+            titles = [document.text.title or "" for document in documents if document.text is not None]
+            return titles + [self._read_text(document)[:READ_CHARACTERS] for document in documents]
+
+        return read
+
+    def _make_results(
+        self,
+        index: SearchIndex,
+        root: Node,
+        hits: Sequence[Hit],
+        request: SearchRequest,
+        access: ClassSet,
+        frontend: ReadyFrontEnd,
+        granted: Set[str],
+    ) -> tuple[Result, ...]:
+        documents = {document.id: document for document in self.list_visible([hit.key for hit in hits], access, granted)}
+        sought = index.seek(root)
+        results = []
+        for hit in hits:
+            document = documents.get(hit.key)
+            # what a front end removes is removed at once, also where the index does not know the pattern yet
+            if document is not None and not frontend.removes(document.url):
+                results.append(self._make_result(document, hit, sought, request.getfields, is_late=document.url in granted))
+        return tuple(results)
+
+    def _make_result(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str], *, is_late: bool) -> Result:
+        metadata = shown_metadata(document)
+        text = document.text
+        return Result(
+            url=document.url,
+            display_url=document.attributes.display_url or document.url,
+            title=text.title if text is not None else None,
+            snippet=self._make_snippet(document, find_description(metadata), sought),
+            score=hit.score,
+            date=document.attributes.last_modified,
+            mimetype=shown_mimetype(document),
+            language=text.language if text is not None else None,
+            metadata=select_metadata(metadata, getfields),
+            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold, sought.forms)) if text is not None else (),
+            rank=document.rank,
+            content_bytes=document.content_bytes,
+            has_copy=may_show_copy(document),
+            updated_at=document.updated_at,
+            parts=hit.parts,
+            is_late=is_late,
+        )
+
+    def _make_snippet(self, document: Document, description: str, sought: Sought) -> Snippet:
+        if has_robots_rule(document, "nosnippet"):
+            return Snippet(text="")
+        snippet = find_snippet(self._read_text(document), sought)
+        if description and not snippet.marks:
+            described = find_snippet(description, sought)
+            return described if described.marks or not snippet.text else snippet
+        return snippet
+
+    def _read_text(self, document: Document) -> str:
+        if document.text is None or document.text.blob is None:
+            return ""
+        try:
+            return decode_text(self._blobs.read(document.text.blob))
+        except FeedmillError:
+            # a text that was just replaced, or cannot be read, costs its snippet and not the page
+            return ""
+
+
+def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits, Cursor | None]:
+    """Lists what comes behind a cursor and says where to go on, None at the end; what was decided on the first page holds for all."""
+    cursor = request.cursor or Cursor()
+    loosened = loosen(root, request.match)
+    is_loosened = cursor.is_loosened
+    if is_loosened is None:
+        is_few = request.match is Match.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
+        is_loosened = loosened is not None and is_few
+    asked = loosened if is_loosened and loosened is not None else root
+    num = min(max(request.num, 1), MAX_NUM)
+    hits = index.list_by_key(asked, access, after=cursor.after, num=num)
+    onwards = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
+    return asked, hits, onwards
+
+
+def _asks_for_something(parsed: ParsedQuery) -> bool:
+    return parsed.is_restricted or not isinstance(parsed.root, Everything)
+
+
+def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet, bias: ScoreBias | None = None) -> tuple[Node, Hits]:
+    """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
+
+    def ask(query: Node) -> Hits:
+        num = min(request.num, MAX_NUM)
+        return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=bias, explains=request.explains)
+
+    loosened = loosen(root, request.match)
+    if loosened is not None and request.match is Match.ANY:
+        return loosened, ask(loosened)
+    hits = ask(root)
+    if loosened is None or hits.total >= ENOUGH:
+        return root, hits
+    return loosened, ask(loosened)
+
+
+def _belongs_in_index(document: Document) -> bool:
+    is_awaited = document.awaits_extraction or (document.origin is Origin.WEB and document.content is None)
+    return not is_awaited and not has_robots_rule(document, "noindex")

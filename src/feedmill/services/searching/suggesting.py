@@ -1,0 +1,66 @@
+"""Suggests how what is being typed could go on, from titles of documents that the asker may see and from nothing else.
+
+What others typed is never suggested: it may hold what this asker must not know. Each title is of a document that the store lets the
+asker see, so that a suggestion shows no more than a search would. Of the documents that hold a word the newest are looked at, which
+costs less than the best.
+"""
+
+from dataclasses import dataclass
+
+from feedmill.core.analysis import is_spaceless
+from feedmill.core.phrases import complete_from
+from feedmill.core.plainwords import iter_words, without_accents
+from feedmill.model.access import ClassSet
+from feedmill.model.query import And, InTitle, Node
+from feedmill.model.search import Sort
+from feedmill.services.searching.searcher import Searcher
+
+MAX_TYPED_CHARACTERS = 200
+MAX_TYPED_WORDS = 10
+MAX_SUGGESTIONS = 50
+COMPLETED_WORDS = 10
+TITLES_A_WORD = 8
+FOR_A_WORD = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typing:
+    """What was typed, in which collections and for which front end; at most ``limit`` completions are wanted."""
+
+    text: str
+    limit: int
+    site: str = ""
+    client: str = ""
+
+
+def suggest(searcher: Searcher, asked: Typing, access: ClassSet) -> tuple[str, ...]:
+    """Gives completions, likeliest first; none where nothing was typed."""
+    typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
+    index, scope = searcher.find_index(), searcher.find_scope(asked.site, asked.client)
+    words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
+    if index is None or scope is None or not words or limit <= 0:
+        return ()
+    before: list[Node] = [scope, *(InTitle(word) for word in words[:-1])]
+    within = And(tuple(before))
+    completed = [word for word, _ in index.vocabulary.complete(words[-1], within, access, COMPLETED_WORDS)]
+    if any(is_spaceless(character) for character in words[-1]):
+        completed = [words[-1]]
+    keys: dict[int, None] = {}
+    for word in completed:
+        holding = And((*before, InTitle(word)))
+        keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
+    texts = (document.text for document in searcher.list_visible(list(keys), access))
+    found = complete_from([text.title for text in texts if text is not None and text.title], typed[:MAX_TYPED_CHARACTERS])
+    return tuple(_in_order(found, completed, len(words))[:limit])
+
+
+def _in_order(found: dict[str, str], completed: list[str], size: int) -> list[str]:
+    """Puts completions in the order of their completed words, which the index has counted in all documents; a few for each word."""
+    of_word: dict[str, list[str]] = {word: [] for word in completed}
+    for folded, text in found.items():
+        of_word.setdefault(without_accents(" ".join(folded.split()[size - 1 : size])), []).append(text)
+    for texts in of_word.values():
+        texts.sort(key=lambda text: len(text.split()) > size)
+    return [text for texts in of_word.values() for text in texts[:FOR_A_WORD]] + [
+        text for texts in of_word.values() for text in texts[FOR_A_WORD:]
+    ]

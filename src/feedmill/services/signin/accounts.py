@@ -1,0 +1,142 @@
+"""Makes and changes local users, and the tokens of programs."""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from feedmill.core.accounts import MAX_NAME, account_key, check_password, read_user, write_user
+from feedmill.model.errors import BadRequest, Conflict, NotFound
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.model.role import Role
+from feedmill.model.signin import Account, ApiToken, TokenScope
+from feedmill.ports import Clock, Store
+from feedmill.ports.signin import PasswordHasher
+from feedmill.services.signin.sessions import digest_of
+
+TOKEN_PREFIX = "fm_"  # noqa: S105 - what a token begins with, so that one that leaked can be recognised
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """A token as it is shown once."""
+
+    token: ApiToken
+    text: str
+
+
+class AccountKeeping:
+    """Keeps the local users. Errors of all: BadRequest for names and passwords that cannot be."""
+
+    def __init__(self, store: Store, hasher: PasswordHasher, clock: Clock) -> None:
+        self._store = store
+        self._hasher = hasher
+        self._clock = clock
+
+    def add(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE, role: Role = Role.SEARCHER) -> Account:
+        """Makes an account. Errors: Conflict when there is one of the name."""
+        user = read_user(name, namespace)
+        hashed = self._hasher.hash(check_password(password))
+        now = self._clock()
+        with self._store.writing() as unit:
+            if unit.accounts.find(namespace, account_key(user)) is not None:
+                raise Conflict(f"there is a user {write_user(user)} already; 'feedmill users passwd' gives a new password")
+            # an epoch from the clock, so that an account made anew never opens the sessions of the one before
+            account = Account(
+                user=user,
+                role=role,
+                password_hash=hashed,
+                epoch=int(now.timestamp() * 1_000_000),
+                created_at=now,
+                changed_at=now,
+            )
+            unit.accounts.save(account)
+        return account
+
+    def list(self) -> list[Account]:
+        """Lists the accounts."""
+        with self._store.reading() as unit:
+            return unit.accounts.list_all()
+
+    def set_password(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
+        """Gives an account another password, which ends its sessions. Errors: NotFound."""
+        hashed = self._hasher.hash(check_password(password))
+        return self._change(name, namespace, password_hash=hashed)
+
+    def set_role(self, name: str, role: Role, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
+        """Gives an account another role, which ends its sessions. Errors: NotFound."""
+        return self._change(name, namespace, role=role)
+
+    def remove(self, name: str, *, namespace: str = DEFAULT_NAMESPACE) -> None:
+        """Removes an account, its sessions and tokens. Errors: NotFound."""
+        user = read_user(name, namespace)
+        with self._store.writing() as unit:
+            if not unit.accounts.remove(namespace, account_key(user)):
+                raise NotFound(f"there is no user {write_user(user)}")
+
+    def _change(self, name: str, namespace: str, *, password_hash: str | None = None, role: Role | None = None) -> Account:
+        user = read_user(name, namespace)
+        with self._store.writing() as unit:
+            account = unit.accounts.find(namespace, account_key(user))
+            if account is None:
+                raise NotFound(f"there is no user {write_user(user)}")
+            changed = replace(
+                account,
+                password_hash=password_hash or account.password_hash,
+                role=role or account.role,
+                epoch=account.epoch + 1,
+                changed_at=self._clock(),
+            )
+            unit.accounts.save(changed)
+        return changed
+
+
+class TokenKeeping:
+    """Keeps the tokens of programs."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def add(
+        self, label: str, scopes: Iterable[TokenScope], *, user: str = "", namespace: str = DEFAULT_NAMESPACE, days: int | None = None
+    ) -> NewToken:
+        """Makes a token, whose text is given this once. Errors: BadRequest, NotFound for an unknown user."""
+        wanted = frozenset(scopes)
+        if not label.strip() or len(label) > MAX_NAME or not label.isprintable():
+            raise BadRequest(f"a token needs a label of at most {MAX_NAME} characters that says who uses it")
+        if not wanted:
+            raise BadRequest(f"a token needs a scope: {', '.join(scope.value for scope in TokenScope)}")
+        if days is not None and not 0 < days <= 36_500:
+            raise BadRequest("a token is good for 1 to 36500 days")
+        text = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        now = self._clock()
+        with self._store.writing() as unit:
+            account = None
+            if user:
+                named = read_user(user, namespace)
+                account = unit.accounts.find(namespace, account_key(named))
+                if account is None:
+                    raise NotFound(f"there is no user {write_user(named)}; a token searches for a local user, or for nobody")
+            token = ApiToken(
+                id=0,
+                label=label.strip(),
+                digest=digest_of(text),
+                scopes=wanted,
+                created_at=now,
+                expires_at=now + timedelta(days=days) if days is not None else None,
+                user=account.user if account is not None else None,
+            )
+            token = replace(token, id=unit.api_tokens.add(token))
+        return NewToken(token=token, text=text)
+
+    def list(self) -> list[ApiToken]:
+        """Lists the tokens."""
+        with self._store.reading() as unit:
+            return unit.api_tokens.list_all()
+
+    def remove(self, token_id: int) -> None:
+        """Removes a token. Errors: NotFound."""
+        with self._store.writing() as unit:
+            if not unit.api_tokens.remove(token_id):
+                raise NotFound(f"there is no token {token_id}")

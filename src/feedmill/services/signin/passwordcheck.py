@@ -1,0 +1,170 @@
+"""Proves a name and a password, by the local users and the directories.
+
+Rules:
+
+1. Where a local user of the name exists, local users decide: each namespace whose account has this password is proved. Directories are not
+   asked then, so that no local password leaves this server.
+2. Else each directory is asked; each that agrees proves its namespace. A namespace asked for by name asks its directory alone.
+3. A name that nobody knows takes as long as a wrong password: a hash is computed either way, also where directories know no better.
+4. After too many failures nothing is looked at for a while (``throttle``). A directory that does not answer proves nothing and is told as
+   trouble, not as a wrong password.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from feedmill.core.accounts import MAX_NAME, MAX_PASSWORD_BYTES, account_key, write_user
+from feedmill.core.folding import fold
+from feedmill.core.principals import read_subject
+from feedmill.model.access import Scope
+from feedmill.model.audit import AuditEvent, AuditKind
+from feedmill.model.errors import Busy
+from feedmill.model.signin import LOCAL, Account, Credential
+from feedmill.ports import Clock, Store
+from feedmill.ports.signin import Directory, PasswordHasher
+from feedmill.services.signin.throttle import Throttle
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A name and a password as they were sent. ``namespace`` is None for any; many may share a proxy's address."""
+
+    name: str
+    password: str = field(repr=False)
+    namespace: str | None = None
+    address: str = ""
+    is_shared: bool = False
+    way: str = "page"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of an attempt: what it proved, and how many seconds to wait where it was refused unseen."""
+
+    credentials: tuple[Credential, ...] = ()
+    wait_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckTools:
+    """What the check works with; ``record`` puts an event into the audit log."""
+
+    store: Store
+    hasher: PasswordHasher
+    throttle: Throttle
+    clock: Clock
+    record: Callable[[AuditEvent], None]
+    directories: tuple[Directory, ...] = ()
+
+
+class PasswordCheck:
+    """Checks passwords. May be used from several threads; each call takes a good tenth of a second."""
+
+    def __init__(self, tools: CheckTools) -> None:
+        self._tools = tools
+        self._nobody_hash = ""
+
+    def check(self, attempt: Attempt) -> Outcome:
+        """Gives what a name and a password prove. Errors: Busy, when a directory does not answer and nothing else proves anything."""
+        key = fold(attempt.name.strip())[:MAX_NAME]
+        place = "" if attempt.is_shared else attempt.address
+        verdict = self._tools.throttle.begin(key, place)
+        if verdict.wait_seconds:
+            if verdict.is_first:
+                self._record(AuditKind.SIGN_IN_REFUSED, attempt)
+            return Outcome(wait_seconds=verdict.wait_seconds)
+        try:
+            proved = self._prove(attempt)
+        except Busy:
+            self._tools.throttle.take_back(key, place, has_succeeded=False)
+            raise
+        if proved:
+            self._tools.throttle.take_back(key, place, has_succeeded=True)
+        self._record(AuditKind.SIGNED_IN if proved else AuditKind.SIGN_IN_FAILED, attempt, proved)
+        return Outcome(credentials=tuple(proved))
+
+    def list_namespaces(self) -> list[str]:
+        """Lists the namespaces in which a name and a password may prove somebody, Default first."""
+        with self._tools.store.reading() as unit:
+            local = unit.accounts.list_namespaces()
+        known = {*local, *(directory.namespace for directory in self._tools.directories)}
+        return sorted(known, key=lambda name: (name != "Default", name))
+
+    def _prove(self, attempt: Attempt) -> list[Credential]:
+        if not attempt.name.strip() or not attempt.password:
+            return []
+        if len(attempt.name) > MAX_NAME or len(attempt.password.encode("utf-8", "surrogatepass")) > MAX_PASSWORD_BYTES:
+            return []
+        accounts = self._find_accounts(attempt)
+        if accounts:
+            return [_credential_of(account) for account in accounts if self._is_proved(account, attempt.password)]
+        directories = [each for each in self._tools.directories if attempt.namespace in (None, each.namespace)]
+        if not directories:
+            self._spend_time(attempt.password)
+            return []
+        proved = self._ask(directories, attempt)
+        if not proved:
+            with suppress(Busy):  # the answer stands, and counts as a failure
+                self._spend_time(attempt.password)
+        return proved
+
+    def _find_accounts(self, attempt: Attempt) -> Sequence[Account]:
+        key = account_key(read_subject(Scope.USER, attempt.name))
+        with self._tools.store.reading() as unit:
+            if attempt.namespace is None:
+                return unit.accounts.find_everywhere(key)
+            account = unit.accounts.find(attempt.namespace, key)
+            return [] if account is None else [account]
+
+    def _is_proved(self, account: Account, password: str) -> bool:
+        if not self._tools.hasher.is_match(account.password_hash, password):
+            return False
+        if self._tools.hasher.is_outdated(account.password_hash):
+            self._hash_again(account, password)
+        return True
+
+    def _hash_again(self, account: Account, password: str) -> None:
+        fresh = self._tools.hasher.hash(password)
+        with self._tools.store.writing() as unit:
+            now = unit.accounts.find(account.user.namespace, account_key(account.user))
+            if now == account:
+                unit.accounts.save(replace(account, password_hash=fresh))
+
+    def _spend_time(self, password: str) -> None:
+        if not self._nobody_hash:
+            self._nobody_hash = self._tools.hasher.hash("nobody's password")
+        self._tools.hasher.is_match(self._nobody_hash, password)
+
+    def _ask(self, directories: Sequence[Directory], attempt: Attempt) -> list[Credential]:
+        proved: dict[str, Credential] = {}
+        silent: list[str] = []
+        for directory in directories:
+            try:
+                credential = directory.verify(attempt.name.strip(), attempt.password)
+            except Busy as exc:
+                _log.warning("directory does not answer", directory=directory.name, reason=str(exc))
+                silent.append(directory.name)
+                continue
+            if credential is not None:
+                proved.setdefault(credential.user.namespace, credential)
+        if silent and not proved:
+            raise Busy(f"the directory {silent[0]} does not answer; try again later")
+        return list(proved.values())
+
+    def _record(self, kind: AuditKind, attempt: Attempt, proved: Sequence[Credential] = ()) -> None:
+        details: dict[str, str | int | bool | list[str]] = {"name": attempt.name[:MAX_NAME], "way": attempt.way}
+        if proved:
+            details["proved"] = [f"{credential.provider}:{credential.user.namespace}" for credential in proved]
+        elif attempt.namespace is not None:
+            details["namespace"] = attempt.namespace
+        actor = write_user(proved[0].user) if proved else ""
+        self._tools.record(AuditEvent(kind=kind, at=self._tools.clock(), actor=actor, address=attempt.address, details=details))
+
+
+def _credential_of(account: Account) -> Credential:
+    return Credential(provider=LOCAL, user=account.user, role=account.role, epoch=account.epoch)

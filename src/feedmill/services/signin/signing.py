@@ -1,0 +1,71 @@
+"""All services of signing in, put together for one process."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from feedmill.model.errors import FeedmillError
+from feedmill.ports import Clock, Store
+from feedmill.services.auditing import Auditing
+from feedmill.services.facts import SIGNIN_KEY
+from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.passwordcheck import PasswordCheck
+from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.tokencheck import TokenCheck
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signing:
+    """What a process needs so that people and programs can sign in at it."""
+
+    check: PasswordCheck
+    proved: ProvedPasswords
+    sessions: Sessions
+    token_check: TokenCheck
+    accounts: AccountKeeping
+    tokens: TokenKeeping
+    auditing: Auditing
+    handovers: Handovers
+    clock: Clock
+
+
+def ensure_key(store: Store) -> bytes:
+    """Gives the key by which this installation signs what it hands to browsers, making it when there is none."""
+    return bytes.fromhex(ensure_secret(store, SIGNIN_KEY, lambda: secrets.token_hex(32)))
+
+
+def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
+    """Gives a secret of this installation, making it when there is none.
+
+    Where it cannot be kept (a full disk), one for this process alone is better than no search.
+    """
+    made = ""
+    try:
+        held = _find_secret(store, name)
+        if held is not None:
+            return held
+        made = make()
+        return _keep_secret(store, name, made)
+    except FeedmillError as exc:
+        _log.warning("secret not kept", name=name, reason=str(exc))
+        return made or make()
+
+
+def _find_secret(store: Store, name: str) -> str | None:
+    with store.reading() as unit:
+        return unit.facts.get(name)
+
+
+def _keep_secret(store: Store, name: str, made: str) -> str:
+    """Gives what is kept then: another process may have been first."""
+    with store.writing() as unit:
+        held = unit.facts.get(name)
+        if held is None:
+            unit.facts.put(name, made)
+        return held if held is not None else made

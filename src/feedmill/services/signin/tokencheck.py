@@ -1,0 +1,60 @@
+"""Tells whom the token of a program stands for."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from feedmill.core.accounts import account_key
+from feedmill.model.errors import FeedmillError
+from feedmill.model.identity import Subject
+from feedmill.model.role import Role
+from feedmill.model.signin import SCOPE_ROLES, ApiToken, TokenScope
+from feedmill.ports import Clock, Store
+from feedmill.services.signin.sessions import digest_of
+
+TOUCH = timedelta(minutes=5)
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Whom a token stands for. ``user`` is None where it searches as nobody; ``role`` is what it may do."""
+
+    label: str
+    user: Subject | None
+    role: Role
+
+
+class TokenCheck:
+    """Checks tokens. May be used from several threads."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def find(self, text: str) -> Holder | None:
+        """Finds whom a token stands for; None for one that is unknown, has expired, or whose user is gone."""
+        now = self._clock()
+        with self._store.reading() as unit:
+            token = unit.api_tokens.find(digest_of(text))
+            if token is None or (token.expires_at is not None and token.expires_at <= now):
+                return None
+            account = unit.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None
+        if token.user is not None and account is None:
+            return None
+        role = max((SCOPE_ROLES[scope] for scope in token.scopes), key=list(Role).index)
+        if account is not None and not account.role.may_act_as(role):
+            role = account.role
+        if token.used_at is None or now - token.used_at >= TOUCH:
+            self._touch(token)
+        searches = TokenScope.SEARCH in token.scopes
+        return Holder(label=token.label, user=account.user if account is not None and searches else None, role=role)
+
+    def _touch(self, token: ApiToken) -> None:
+        try:
+            with self._store.writing() as unit:
+                unit.api_tokens.touch(token.id, self._clock())
+        except FeedmillError as exc:
+            _log.warning("use of a token not kept", token=token.id, reason=str(exc))

@@ -1,0 +1,1 @@
+"""Holding all documents against settings that have changed, a bounded transaction at a time."""

@@ -1,0 +1,116 @@
+"""Putting documents into the classes of the policy ACLs that are for them now.
+
+Documents are gone through by id with a cursor kept beside them, so that a process that is killed goes on where it was; only those for which
+another policy is by now than their class says are written. Whoever writes a document meanwhile goes by the policies of his own
+transaction, so one round is enough. When the index shows all that was written, the classes that were closed meanwhile count again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from feedmill.core.lifecycle import Feeding, Rules
+from feedmill.core.policyacls import PolicyBook
+from feedmill.ports import Bell, Clock, Lane, LiveUrl, Store, UnitOfWork
+from feedmill.services.access.policykeeping import open_again, read_closed
+from feedmill.services.facts import POLICIES_CURSOR, POLICIES_SWEPT
+from feedmill.services.feeds.feeding import Workbench
+
+DOCUMENTS_AT_ONCE = 500
+
+_NO_POLICIES = PolicyBook().digest()
+
+log = structlog.get_logger("policies")
+
+
+class PolicyAclSweep:
+    """The sweep of one process; ``step`` from its loop. ``rules`` are those of the settings, as for any change of a document."""
+
+    def __init__(self, store: Store, rules: Callable[[], Rules], bell: Bell, clock: Clock, *, at_once: int = DOCUMENTS_AT_ONCE) -> None:
+        self._store = store
+        self._rules = rules
+        self._bell = bell
+        self._clock = clock
+        self._at_once = at_once
+
+    def step(self) -> bool:
+        """Does the next bounded piece of work. Whether there is more to do now. Errors: Busy, Corrupt."""
+        with self._store.reading() as unit:
+            book = unit.policies.current()
+            if is_swept(unit):
+                is_to_open = bool(read_closed(unit)) and not _has_waiting(unit)
+                piece = None
+            else:
+                is_to_open = False
+                piece = _Piece.read(unit, book, self._at_once)
+        if piece is not None:
+            return self._work(piece)
+        if is_to_open:
+            self._open()
+        return False
+
+    def _work(self, piece: "_Piece") -> bool:
+        """Puts documents into their classes, by what holds when it is done."""
+        with self._store.writing() as unit:
+            if piece.misplaced:
+                bench = Workbench(unit, Feeding(feed_id=0, datasource="", now=self._clock(), rules=self._rules()), Lane.BULK)
+                bench.load(piece.misplaced)
+                for url in piece.misplaced:
+                    bench.classify(url)
+                bench.finish()
+            if piece.reached is not None:
+                unit.facts.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
+            elif unit.policies.current().digest() == piece.digest:
+                unit.facts.put(POLICIES_SWEPT, piece.digest)
+                unit.facts.put(POLICIES_CURSOR, "")
+                log.info("policies_swept", digest=piece.digest)
+        if piece.misplaced:
+            self._bell.ring("indexer")
+        return True
+
+    def _open(self) -> None:
+        with self._store.writing() as unit:
+            if is_swept(unit) and not _has_waiting(unit):
+                open_again(unit)
+                log.info("policies_obeyed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """The next documents: the URLs of those in the wrong class, and the id of the last one, None at the end."""
+
+    digest: str
+    misplaced: list[str]
+    reached: int | None
+
+    @classmethod
+    def read(cls, unit: UnitOfWork, book: PolicyBook, limit: int) -> "_Piece":
+        digest = book.digest()
+        cursor, _, after = (unit.facts.get(POLICIES_CURSOR) or "").partition(":")
+        documents = unit.documents.list_live_urls(after=int(after) if cursor == digest else 0, limit=limit)
+        reached = documents[-1].document_id if documents else None
+        return cls(digest=digest, misplaced=_list_misplaced(unit, book, documents), reached=reached)
+
+
+def _list_misplaced(unit: UnitOfWork, book: PolicyBook, documents: Sequence[LiveUrl]) -> list[str]:
+    """Gives the URLs of the documents whose class names another policy than is for them; public ones have none."""
+    guarded = [document for document in documents if document.secure]
+    rules = unit.classes.find_rules(list({document.access_class for document in guarded}))
+    wanted = ((document, book.find(document.url)) for document in guarded)
+    return [one.url for one, policy in wanted if rules.get(one.access_class, 0) != (0 if policy is None else policy.number)]
+
+
+def is_swept(unit: UnitOfWork) -> bool:
+    """Whether every document is in the class of the policy that is for it."""
+    return (unit.facts.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.policies.current().digest()
+
+
+def is_obeyed(unit: UnitOfWork) -> bool:
+    """Whether searches obey the policies in every count, too: all documents are in their classes, also in the index."""
+    return is_swept(unit) and not read_closed(unit)
+
+
+def _has_waiting(unit: UnitOfWork) -> bool:
+    """Whether the index may still show documents in classes that a sweep has taken them from."""
+    return bool(unit.marks.list_open_feeds([0])[1])

@@ -1,0 +1,135 @@
+"""Holding all documents against the settings anew when those have changed.
+
+Documents are gone through by id, some in each transaction, with a cursor kept beside them, so that a process that is killed goes on where
+it was. Then documents beyond a lowered limit are pushed out. A feeder that still works by the old settings while the new ones spread may
+have fed documents that this one has passed already: so a second round follows the first after a while. Settings that come back before
+the sweep to others has ended are swept for like new ones.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from feedmill.core.lifecycle import Feeding
+from feedmill.ports import Bell, Clock, Lane, Store, UnitOfWork
+from feedmill.services import facts
+from feedmill.services.feeds.feeding import Policy, Workbench, push_out
+
+DOCUMENTS_AT_ONCE = 500
+ROUNDS = 2
+BETWEEN_ROUNDS = timedelta(seconds=30)
+
+log = structlog.get_logger("policy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cursor:
+    """How far a sweep is. Shape: kept as ``DIGEST:ROUND:ID``."""
+
+    digest: str
+    round: int = 1
+    reached: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.digest}:{self.round}:{self.reached}"
+
+
+def _read_cursor(kept: str | None, digest: str) -> _Cursor:
+    """Gives the kept cursor, or a fresh one where it was on its way to other settings."""
+    parts = (kept or "").rsplit(":", 2)
+    if len(parts) != 3 or parts[0] != digest or not (parts[1].isdigit() and parts[2].isdigit()):
+        return _Cursor(digest=digest)
+    return _Cursor(digest=digest, round=int(parts[1]), reached=int(parts[2]))
+
+
+class PolicySweep:
+    """The sweep of one process; ``step`` from its loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        policy: Callable[[], Policy],
+        digest: Callable[[], str],
+        bell: Bell,
+        clock: Clock,
+        *,
+        at_once: int = DOCUMENTS_AT_ONCE,
+    ) -> None:
+        self._store = store
+        self._policy = policy
+        self._digest = digest
+        self._bell = bell
+        self._clock = clock
+        self._at_once = at_once
+        self._done = ""
+        self._round_ended_at: datetime | None = None
+
+    def step(self) -> bool:
+        """Does the next bounded piece of work. Whether there is more to do now."""
+        digest = self._digest()
+        if digest == self._done:
+            return False
+        cursor = self._find_cursor(digest)
+        if cursor is None:
+            self._done = digest
+            return False
+        if cursor.round > 1 and cursor.reached == 0 and not self._is_time():
+            return False
+        return self._work(cursor)
+
+    def _find_cursor(self, digest: str) -> _Cursor | None:
+        """Gives where to go on, None where every document was held against these settings."""
+        with self._store.reading() as unit:
+            if unit.facts.get(facts.POLICY_DIGEST) == digest:
+                return None
+            return _read_cursor(unit.facts.get(facts.POLICY_CURSOR), digest)
+
+    def _is_time(self) -> bool:
+        """Whether the settings have had time to spread; a process that starts between the rounds waits anew."""
+        now = self._clock()
+        if self._round_ended_at is None:
+            self._round_ended_at = now
+        return now - self._round_ended_at >= BETWEEN_ROUNDS
+
+    def _work(self, cursor: _Cursor) -> bool:
+        policy = self._policy()
+        self._done = ""
+        with self._store.writing() as unit:
+            # from here on documents are held against other settings than those they were last held against whole: should these come
+            # back before this sweep ends, they have everything to do again
+            unit.facts.put(facts.POLICY_DIGEST, "")
+            feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=policy.rules)
+            reached = self._reconsider(unit, feeding, cursor.reached)
+            if reached is not None:
+                unit.facts.put(facts.POLICY_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round, reached=reached)))
+            has_more = reached is not None or self._push_out(unit, policy, feeding)
+            if not has_more:
+                self._end_round(unit, cursor)
+        self._bell.ring("indexer")
+        return has_more
+
+    def _reconsider(self, unit: UnitOfWork, feeding: Feeding, after: int) -> int | None:
+        """Holds the next documents against the rules and gives the last one's id, None at the end."""
+        documents = unit.documents.list_live(after=after, limit=self._at_once)
+        if not documents:
+            return None
+        bench = Workbench(unit, feeding, Lane.BULK)
+        bench.load(document.url for document in documents)
+        for document in documents:
+            bench.reconsider(document)
+        bench.finish()
+        return documents[-1].id
+
+    def _push_out(self, unit: UnitOfWork, policy: Policy, feeding: Feeding) -> bool:
+        return push_out(unit, policy.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
+
+    def _end_round(self, unit: UnitOfWork, cursor: _Cursor) -> None:
+        if cursor.round < ROUNDS:
+            unit.facts.put(facts.POLICY_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round + 1)))
+            self._round_ended_at = self._clock()
+        else:
+            unit.facts.put(facts.POLICY_DIGEST, cursor.digest)
+            unit.facts.put(facts.POLICY_CURSOR, "")
+        log.info("policy_swept", digest=cursor.digest, round=cursor.round)
