@@ -39,6 +39,10 @@ from feedmill.wire.gsafeed.dtd import DTD
 QUICK_FEED_BYTES = 4_000_000
 """Feeds below this size have a feeder of their own."""
 
+LONGEST_UPLOAD_SECONDS = 3600.0
+LONGEST_ANSWER_SECONDS = 600.0
+"""For how long what was begun before the settings were read again is served by the old ones."""
+
 
 Sockets = Mapping[str, socket.socket]
 """The listening sockets by name: gate, gate_tls, dtd, search, admin."""
@@ -78,7 +82,7 @@ def _run_gate(house: House, sockets: Sockets) -> None:
         tls = Listener(app=app, socket=sockets["gate_tls"], protocol=GateProtocol, certificate=settings.certificate, key=settings.key)
         listeners.append(tls)
     listeners.append(Listener(app=dtd_app(DTD, _problems_of(house)), socket=sockets["dtd"]))
-    serve(listeners)
+    serve(listeners, linger_seconds=LONGEST_UPLOAD_SECONDS)
 
 
 def _run_web(house: House, sockets: Sockets) -> None:
@@ -103,7 +107,8 @@ def _run_web(house: House, sockets: Sockets) -> None:
             [
                 Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
                 Listener(app=admin, socket=sockets["admin"], certificate=settings.admin.certificate, key=settings.admin.key),
-            ]
+            ],
+            linger_seconds=LONGEST_ANSWER_SECONDS,
         )
 
 

@@ -1,7 +1,8 @@
 """One role as a process: what a child of the parent does from its first moment.
 
 SIGTERM ends it in order; SIGHUP does the same, and the parent starts it again with the new settings, its sockets staying open
-meanwhile. SIGINT is the parent's to handle.
+meanwhile. Roles that serve ports leave them on SIGHUP, and serve what they have to its end beside who follows. SIGINT is the parent's to
+handle.
 """
 
 import gc

@@ -35,8 +35,8 @@ from feedmill.runstate import RoleState, RunState, hold_data, remove_state, writ
 from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
 
 ROLES = (
-    Role(name="gate", listeners=ROLE_LISTENERS["gate"]),
-    Role(name="web", listeners=ROLE_LISTENERS["web"]),
+    Role(name="gate", listeners=ROLE_LISTENERS["gate"], overlaps=True),
+    Role(name="web", listeners=ROLE_LISTENERS["web"], overlaps=True),
     Role(name="feeder", nice=5),
     Role(name="feeder-quick"),
     Role(name="extractor"),

@@ -5,7 +5,8 @@ Rules:
 - A role is forked from the main thread, which stays the only one: see ``forking``.
 - A role that dies is started again at once; one that dies soon after its start again and again waits longer each time, up to half a minute.
 - SIGTERM and SIGINT end the roles (SIGTERM, then SIGKILL after a time); a second one does not wait.
-- SIGHUP asks for the settings to be read again; only when they are good do the roles hear of it.
+- SIGHUP asks for the settings to be read again; only when they are good do the roles hear of it: each ends and is started again. A role
+  that overlaps is started again at once, while its earlier process serves what it has begun.
 - A role that cannot be started at all before the server was ever ready ends the server: nobody waits for what will not come.
 - Whether the server is ready is found out by a child too, which ends with 0 once it is.
 """
@@ -30,11 +31,15 @@ HOPELESS_DEATHS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """What the parent must know of a role. Units: ``nice`` as nice(1)."""
+    """What the parent must know of a role. Shape: one that ``overlaps`` may have a process that ends beside one that begins.
+
+    Units: ``nice`` as nice(1).
+    """
 
     name: str
     listeners: tuple[str, ...] = ()
     nice: int = 0
+    overlaps: bool = False
 
 
 @dataclass(slots=True)
@@ -71,6 +76,7 @@ class Supervisor:
     ) -> None:
         """Takes what a child does: ``live`` in its role, ``probe`` until the server is ready; both give an exit code."""
         self._children = [_Place(role) for role in roles]
+        self._leaving: list[Child] = []
         self._live = live
         self._probe = probe
         self._prober: Child | None = None
@@ -126,6 +132,7 @@ class Supervisor:
             code = child.process.poll() if child.process else None
             if code is not None:
                 self._bury(child, code)
+        self._leaving = [process for process in self._leaving if process.poll() is None]
         if self._prober and not self._is_ready and self._prober.poll() is not None:
             self._heed_prober(self._prober.wait())
 
@@ -155,17 +162,23 @@ class Supervisor:
         if signal.SIGTERM in signals or signal.SIGINT in signals:
             self._is_stopping = True
         elif signal.SIGHUP in signals and self._reload_settings():
-            self._send(signal.SIGHUP)
+            self._renew()
 
-    def _send(self, number: signal.Signals) -> None:
+    def _renew(self) -> None:
         for child in self._children:
-            if child.process is not None:
-                child.was_told = True
-                child.process.send_signal(number)
+            if child.process is None:
+                continue
+            child.was_told = True
+            child.process.send_signal(signal.SIGHUP)
+            if child.role.overlaps:
+                self._leaving.append(child.process)
+                child.process, child.due_at, child.deaths_in_a_row = None, 0.0, 0
+                child.restarts += 1
 
     def _stop(self, reader: socket.socket) -> None:
         self._log.info("stopping")
-        self._send(signal.SIGTERM)
+        for process in self._living():
+            process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
         while self._living() and (left := deadline - time.monotonic()) > 0:
             signals = _wait_for_signals(reader, min(left, 0.5))
@@ -179,7 +192,7 @@ class Supervisor:
             process.wait()
 
     def _living(self) -> list[Child]:
-        processes = [*(child.process for child in self._children), self._prober]
+        processes = [*(child.process for child in self._children), *self._leaving, self._prober]
         return [process for process in processes if process is not None and process.poll() is None]
 
     def _seconds_to_next(self) -> float:

@@ -1,11 +1,10 @@
 """The feed port's HTTP protocol: uvicorn's, and a way for the application to drop its connection."""
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
 from feedmill.http.answers import DROP_EXTENSION
+from feedmill.http.lingering import LingeringProtocol
 
 
-class GateProtocol(HttpToolsProtocol):
+class GateProtocol(LingeringProtocol):
     """To be given to uvicorn as ``http=GateProtocol``."""
 
     def on_message_begin(self) -> None:

@@ -1,6 +1,7 @@
 """Runs the applications of a role: one server a listener, all in one loop, ended together and in order.
 
-uvicorn's own signal handling is for one server a process; here SIGTERM asks all of them to finish what they have and then stop.
+uvicorn's own signal handling is for one server a process; here SIGTERM asks all of them to finish what they have and then stop, and
+SIGHUP to leave their ports to the process that follows, see ``lingering``.
 """
 
 import asyncio
@@ -12,8 +13,10 @@ from dataclasses import dataclass
 
 import uvicorn
 import uvloop
+from setproctitle import getproctitle, setproctitle
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from feedmill.http.lingering import LingeringProtocol, LingeringServer
 
 SHUTDOWN_SECONDS = 8
 KEEP_ALIVE_SECONDS = 30
@@ -25,30 +28,37 @@ class Listener:
 
     app: ASGIApp
     socket: socket.socket
-    protocol: type[asyncio.Protocol] = HttpToolsProtocol
+    protocol: type[asyncio.Protocol] = LingeringProtocol
     certificate: str = ""
     key: str = ""
 
 
-class _Server(uvicorn.Server):
+class _Server(LingeringServer):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-def serve(listeners: Sequence[Listener]) -> None:
-    """Serves until SIGTERM."""
-    uvloop.run(_serve(listeners))
+def serve(listeners: Sequence[Listener], *, linger_seconds: float) -> None:
+    """Serves until SIGTERM, or until SIGHUP and the end of what was begun. Units: what was begun is given up after ``linger_seconds``."""
+    uvloop.run(_serve(listeners, linger_seconds))
 
 
-async def _serve(listeners: Sequence[Listener]) -> None:
-    servers = [(_Server(_configure(listener)), listener.socket) for listener in listeners]
+async def _serve(listeners: Sequence[Listener], linger_seconds: float) -> None:
+    servers = [(_Server(_configure(listener), linger_seconds), listener.socket) for listener in listeners]
 
-    def _stop() -> None:
+    def stop() -> None:
         for server, _ in servers:
-            server.should_exit = True
+            server.stop()
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, _stop)
+    def leave() -> None:
+        for server, _ in servers:
+            server.leave()
+        setproctitle(f"{getproctitle()}, leaving")
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop)
+    loop.add_signal_handler(signal.SIGHUP, leave)
     await asyncio.gather(*(server.serve(sockets=[listening]) for server, listening in servers))
 
 

@@ -1,0 +1,141 @@
+"""Settings are read again while feeds are pushed and people search: nobody is cut off, and who comes later meets the new settings."""
+
+import http.client
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from promises import make_body, put, wait_until
+from tests.appliance import Appliance, feed_of, record, running
+from tests.selfsigned import CERTIFICATE, KEY
+
+SETTINGS = """
+[gate]
+certificate = "gate.pem"
+key = "gate.key"
+server_header = "header-{number}"
+"""
+BODY = make_body([("datasource", b"reloaded"), ("feedtype", b"incremental"), ("data", feed_of(record("http://re.example.com/a", "x")))])
+MULTIPART = {"Content-Type": "multipart/form-data; boundary=<<"}
+HEAD = (
+    f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: multipart/form-data; boundary=<<\r\nContent-Length: {len(BODY)}\r\n\r\n".encode()
+)
+
+
+class Reloading:
+    """A server whose settings are read again and again; the header of the feed port says which are in force."""
+
+    def __init__(self, server: Appliance) -> None:
+        self.server = server
+        self.number = 0
+
+    def reload(self) -> None:
+        """Changes the settings and tells the server."""
+        self.number += 1
+        (self.server.data.parent / f"{self.server.data.name}.toml").write_text(SETTINGS.format(number=self.number))
+        assert self.server.process is not None
+        self.server.process.send_signal(signal.SIGHUP)
+
+    def reload_wholly(self) -> None:
+        """Does so, and waits until the new settings are in force."""
+        self.reload()
+        wait_until(lambda: self.server.request("GET", self.server.gate, "/getbacklogcount")[1]["server"] == f"header-{self.number}")
+
+
+@pytest.fixture(scope="module")
+def reloading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reloading]:
+    folder = tmp_path_factory.mktemp("reloading")
+    (folder / "gate.pem").write_text(CERTIFICATE)
+    (folder / "gate.key").write_text(KEY)
+    with running(folder / "data", SETTINGS.format(number=0)) as server:
+        put(server, "searched", record("http://searched.example.com/a", "searchedword"))
+        yield Reloading(server)
+
+
+def read_whole(connection: socket.socket) -> bytes:
+    """Reads until the server ends the connection."""
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def assert_kept_by(answer: bytes, number: int) -> None:
+    head, _, text = answer.lower().partition(b"\r\n\r\n")
+    assert (head.split()[1], text) == (b"200", b"success"), answer
+    assert b"server: header-%d" % number in head
+    assert b"connection: close" in head
+
+
+def connect_plain(server: Appliance) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.gate), timeout=60)
+
+
+def connect_tls(server: Appliance) -> socket.socket:
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    return trusting.wrap_socket(socket.create_connection(("127.0.0.1", server.tls), timeout=60))
+
+
+@pytest.mark.parametrize("connect", [connect_plain, connect_tls])
+@pytest.mark.parametrize("sent", [0, 30, len(HEAD) + 40], ids=["nothing", "half-a-head", "half-a-body"])
+def test_push_begun_before_a_reload_is_taken_after_it_by_the_old_settings(
+    reloading: Reloading, connect: Callable[[Appliance], socket.socket], sent: int
+) -> None:
+    with connect(reloading.server) as connection:
+        connection.sendall((HEAD + BODY)[:sent])
+        reloading.server.request("GET", reloading.server.gate, "/getbacklogcount")  # by now the connection above was taken
+        earlier = reloading.number
+        reloading.reload_wholly()
+        connection.sendall((HEAD + BODY)[sent:])
+        assert_kept_by(read_whole(connection), earlier)
+
+
+def test_connection_that_rests_over_a_reload_is_ended(reloading: Reloading) -> None:
+    with connect_plain(reloading.server) as connection:
+        connection.sendall(HEAD + BODY)
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        reloading.reload_wholly()
+        assert read_whole(connection).endswith(b"Success")
+
+
+def test_old_processes_end_once_they_have_served_what_they_had(reloading: Reloading) -> None:
+    reloading.reload_wholly()
+    wait_until(lambda: not [name for name in reloading.server.role_pids() if "leaving" in name])
+    assert {name: len(pids) for name, pids in reloading.server.role_pids().items() if name in ("gate", "web")} == {"gate": 1, "web": 1}
+
+
+def test_no_push_and_no_search_fails_through_many_reloads(reloading: Reloading) -> None:
+    server, is_over, told = reloading.server, threading.Event(), Counter[str]()
+
+    def work(what: tuple[str, int, str, str, bytes | None], is_kept: bool) -> None:
+        kind, port, method, path, body = what
+        while not is_over.is_set():
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            is_open = True
+            while is_open and not is_over.is_set():
+                client.request(method, path, body, MULTIPART)
+                answer = client.getresponse()
+                text = answer.read()
+                assert (answer.status, text == b"Success" or b"searchedword" in text) == (200, True), text
+                told[kind] += 1
+                is_open = is_kept and not answer.will_close
+            client.close()
+
+    push = ("push", server.gate, "POST", "/xmlfeed", BODY)
+    search = ("search", server.search_port, "GET", "/api/v1/search?q=searchedword", None)
+    with ThreadPoolExecutor(6) as pool:
+        working = [pool.submit(work, what, is_kept) for what in (push, push, search) for is_kept in (False, True)]
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 3 or min(told["push"], told["search"]) < 100:
+                reloading.reload()
+                time.sleep(0.5)
+                assert not [each for each in working if each.done()]
+        finally:
+            is_over.set()
+        for each in working:
+            each.result()
