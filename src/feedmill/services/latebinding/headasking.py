@@ -18,7 +18,7 @@ from feedmill.model.errors import BadRequest, Unanswered
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, Login
 from feedmill.ports.authorization import Call, Caller, Line, Origin
-from feedmill.services.latebinding.samlasking import find_user, may_forward
+from feedmill.services.latebinding.whom import find_login, find_user
 
 AGENT = b"Feedmill (authorization)"
 MAX_FAILURES = 2
@@ -109,8 +109,9 @@ class HeadAsking:
     def _prove(self, user: Subject, login: Login | None) -> tuple[tuple[str, bytes], ...]:
         """Gives the headers by which a server knows the user."""
         proof: list[tuple[str, bytes]] = []
-        if login is not None and may_forward(self.rule, login):
-            pair = f"{login.name}:{login.password}".encode("utf-8", "surrogatepass")
+        forwarded = find_login(self.rule, login)
+        if forwarded is not None:
+            pair = f"{forwarded.name}:{forwarded.password}".encode("utf-8", "surrogatepass")
             proof.append(("Authorization", b"Basic " + base64.b64encode(pair)))
         if self.rule.user_header:
             name = f"{user.name}@{user.domain}" if user.domain else user.name
