@@ -5,18 +5,18 @@ Rules:
 1. Only ``CmResponse/AuthorizationResponse/Answer`` counts, with one ``Resource`` and one ``Decision`` each.
 2. A decision is PERMIT, DENY or INDETERMINATE in any letter case; another word decides nothing.
 3. Of several answers about one document the strictest counts: DENY, then INDETERMINATE.
-4. A document type declaration is refused as soon as it begins. Everything is bounded: bytes, depth, answers.
+4. Everything is bounded: bytes, depth, answers; a document type declaration is refused (``wire/xmlstream/small``).
 
 Source: gsa-compat 7.2; connector manager 3.x, ``AuthorizationHandler``.
 """
 
 from dataclasses import dataclass, field
-from xml.parsers import expat
 
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Unanswered
+from feedmill.wire.xmlstream.errors import NotWellFormed
+from feedmill.wire.xmlstream.small import SmallReader
 
-MAX_DEPTH = 40
 MAX_ANSWERS = 20_000
 MAX_TEXT = 20_000
 
@@ -37,11 +37,9 @@ def parse_answers(data: bytes) -> Answers:
     """Gives the answers. Errors: Unanswered; nothing else, whatever the bytes."""
     reading = _Reading()
     try:
-        reading.parser.Parse(data, True)
-    except expat.ExpatError as exc:
-        raise Unanswered(f"it is not XML: {expat.ErrorString(exc.code)}, line {exc.lineno}") from exc
-    except (ValueError, LookupError) as exc:
-        raise Unanswered("its encoding is not known") from exc
+        reading.read(data)
+    except NotWellFormed as exc:
+        raise Unanswered(f"line {exc.line} of its answer: {exc.reason}") from exc
     if not reading.is_response:
         raise Unanswered("it is no answer of a connector manager")
     return Answers(verdicts=reading.verdicts, status=reading.status)
@@ -55,49 +53,45 @@ class _One:
     decisions: list[str] = field(default_factory=list)
 
 
-class _Reading:
-    """Takes the parser's events; the way to the element at hand is kept from the root on."""
+class _Reading(SmallReader):
+    """Takes the answers."""
 
     def __init__(self) -> None:
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._take_text
+        super().__init__(has_namespaces=False)
         self.is_response = False
         self.status = ""
         self.verdicts: dict[str, Verdict] = {}
-        self._way: list[str] = []
         self._text: list[str] = []
         self._size = 0
         self._one = _One()
         self._answers = 0
 
-    def _refuse_doctype(self, _name: str, _system: str | None, _public: str | None, _subset: int) -> None:
-        raise Unanswered("it has a document type declaration")
-
-    def _start(self, name: str, _attributes: dict[str, str]) -> None:
-        self._way.append(name)
-        if len(self._way) > MAX_DEPTH:
-            raise Unanswered(f"its elements are nested more than {MAX_DEPTH} deep")
-        self.is_response = self.is_response or self._way == _ANSWER[:1]
+    def start(self, _name: str, _attributes: dict[str, str]) -> None:
+        """Begins an answer."""
+        self.is_response = self.is_response or self.way == _ANSWER[:1]
         self._text, self._size = [], 0
-        if self._way == _ANSWER:
+        if self.way == _ANSWER:
             self._one = _One()
 
-    def _end(self, _name: str) -> None:
+    def end(self, _name: str) -> None:
+        """Keeps what stood in an element that counts."""
         text = "".join(self._text).strip()
-        if self._way == _RESOURCE:
+        if self.way == _RESOURCE:
             self._one.resources.append(text)
-        elif self._way == _DECISION:
+        elif self.way == _DECISION:
             self._one.decisions.append(text)
-        elif self._way == _STATUS:
+        elif self.way == _STATUS:
             self.status = text
-        elif self._way == _ANSWER:
+        elif self.way == _ANSWER:
             self._take_answer()
         self._text, self._size = [], 0
-        self._way.pop()
+
+    def take_text(self, text: str) -> None:
+        """Keeps the text of the element at hand."""
+        self._size += len(text)
+        if self._size > MAX_TEXT:
+            raise Unanswered(f"a text in it is longer than {MAX_TEXT} characters")
+        self._text.append(text)
 
     def _take_answer(self) -> None:
         self._answers += 1
@@ -108,9 +102,3 @@ class _Reading:
         url, word = self._one.resources[0], self._one.decisions[0].upper()
         verdict = Verdict(word) if word in Verdict.__members__ else Verdict.INDETERMINATE
         self.verdicts[url] = max(verdict, self.verdicts.get(url, verdict), key=_STRICTNESS.index)
-
-    def _take_text(self, text: str) -> None:
-        self._size += len(text)
-        if self._size > MAX_TEXT:
-            raise Unanswered(f"a text in it is longer than {MAX_TEXT} characters")
-        self._text.append(text)

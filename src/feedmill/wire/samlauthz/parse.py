@@ -4,10 +4,9 @@ Rules:
 
 1. Only what stands where it belongs counts: ``Envelope/Body/Response/Assertion/AuthzDecisionStatement``. A decision anywhere else, such as
    in advice or evidence or in a detail of somebody else's, is passed over.
-2. A document type declaration is refused as soon as it begins, before anything in it is read.
-3. A ``Response`` that does not report success states nothing. Nor does one whose ``InResponseTo`` is missing, a decision that is none of
+2. A ``Response`` that does not report success states nothing. Nor does one whose ``InResponseTo`` is missing, a decision that is none of
    the three words, a statement about another action than ``GET``, or an assertion whose times cannot be read.
-4. Everything is bounded: bytes, depth, statements.
+3. Everything is bounded: bytes, depth, statements; a document type declaration is refused (``wire/xmlstream/small``).
 
 Source: SAML 2.0 core, 2.3.3, 2.5.1, 2.7.4, 3.2.2; SOAP 1.1, 4.4 (faults); gsa-compat 7.1.
 """
@@ -15,12 +14,12 @@ Source: SAML 2.0 core, 2.3.3, 2.5.1, 2.7.4, 3.2.2; SOAP 1.1, 4.4 (faults); gsa-c
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from xml.parsers import expat
 
 from feedmill.model.errors import Unanswered
 from feedmill.wire.samlauthz.schema import ASSERTION, DECISIONS, GET, PROTOCOL, SOAP, SOAP_12, SUCCESS, Statement
+from feedmill.wire.xmlstream.errors import NotWellFormed
+from feedmill.wire.xmlstream.small import SmallReader
 
-MAX_DEPTH = 40
 MAX_STATEMENTS = 20_000
 MAX_TEXT = 10_000
 
@@ -54,11 +53,9 @@ def parse_statements(data: bytes) -> list[Statement]:
     """Gives what the answers in a SOAP envelope state, in order. Errors: Unanswered, for a fault too; nothing else, whatever the bytes."""
     reading = _Reading()
     try:
-        reading.parser.Parse(data, True)
-    except expat.ExpatError as exc:
-        raise Unanswered(f"it is not XML: {expat.ErrorString(exc.code)}, line {exc.lineno}") from exc
-    except (ValueError, LookupError) as exc:
-        raise Unanswered("its encoding is not known") from exc
+        reading.read(data)
+    except NotWellFormed as exc:
+        raise Unanswered(f"line {exc.line} of its answer: {exc.reason}") from exc
     if reading.fault is not None:
         raise Unanswered(f"it is a fault: {_shorten(reading.fault)}")
     if not reading.has_body:
@@ -66,38 +63,27 @@ def parse_statements(data: bytes) -> list[Statement]:
     return reading.statements
 
 
-class _Reading:
-    """Takes the parser's events. Shape: names are ``namespace name``, the way to the element at hand is kept from the root on."""
+class _Reading(SmallReader):
+    """Takes the statements of all responses, and the text of a fault."""
 
     def __init__(self) -> None:
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.buffer_text = True
-        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._take_text
+        super().__init__()
         self.statements: list[Statement] = []
         self.fault: str | None = None
         self.has_body = False
-        self._way: list[str] = []
         self._text: list[str] | None = None
         self._answer: _Answer | None = None
 
-    def _refuse_doctype(self, _name: str, _system: str | None, _public: str | None, _subset: int) -> None:
-        raise Unanswered("it has a document type declaration, which SOAP forbids")
-
     def _place(self) -> tuple[str, ...] | None:
         """Gives the way below the body, None outside of one."""
-        way = self._way
+        way = self.way
         is_below = len(way) > 2 and way[0] in (f"{SOAP} Envelope", f"{SOAP_12} Envelope") and way[1] == way[0].replace("Envelope", "Body")
         return tuple(way[2:]) if is_below else None
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._way.append(name)
-        if len(self._way) > MAX_DEPTH:
-            raise Unanswered(f"its elements are nested more than {MAX_DEPTH} deep")
+    def start(self, _name: str, attributes: dict[str, str]) -> None:
+        """Begins what the element stands for, where it stands where it belongs."""
         self._text = None
-        self.has_body = self.has_body or self._way in ([f"{uri} Envelope", f"{uri} Body"] for uri in (SOAP, SOAP_12))
+        self.has_body = self.has_body or self.way in ([f"{uri} Envelope", f"{uri} Body"] for uri in (SOAP, SOAP_12))
         place = self._place()
         if place is None:
             return
@@ -120,7 +106,8 @@ class _Reading:
         elif place in (_NAME, _ACTION):
             self._text = []
 
-    def _end(self, _name: str) -> None:
+    def end(self, _name: str) -> None:
+        """Keeps what stood in an element that counts."""
         place = self._place()
         text, self._text = self._text, None
         if place is not None:
@@ -131,7 +118,14 @@ class _Reading:
                 self.fault = self.fault or "without a text"
             elif self._answer is not None:
                 self._end_inside(self._answer, place, said)
-        self._way.pop()
+
+    def take_text(self, text: str) -> None:
+        """Keeps the text of an element that counts."""
+        if self._text is None:
+            return
+        self._text.append(text)
+        if sum(map(len, self._text)) > MAX_TEXT:
+            raise Unanswered(f"a name in it is longer than {MAX_TEXT} characters")
 
     def _end_inside(self, answer: _Answer, place: tuple[str, ...], said: str | None) -> None:
         if place == _NAME:
@@ -155,13 +149,6 @@ class _Reading:
             raise Unanswered(f"it has more than {MAX_STATEMENTS} statements")
         if verdict is not None and (not answer.actions or GET in answer.actions):
             answer.assertion.append(Statement(in_response_to=answer.in_response_to, resource=resource, verdict=verdict))
-
-    def _take_text(self, text: str) -> None:
-        if self._text is None:
-            return
-        self._text.append(text)
-        if sum(map(len, self._text)) > MAX_TEXT:
-            raise Unanswered(f"a name in it is longer than {MAX_TEXT} characters")
 
     @staticmethod
     def _is_fault_text(place: tuple[str, ...]) -> bool:

@@ -1,0 +1,64 @@
+"""Small XML documents of strangers, which are whole in memory: read by their events, within bounds.
+
+A document type declaration is refused as soon as it begins, before anything in it is read, and so are elements nested without end.
+"""
+
+from abc import ABC, abstractmethod
+from xml.parsers import expat
+
+from feedmill.wire.xmlstream.errors import NotWellFormed
+
+MAX_DEPTH = 40
+
+
+class SmallReader(ABC):
+    """Takes the events of one document. Shape: names are ``namespace name``, or as written where namespaces do not count."""
+
+    def __init__(self, *, encoding: str | None = None, has_namespaces: bool = True) -> None:
+        self._parser = expat.ParserCreate(encoding, " " if has_namespaces else None)
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._parser.StartElementHandler = self._enter
+        self._parser.EndElementHandler = self._leave
+        self._parser.CharacterDataHandler = self.take_text
+        self.way: list[str] = []
+        """The elements from the root to the one at hand."""
+
+    @property
+    def line(self) -> int:
+        """Where the event at hand stands."""
+        return self._parser.CurrentLineNumber
+
+    def read(self, data: bytes) -> None:
+        """Reads the whole document. Errors: NotWellFormed, and those that the events raise; nothing else, whatever the bytes."""
+        try:
+            self._parser.Parse(data, True)
+        except expat.ExpatError as exc:
+            raise NotWellFormed(f"not XML: {expat.ErrorString(exc.code)}", line=exc.lineno) from exc
+        except (ValueError, LookupError) as exc:
+            raise NotWellFormed("an encoding that is not known", line=self.line) from exc
+
+    @abstractmethod
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Takes the beginning of an element, the last of ``way``."""
+
+    @abstractmethod
+    def end(self, name: str) -> None:
+        """Takes the end of an element, still the last of ``way``."""
+
+    @abstractmethod
+    def take_text(self, text: str) -> None:
+        """Takes text, which may come in pieces."""
+
+    def _refuse_doctype(self, _name: str, _system: str | None, _public: str | None, _subset: int) -> None:
+        raise NotWellFormed("a document type declaration, which is refused", line=self.line)
+
+    def _enter(self, name: str, attributes: dict[str, str]) -> None:
+        self.way.append(name)
+        if len(self.way) > MAX_DEPTH:
+            raise NotWellFormed(f"elements nested more than {MAX_DEPTH} deep", line=self.line)
+        self.start(name, attributes)
+
+    def _leave(self, name: str) -> None:
+        self.end(name)
+        self.way.pop()
