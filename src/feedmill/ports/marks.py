@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, Self
 
 from feedmill.model.serving import KeptSetting
 
@@ -37,6 +37,13 @@ class Mark:
     datasource: str
     tightens: bool = False
     repeats: bool = False
+
+    @classmethod
+    def repeating(cls, document_id: int, version: int, datasource: str) -> Self:
+        """Gives the mark of a document that is written anew for what stands beside it: no feed waits for it, and it waits behind others."""
+        return cls(
+            document_id=document_id, version=version, stage=Stage.INDEX, lane=Lane.BULK, feed_id=0, datasource=datasource, repeats=True
+        )
 
 
 class Marks(Protocol):

@@ -21,7 +21,7 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.errors import Corrupt
 from feedmill.model.query import LinksTo
-from feedmill.ports import BlobStore, Lane, LinkWork, Mark, SearchIndex, Stage, Store, UnitOfWork
+from feedmill.ports import BlobStore, LinkWork, Mark, SearchIndex, Store, UnitOfWork
 from feedmill.services import facts
 
 READ_AT_ONCE = 50
@@ -215,12 +215,4 @@ def _mark(unit: UnitOfWork, causes: Mapping[int, Mark]) -> None:
 
 def _mark_of(document: Document) -> Mark:
     assert document.id is not None
-    return Mark(
-        document_id=document.id,
-        version=document.version,
-        stage=Stage.INDEX,
-        lane=Lane.BULK,
-        feed_id=0,
-        datasource=document.datasource,
-        repeats=True,
-    )
+    return Mark.repeating(document.id, document.version, document.datasource)

@@ -14,7 +14,7 @@ _BYTES_A_DOCUMENT = 20_000
 class Endpoint:
     """The server that a rule names. May be used from several threads.
 
-    Shape: ``server`` is ``host`` or ``host:port``; ``headers`` say what kind of question is asked, ``answered`` are the statuses of answers,
+    Shape: ``server`` is ``host`` or ``host:port``; ``headers`` say what kind of question is asked, ``answered`` are statuses of answers,
     ``servlet`` is the end of the path, which the rule may leave out.
     """
 

@@ -16,7 +16,7 @@ import structlog
 
 from feedmill.core.patternsets import PatternBook, list_patterns
 from feedmill.model.serving import Serving
-from feedmill.ports import Lane, LiveUrl, Mark, Stage, Store, UnitOfWork
+from feedmill.ports import LiveUrl, Mark, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.servingdesk import ServingDesk
 
@@ -96,15 +96,7 @@ def _mark(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
     marked = unit.marks.find_many([document.document_id for document in documents])
     unit.marks.put_many(
         [
-            Mark(
-                document_id=document.document_id,
-                version=document.version,
-                stage=Stage.INDEX,
-                lane=Lane.BULK,
-                feed_id=0,
-                datasource=document.datasource,
-                repeats=True,
-            )
+            Mark.repeating(document.document_id, document.version, document.datasource)
             for document in documents
             if document.document_id not in marked
         ]
