@@ -13,7 +13,8 @@ from feedmill.model.errors import BadFeed, Busy, NotFound
 from feedmill.model.feed import FeedKind, FeedState, LogLevel, Phase
 from feedmill.ports import Lane, Mark, Stage, Store, UnitOfWork
 from feedmill.services.feeds.feeding import Policy
-from feedmill.services.feeds.feedrun import LOG_ENTRIES, FeedRun, ended
+from feedmill.services.feeds.feedrun import FeedRun
+from feedmill.services.feeds.progress import LOG_ENTRIES, ended
 
 
 @pytest.fixture

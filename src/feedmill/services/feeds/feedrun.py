@@ -4,29 +4,24 @@ Every step is one bounded piece of work that ends in a transaction with its chec
 where the last transaction ended, and a feeder with many feeds can give each its turn.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Protocol
 
-from feedmill.core.feedstate import final_state
 from feedmill.core.lifecycle import Counted, Feeding
 from feedmill.model.access import StoredAcl
 from feedmill.model.change import Change, GroupChange
 from feedmill.model.document import Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
-from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, Phase
 from feedmill.ports import BlobStore, Clock, Lane, Store, UnitOfWork
 from feedmill.services.feeds.feeding import Policy, SliceLimits, Tally, Workbench, push_out, take_slice
+from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import ScanReport
 
 SMALL_FEED_RECORDS = 200
 """A feed of up to so many records takes the quick lane through extractor and indexer."""
 
-LOG_ENTRIES = 10_000
-"""How many entries a feed's log holds; what is beyond is counted only."""
-
-LOST = "the feed's bytes are no longer in the feed folder; push it again"
 _ADMINISTRATIVE = (FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE)
 
 
@@ -98,21 +93,10 @@ class FeedRun:
             return
         try:
             report = self._tools.reader(self.feed).scan()
-        except BadFeed as error:
-            self._refuse(LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line))
-            return
-        except NotFound:
-            self._refuse(LogEntry(level=LogLevel.ERROR, reason=LOST))
-            return
-        feed = replace(
-            self.feed, state=FeedState.IN_PROGRESS, phase=Phase.APPLY, records=report.records, repaired_file=report.repaired_file
-        )
-        self._save(*logged(feed, report.log))
-
-    def _refuse(self, entry: LogEntry) -> None:
-        now = self._tools.clock()
-        failed = replace(self.feed, state=FeedState.FAILED_IN_ERROR, phase=Phase.DONE, finished_at=now, searchable_at=now)
-        self._save(*logged(failed, (entry,)))
+        except (BadFeed, NotFound) as error:
+            self._save(*failed(self.feed, unread(error), self._tools.clock()))
+        else:
+            self._save(*scanned(self.feed, report))
 
     def _apply(self) -> None:
         """Applies the next slice. A step that fails forgets how far it has read, so that the next one reads from the checkpoint."""
@@ -158,13 +142,12 @@ class FeedRun:
 
     def _cut_short(self, error: BadFeed | NotFound) -> None:
         """Ends a feed whose bytes are no longer what the scan saw; the sweep of a full one would remove what could not be read."""
-        entry = LogEntry(level=LogLevel.ERROR, reason=LOST if isinstance(error, NotFound) else error.reason)
-        feed, log = logged(replace(self.feed, errors=self.feed.errors + 1), (entry,))
+        feed, log = logged(replace(self.feed, errors=self.feed.errors + 1), (unread(error),))
         self._settle(feed, log)
 
     def _end_apply(self) -> None:
-        failed = self.feed.errors > 0 and self.feed.included == 0 and self.feed.acls == 0
-        if self.feed.kind is FeedKind.FULL and not failed:
+        is_failed = self.feed.errors > 0 and self.feed.included == 0 and self.feed.acls == 0
+        if self.feed.kind is FeedKind.FULL and not is_failed:
             self._save(replace(self.feed, phase=Phase.SWEEP))
         else:
             self._settle(self.feed)
@@ -218,21 +201,3 @@ class FeedRun:
         with self._tools.store.writing() as unit:
             unit.feeds.save(feed, log)
         self.feed = feed
-
-
-def ended(feed: Feed, *, is_obeyed: bool, searchable_at: datetime | None) -> Feed:
-    """Gives an applied feed as far as it is: its final state once the index obeys it, ``searchable_at`` once the index shows all of it."""
-    if not is_obeyed:
-        return replace(feed, phase=Phase.SETTLE)
-    state = final_state(included=feed.included, errors=feed.errors, acls=feed.acls)
-    return replace(feed, phase=Phase.DONE, state=state, searchable_at=searchable_at)
-
-
-def logged(feed: Feed, entries: Sequence[LogEntry]) -> tuple[Feed, tuple[LogEntry, ...]]:
-    """Gives a feed whose log grows by entries, and those that its log still has room for; the last place says that it is cut."""
-    room = LOG_ENTRIES - feed.logged
-    kept = tuple(entries)
-    if len(kept) >= room:
-        cut = LogEntry(level=LogLevel.NOTICE, reason=f"the log is cut after {LOG_ENTRIES} entries; the counts are whole")
-        kept = (*kept[: room - 1], cut) if room > 0 else ()
-    return replace(feed, logged=feed.logged + len(kept)), kept

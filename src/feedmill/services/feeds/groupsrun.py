@@ -17,13 +17,15 @@ from feedmill.model.change import Faulty, GroupChange, PutGroup
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.ports import ComparedTo, UnitOfWork
-from feedmill.services.feeds.feedrun import LOST, Tools, ended, logged
+from feedmill.services.feeds.feedrun import Tools
+from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 
 MAX_MEMBERSHIPS = 3_000_000
 """How many members all groups have together, as on the appliance. Source: Feeds Protocol Developer's Guide; gsa-compat 1.7."""
 
 AT_CAPACITY = "error: group db at capacity."
 """The appliance's own words, which clients may look for."""
+_FULL = LogEntry(level=LogLevel.ERROR, reason=AT_CAPACITY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +71,10 @@ class GroupsRun:
             return
         try:
             report = self._tools.groups_reader(self.feed).scan()
-        except BadFeed as error:
-            self._fail(LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line))
-            return
-        except NotFound:
-            self._fail(LogEntry(level=LogLevel.ERROR, reason=LOST))
-            return
-        feed = replace(
-            self.feed, state=FeedState.IN_PROGRESS, phase=Phase.APPLY, records=report.records, repaired_file=report.repaired_file
-        )
-        self._save(*logged(feed, report.log))
+        except (BadFeed, NotFound) as error:
+            self._fail(unread(error))
+        else:
+            self._save(*scanned(self.feed, report))
 
     def _build(self) -> None:
         """Takes the next slice into the layer. A step that fails forgets how far it has read; the next reads from the checkpoint."""
@@ -88,12 +84,12 @@ class GroupsRun:
                 changes = self._tools.groups_reader(self.feed).changes(self.feed.applied)
             taken = _take(changes, self._limits)
         except (BadFeed, NotFound) as error:
-            self._fail(LogEntry(level=LogLevel.ERROR, reason=LOST if isinstance(error, NotFound) else error.reason))
+            self._fail(unread(error))
             return
         if not taken:
             self._save(replace(self.feed, phase=Phase.SWEEP))
         elif self._put(taken) > self._limits.max_memberships:
-            self._fail(LogEntry(level=LogLevel.ERROR, reason=AT_CAPACITY))
+            self._fail(_FULL)
         else:
             self._changes = changes
 
@@ -164,18 +160,16 @@ class GroupsRun:
                 unit.groups.publish(feed.id)
                 unit.group_history.publish(feed.id, feed.datasource, at=now)
             if is_full:
-                feed, log = _at_capacity(feed)
+                feed, log = failed(feed, _FULL, now)
             unit.feeds.save(feed, log)
         self.feed = feed
 
     def _fail(self, entry: LogEntry) -> None:
-        now = self._tools.clock()
-        failed = replace(self.feed, state=FeedState.FAILED_IN_ERROR, phase=Phase.DONE, finished_at=now, searchable_at=now)
-        failed, log = logged(replace(failed, included=0), (entry,))
+        feed, log = failed(self.feed, entry, self._tools.clock())
         with self._tools.store.writing() as unit:
-            unit.groups.drop(failed.id)
-            unit.feeds.save(failed, log)
-        self.feed = failed
+            unit.groups.drop(feed.id)
+            unit.feeds.save(feed, log)
+        self.feed = feed
 
     def _save(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:
         with self._tools.store.writing() as unit:
@@ -193,11 +187,6 @@ def _take(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupCha
         if len(taken) >= limits.definitions or memberships >= limits.memberships:
             break
     return taken
-
-
-def _at_capacity(feed: Feed) -> tuple[Feed, tuple[LogEntry, ...]]:
-    failed = replace(feed, state=FeedState.FAILED_IN_ERROR, included=0)
-    return logged(failed, (LogEntry(level=LogLevel.ERROR, reason=AT_CAPACITY),))
 
 
 def _entries(change: GroupChange) -> Iterator[LogEntry]:

@@ -24,7 +24,7 @@ from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Bell, BlobStore, Clock, IndexWriter, Lane, Mark, SearchIndex, Stage, Store, UnitOfWork
 from feedmill.services import facts
-from feedmill.services.feeds.feedrun import ended
+from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 from feedmill.services.sweeps.patternsweep import PatternSweep

@@ -1,0 +1,52 @@
+"""How far a feed is: its state and its log, with what a step of its run came to."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from feedmill.core.feedstate import final_state
+from feedmill.model.errors import BadFeed, NotFound
+from feedmill.model.feed import Feed, FeedState, LogEntry, LogLevel, Phase
+from feedmill.services.feeds.reading import ScanReport
+
+LOG_ENTRIES = 10_000
+"""How many entries a feed's log holds; what is beyond is counted only."""
+
+_LOST = "the feed's bytes are no longer in the feed folder; push it again"
+
+
+def scanned(feed: Feed, report: ScanReport) -> tuple[Feed, tuple[LogEntry, ...]]:
+    """Gives a feed that was read whole, on its way to be applied, with the entries of its log."""
+    feed = replace(feed, state=FeedState.IN_PROGRESS, phase=Phase.APPLY, records=report.records, repaired_file=report.repaired_file)
+    return logged(feed, report.log)
+
+
+def unread(error: BadFeed | NotFound) -> LogEntry:
+    """Gives what the log says of a feed that cannot be read."""
+    if isinstance(error, NotFound):
+        return LogEntry(level=LogLevel.ERROR, reason=_LOST)
+    return LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line)
+
+
+def failed(feed: Feed, entry: LogEntry, at: datetime) -> tuple[Feed, tuple[LogEntry, ...]]:
+    """Gives a feed that ends without having changed anything, with the entry of its log that says why."""
+    over = replace(feed, state=FeedState.FAILED_IN_ERROR, phase=Phase.DONE, included=0, finished_at=at, searchable_at=at)
+    return logged(over, (entry,))
+
+
+def ended(feed: Feed, *, is_obeyed: bool, searchable_at: datetime | None) -> Feed:
+    """Gives an applied feed as far as it is: its final state once the index obeys it, ``searchable_at`` once the index shows all of it."""
+    if not is_obeyed:
+        return replace(feed, phase=Phase.SETTLE)
+    state = final_state(included=feed.included, errors=feed.errors, acls=feed.acls)
+    return replace(feed, phase=Phase.DONE, state=state, searchable_at=searchable_at)
+
+
+def logged(feed: Feed, entries: Sequence[LogEntry]) -> tuple[Feed, tuple[LogEntry, ...]]:
+    """Gives a feed whose log grows by entries, and those that its log still has room for; the last place says that it is cut."""
+    room = LOG_ENTRIES - feed.logged
+    kept = tuple(entries)
+    if len(kept) >= room:
+        cut = LogEntry(level=LogLevel.NOTICE, reason=f"the log is cut after {LOG_ENTRIES} entries; the counts are whole")
+        kept = (*kept[: room - 1], cut) if room > 0 else ()
+    return replace(feed, logged=feed.logged + len(kept)), kept
