@@ -1,6 +1,7 @@
 """``feedmill import``: takes exported files of an old appliance into the settings."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -38,16 +39,14 @@ def import_settings(
     if kind not in KINDS:
         raise typer.BadParameter(f"'{kind}' is none of {', '.join(KINDS)}", param_hint="KIND")
     name = name or ("imported" if kind == "synonyms" else "default_frontend")
-    with file.open("rb") as stream:
-        content = stream.read(MAX_KEPT_BYTES + 1)
-    if len(content) > MAX_KEPT_BYTES:
-        raise BadRequest(f"'{file}' is larger than {MAX_KEPT_BYTES} bytes")
+    content = read_exported(file)
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
         path = f"/api/v1/settings/{KINDS[kind][0]}/{quote_name(name)}/import"
-        body = {"text": content.decode("utf-8-sig", "surrogateescape")}
-        told = place.client(server, "admin").send_json("POST", path, body, {"kind": kind, **({"replace": "1"} if replace else {})})
+        told = place.client(server, "admin").send_json(
+            "POST", path, as_body(content), {"kind": kind, **({"replace": "1"} if replace else {})}
+        )
     else:
         with place.work(may_begin=True) as house:
             editor = SettingsEditor(house.store, place.load, house.bell)
@@ -57,3 +56,17 @@ def import_settings(
         print_json(told)
     else:
         console().print(clean(f"{told['added']} new, {told['total']} in all: {told['section']}/{told['name']}"))
+
+
+def read_exported(file: Path) -> bytes:
+    """Gives the bytes of an exported file. Errors: BadRequest, for one larger than what the settings may keep."""
+    with file.open("rb") as stream:
+        content = stream.read(MAX_KEPT_BYTES + 1)
+    if len(content) > MAX_KEPT_BYTES:
+        raise BadRequest(f"'{file}' is larger than {MAX_KEPT_BYTES} bytes")
+    return content
+
+
+def as_body(content: bytes) -> dict[str, str]:
+    """Gives an exported file as the admin API takes it; bytes that are no UTF-8 come through as they are."""
+    return {"text": content.decode("utf-8-sig", "surrogateescape")}

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from feedmill.cli.importing import as_body, read_exported
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
 from feedmill.cli.users import tell_command
 from feedmill.http.policyroutes import export_policies, tell_policies
-from feedmill.model.errors import BadRequest
-from feedmill.settings.editing import MAX_KEPT_BYTES, SettingsEditor
+from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.policyfiles import import_policies
 
 policies_app = typer.Typer(help="Look at policy ACLs, take them from files.", no_args_is_help=True, rich_markup_mode=None)
@@ -63,7 +63,7 @@ def export(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
 
 
 @policies_app.command("import", epilog=POLICIES_EXAMPLES)
-def take(
+def import_file(
     file: InputFile,
     replace: Annotated[bool, typer.Option("--replace", help="Give up all others that were set by API or import.")] = False,
     data: Data = DATA,
@@ -71,15 +71,12 @@ def take(
     as_json: Json = False,
 ) -> None:
     """Set the policy ACLs of a file, as if by API; a pattern that has one gets the file's users and groups."""
-    with file.open("rb") as stream:
-        content = stream.read(MAX_KEPT_BYTES + 1)
-    if len(content) > MAX_KEPT_BYTES:
-        raise BadRequest(f"'{file}' is larger than {MAX_KEPT_BYTES} bytes")
+    content = read_exported(file)
     place = workplace(data, config)
     server = place.find_server()
     if server is not None:
-        body = {"text": content.decode("utf-8-sig", "surrogateescape")}
-        told = place.client(server, "admin").send_json("POST", "/api/v1/policy-acls/import", body, {"replace": "1"} if replace else {})
+        client, fields = place.client(server, "admin"), {"replace": "1"} if replace else {}
+        told = client.send_json("POST", "/api/v1/policy-acls/import", as_body(content), fields)
     else:
         with place.work(may_begin=True) as house:
             editor = SettingsEditor(house.store, place.load, house.bell)
