@@ -20,7 +20,7 @@ def put_titles(opened: Opened, *titles: str) -> None:
 def test_vocabulary_of_nothing_is_empty(opened: Opened) -> None:
     words = opened[0].vocabulary
     assert words.complete("a", Everything(), ANONYMOUS, 10) == []
-    assert (words.count("a", ANONYMOUS), words.find_alike("word", 10)) == (0, [])
+    assert (words.count("a", ANONYMOUS), words.find_alike("word", ANONYMOUS, 0)) == (0, None)
 
 
 def test_complete_words_of_titles_most_frequent_first(opened: Opened) -> None:
@@ -65,19 +65,29 @@ def test_complete_removed_documents_do_not_count(opened: Opened) -> None:
 )
 def test_find_alike_slips_are_found(opened: Opened, typed: str, meant: str) -> None:
     put_titles(opened, "expenses", "Größe", "the")
-    assert opened[0].vocabulary.find_alike(typed, 5)[:1] == [meant]
+    assert opened[0].vocabulary.find_alike(typed, ANONYMOUS, 0) == meant
 
 
 def test_find_alike_far_words_numbers_and_the_word_itself_are_not_found(opened: Opened) -> None:
     put_titles(opened, "expenses", "cat", "2024", "dog")
     words = opened[0].vocabulary
     for typed in ("expenses", "cow", "2025", "", "two words", "x" * 500):
-        assert words.find_alike(typed, 5) == []
+        assert words.find_alike(typed, ANONYMOUS, 0) is None
 
 
 def test_find_alike_the_more_frequent_of_equals_comes_first(opened: Opened) -> None:
     put_titles(opened, "policy", "policx", "policx", "police")
-    assert opened[0].vocabulary.find_alike("polici", 5)[0] == "policx"
+    words = opened[0].vocabulary
+    assert [words.find_alike("polici", ANONYMOUS, number) for number in (0, 1, 2)] == ["policx", "policx", None]
+
+
+def test_find_alike_hidden_documents_change_nothing(opened: Opened) -> None:
+    put_titles(opened, "policy", "policx", "policx", "police")
+    hidden = [f"polic{letter}" for letter in "abcdefghijklm"] + ["police", "policy"]
+    put(opened, *[replace(DOCUMENT, key=100 + n, title=hidden[n % 15], body="", access_class=1) for n in range(60)])
+    words = opened[0].vocabulary
+    assert [words.find_alike("polici", access, 0) for access in (ANONYMOUS, NOBODY)] == ["policx", None]
+    assert words.find_alike("polici", BOTH, 0) == "police"
 
 
 def test_search_related_that_nobody_resolved_finds_nothing(opened: Opened) -> None:

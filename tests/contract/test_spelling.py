@@ -87,3 +87,17 @@ def test_related_finds_what_is_alike_and_not_the_document_itself(library: Search
 def test_related_to_what_is_hidden_or_not_there_is_nothing(library: SearchHouse, url: str) -> None:
     assert search(library, f"related:{url}")["total"] == 0
     assert search(library, f"-related:{url} gearbox")["total"] == 20
+
+
+def test_related_hidden_documents_change_nothing(library: SearchHouse) -> None:
+    """Whether a word tells a document from others is a matter of those that the asker may see."""
+    before = search(library, "related:http://other.com/1")
+    library.add([library.make(f"http://hidden.com/{number}", "nothing of it", secure=True) for number in range(200)])
+    after = search(library, "related:http://other.com/1")
+    assert (before["total"], after["total"]) == (0, 0)
+
+
+def test_spelling_hidden_documents_change_nothing(house: SearchHouse) -> None:
+    near = ["travla", "travlb", "travlc", "travld", "travlf", "travlg", "travlh", "travli", "travlj"]
+    house.add([house.make(f"http://hidden.com/{word}/{n}", word, secure=True) for word in near for n in range(20)])
+    assert search(house, "travle")["spelling"] == "travel"

@@ -23,10 +23,10 @@ class Vocabulary(Protocol):
     def count(self, word: str, access: ClassSet) -> int:
         """Counts the documents that hold a word in title or text and that the asker may see; more than a hundred may be an estimate."""
 
-    def find_alike(self, word: str, limit: int) -> list[str]:
-        """Finds words that differ little from a word, the likeliest first.
+    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+        """Finds the likeliest word that differs little from a word and stands in more than so many documents that the asker may see.
 
-        They are words of any documents: none leaves before ``count`` says that the asker may see one that holds it.
+        Which of several words it is depends on those documents alone.
         """
 
 

@@ -37,11 +37,13 @@ class MemoryVocabulary:
         visible = (document for document in self._documents if document.access_class in access.permitted)
         return sum(len(folded) == 1 and folded[0] in _words(document) for document in visible)
 
-    def find_alike(self, word: str, limit: int) -> list[str]:
-        """Finds words of any documents that differ little from a word."""
+    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+        """Finds the likeliest word that differs little from a word."""
         folded = split_words(word)
+        if len(folded) != 1:
+            return None
         known = Counter(one for document in self._documents for one in _words(document))
-        return choose_alike(folded[0], known.items(), limit) if len(folded) == 1 else []
+        return choose_alike(folded[0], known, lambda near: self.count(near, access), more_than)
 
 
 def _words(document: IndexDocument) -> set[str]:

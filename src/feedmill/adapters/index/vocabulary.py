@@ -1,11 +1,11 @@
 """The words of an index, for completing what is typed and for finding what was meant.
 
 Words stand in the fields of titles and texts as people write them but for letter case and accents, never as stems. A word is only given
-to an asker with the number of documents in which he may see it.
+to an asker for documents in which he may see it, and chosen by their number.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import tantivy
 from rapidfuzz import process
@@ -26,6 +26,7 @@ FIELDS = ("title", "body")
 MAX_START_CHARACTERS = 60
 MAX_KNOWN = 20_000
 MAX_NEAR = 100
+MAX_TRIED = 100
 EXACT_TO = 100
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -64,13 +65,13 @@ class TantivyVocabulary:
             total: int = searcher.search(query, 1, count=True).count  # type: ignore[attr-defined]  # the engine's stub leaves it out
             return total
 
-    def find_alike(self, word: str, limit: int) -> list[str]:
-        """Finds words that differ little from a word, the likeliest first; they may be words of documents that the asker may not see."""
+    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+        """Finds the likeliest word that differs little from a word, by the documents that the asker may see."""
         folded = split_words(word)
         if self._searcher is None or len(folded) != 1:
-            return []
+            return None
         with translated("looking for words alike"):
-            return choose_alike(folded[0], _list_near(self._searcher, folded[0]).items(), limit)
+            return choose_alike(folded[0], _list_near(self._searcher, folded[0]), lambda near: self.count(near, access), more_than)
 
 
 def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
@@ -85,12 +86,22 @@ def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
     return +known
 
 
-def choose_alike(word: str, known: Iterable[Counted], limit: int) -> list[str]:
-    """Chooses the words at the least distance, the more frequent first. Shape: one slip in a short word, two in a longer one."""
-    frequencies = dict(known)
-    frequencies.pop(word, None)
+def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:
+    """Chooses the word at the least distance, the most frequent of several, among those counted more than so many times.
+
+    Shape: ``known`` has at least the number that ``count`` gives, so that a word is counted only where that may matter. One slip in a
+    short word, two in a longer one.
+    """
     allowed = 1 if len(word) < 6 else 2
-    words = [one for one in frequencies if abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
+    words = [one for one in known if one != word and abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
     near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
-    ranked = sorted(near, key=lambda found: (found[1] + (found[0][0] != word[0]) / 2, -frequencies[found[0]], found[0]))
-    return [found for found, _, _ in ranked[:limit]]
+    slips = {found: distance + (found[0] != word[0]) / 2 for found, distance, _ in near if known[found] > more_than}
+    ranked = sorted(slips, key=lambda found: (slips[found], -known[found], found))
+    best, most = None, more_than
+    for candidate in ranked[:MAX_TRIED]:
+        if best is not None and (slips[candidate] > slips[best] or known[candidate] <= most):
+            break
+        found = count(candidate)
+        if found > most:
+            best, most = candidate, found
+    return best

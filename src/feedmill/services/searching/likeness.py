@@ -51,7 +51,7 @@ def find_like(index: SearchIndex, url: str, title: str, text: str, access: Class
     for part, weight in ((title, TITLE_WEIGHT), (text[:READ_CHARACTERS], 1)):
         counts.update({word: weight * times for word, times in Counter(word.folded for word in iter_words(part)).items()})
     common = [word for word, _ in counts.most_common(4 * TRIED_WORDS) if len(word) >= MIN_CHARACTERS and is_plain(word)][:TRIED_WORDS]
-    everything = max(index.count(), 1)
+    everything = max(index.search(Everything(), access, start=0, num=0).total, 1)
     weights: dict[str, float] = {}
     for word in common:
         holding = index.vocabulary.count(word, access)

@@ -15,7 +15,6 @@ from feedmill.ports import SearchIndex
 ENOUGH = 10
 MIN_CHARACTERS = 3
 MAX_DOUBTED = 3
-MAX_TRIED = 8
 TIMES_MORE = 10
 SPELT_BY = 5
 
@@ -71,10 +70,7 @@ def _find_better(index: SearchIndex, word: str, access: ClassSet) -> str | None:
     own = index.vocabulary.count(word, access)
     if own >= ENOUGH:
         return None
-    for candidate in index.vocabulary.find_alike(word, MAX_TRIED):
-        if index.vocabulary.count(candidate, access) > own * TIMES_MORE:
-            return candidate
-    return None
+    return index.vocabulary.find_alike(word, access, own * TIMES_MORE)
 
 
 def _replace(node: Node, better: dict[str, str]) -> Node:
