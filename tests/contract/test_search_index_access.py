@@ -5,17 +5,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from test_search_index import DOCUMENT
+from test_search_index import DOCUMENT, Opened, opened, put
 
 from feedmill.adapters.index import guardedfacets, permitting
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.facets import read_range
-from feedmill.model.access import ClassMap, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessClass, ClassMap, ClassSet
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, Node, Word
 from feedmill.model.search import Hits, Sort
 from feedmill.ports import SearchIndex
+
+__all__ = ["opened"]
 
 CLASSES = 1_500
 DOCUMENTS = 3_000
@@ -143,3 +145,28 @@ def test_empty_set_finds_nothing(index: SearchIndex) -> None:
     for permitted in (ClassMap(b""), ClassMap(b"\0"), ClassMap(bytes(NEWEST))):
         assert find(index, permitted, Everything()).total == 0
         assert find(index, permitted, Word("word"), sort=Sort()).total == 0
+
+
+def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opened) -> None:
+    documents = [
+        replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word", metadata=(("kind", "a"),)) for key in range(20)
+    ]
+    somebody = ClassSet(permitted=ClassMap(b"\1" + bytes(CLASSES)))
+    for hidden in (0, 1, 15, 20):
+        put(opened, *(replace(each, access_class=2) for each in documents[:hidden]), *documents[hidden:])
+        for access in (ANONYMOUS, somebody):
+            for query in (Word("word"), Everything()):
+                found = opened[0].search(query, access, start=0, num=50)
+                assert {hit.key for hit in found.hits} == set(range(hidden, 20))
+                assert (found.total, found.is_exact) == (20 - hidden, True)
+            assert opened[0].vocabulary.count("word", access) == 20 - hidden
+            (counts,) = opened[0].count_facets(Word("word"), access, [KIND])
+            assert sum(value.count for value in counts.values) == 20 - hidden
+        nobody = ClassSet(permitted=frozenset())
+        assert opened[0].search(Everything(), nobody, start=0, num=50).total == 0
+
+
+def test_index_of_public_documents_alone_shows_none_of_them_without_that_class(opened: Opened) -> None:
+    put(opened, *(replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word") for key in range(5)))
+    for access in (ClassSet(permitted=frozenset({2})), ClassSet(permitted=ClassMap(b"\0\1\1")), ANONYMOUS.only_secure()):
+        assert opened[0].search(Word("word"), access, start=0, num=50).total == 0

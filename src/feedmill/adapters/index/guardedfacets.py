@@ -12,7 +12,7 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.facets import COUNTED, count_facets, describe_ranges, describe_texts, list_layers, read_ranges, read_texts
-from feedmill.adapters.index.permitting import Flags, cost_of_clause, table_of
+from feedmill.adapters.index.permitting import Flags, cost_of_clause, hides_nothing, table_of
 from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.schema import SAMPLES, build_schema
 from feedmill.adapters.index.words import WordAsker
@@ -34,7 +34,7 @@ _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_si
 def count_guarded_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
     """Counts facets over all documents that match and that the asker may see."""
     table = table_of(access)
-    if facets and table is not None and cost_of_clause(access) > DEAR_CLAUSE:
+    if facets and table is not None and cost_of_clause(access) > DEAR_CLAUSE and not hides_nothing(searcher, access):
         counted = _Counting(searcher, build_unguarded(root, WordAsker(searcher, root)), table).count(facets)
         if counted is not None:
             return counted

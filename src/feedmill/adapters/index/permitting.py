@@ -7,6 +7,9 @@ With thousands of classes such a clause costs more than the query itself. There 
 dropped by its class, until the page is full and a thousand more are known; a longer list is not counted to its end but estimated from the
 share that was kept. Where so little is visible that too much would have to be taken, a first look still finds out whether all that matches
 is few.
+
+Where the index holds nothing but public documents, whoever may see those needs no clause at all: one that every document fulfils still
+costs the engine several times what a word does.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +18,10 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from tantivy import DocAddress, FieldType, Occur, Query, Searcher, SearchResult
+from tantivy import DocAddress, FieldType, Occur, Order, Query, Searcher, SearchResult
 
 from feedmill.adapters.index.schema import build_schema, class_term
-from feedmill.model.access import ClassMap, ClassSet
+from feedmill.model.access import AccessClass, ClassMap, ClassSet
 
 FEW_CLASSES = 8
 COST_OF_A_TERM = 0.9
@@ -49,8 +52,27 @@ class Permitted:
     is_exact: bool = True
 
 
-def permitted(access: ClassSet) -> Query:
-    """Builds what only documents of the asker's classes match, without adding to their score."""
+def guarded(query: Query, access: ClassSet, searcher: Searcher) -> Query:
+    """Builds the query of what matches and is of the asker's classes; what is asked about these adds nothing to a score."""
+    return query if hides_nothing(searcher, access) else Query.boolean_query([(Occur.Must, query), (Occur.Must, _permitted(access))])
+
+
+def hides_nothing(searcher: Searcher, access: ClassSet) -> bool:
+    """Whether every document that the searcher shows is one of everybody's, and the asker may see those."""
+    return AccessClass.PUBLIC in access.permitted and _is_all_public(searcher)
+
+
+# a searcher shows one commit for ever
+@lru_cache(maxsize=1)
+def _is_all_public(searcher: Searcher) -> bool:
+    # the terms of documents that are gone count too, so that this alone proves nothing; it spares most indexes the look at every document
+    if searcher.doc_freq("access", class_term(AccessClass.PUBLIC)) < searcher.num_docs:
+        return False
+    highest = searcher.search(Query.all_query(), 1, count=False, order_by_field="access_class", order=Order.Desc).hits
+    return all(number == AccessClass.PUBLIC for number, _ in highest)
+
+
+def _permitted(access: ClassSet) -> Query:
     if isinstance(access.permitted, ClassMap):
         return _permitted_of(access.permitted.table)
     return _shown(sorted(access.permitted))
@@ -102,7 +124,7 @@ def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int
     """
     table, limit = table_of(access), min(MOST_TAKEN, cost_of_clause(access))
     least = min(LEAST_TAKEN, 2 * exact_to)
-    if table is None or limit < least:
+    if table is None or limit < least or hides_nothing(searcher, access):
         return None
     needed = max(wanted, exact_to + 1)
     depth = max(int(needed * MARGIN * table.size / max(int(np.count_nonzero(table)), 1)), least)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from tantivy import FieldType, Occur, Query
 
 from feedmill.adapters.index.analysis import tagged_words
-from feedmill.adapters.index.permitting import permitted
+from feedmill.adapters.index.permitting import guarded
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import FIELD_WEIGHTS, MAX_PHRASE_WORDS, OTHER_FIELDS_SHARE, WordAsker, ask_exactly, boosted, in_field
 from feedmill.core.analysis import fold_value, split_words
@@ -59,7 +59,7 @@ MAX_START_BYTES = 900
 
 def build_query(root: Node, access: ClassSet, asker: WordAsker) -> Query:
     """Builds the whole query: what matches the tree and is of a class that the asker may see."""
-    return Query.boolean_query([(Occur.Must, build_unguarded(root, asker)), (Occur.Must, permitted(access))])
+    return guarded(build_unguarded(root, asker), access, asker.searcher)
 
 
 def build_unguarded(root: Node, asker: WordAsker) -> Query:

@@ -7,10 +7,10 @@ The engine finds and scores what matches, quickly; the best ``depth`` of it are 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tantivy import DocAddress, Occur, Query, Searcher, SearchResult
+from tantivy import DocAddress, Query, Searcher, SearchResult
 
 from feedmill.adapters.index.features import among, ask_bias, ask_parts
-from feedmill.adapters.index.permitting import Permitted, find_permitted, permitted
+from feedmill.adapters.index.permitting import Permitted, find_permitted, guarded
 from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.words import WordAsker
 from feedmill.core.ranking import Candidate, Scored, rank
@@ -69,8 +69,7 @@ class RankedSearch:
         found = find_permitted(self.searcher, take, self.access, offset + num)
         if found is not None:
             return replace(found, pairs=found.pairs[offset:])
-        guarded = Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, permitted(self.access))])
-        answer = self.searcher.search(guarded, num, count=True, offset=offset)
+        answer = self.searcher.search(guarded(unguarded, self.access, self.searcher), num, count=True, offset=offset)
         total: int = answer.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
         return Permitted(pairs=answer.hits, total=total)
 

@@ -14,7 +14,7 @@ from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.failures import translated
-from feedmill.adapters.index.permitting import find_permitted, permitted
+from feedmill.adapters.index.permitting import find_permitted, guarded
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import WordAsker
@@ -61,8 +61,7 @@ class TantivyVocabulary:
             found = find_permitted(searcher, lambda depth: searcher.search(scoreless, depth, count=True), access, 0, exact_to=EXACT_TO)
             if found is not None:
                 return found.total
-            query = Query.boolean_query([(Occur.Must, scoreless), (Occur.Must, permitted(access))])
-            total: int = searcher.search(query, 1, count=True).count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+            total: int = searcher.search(guarded(scoreless, access, searcher), 1, count=True).count  # type: ignore[attr-defined]  # the engine's stub leaves it out
             return total
 
     def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:

@@ -44,7 +44,7 @@ class WordAsker:
     """Asks the plain words of one query. Reads of the index only how many documents hold a term."""
 
     def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0, anchors_weight: float = 1.0) -> None:
-        self._searcher = searcher
+        self.searcher = searcher
         self._root = root
         self._weight = function_words_weight
         self._anchors_weight = anchors_weight
@@ -66,13 +66,13 @@ class WordAsker:
     @cached_property
     def languages(self) -> tuple[str, ...]:
         """The languages of the index, that of most documents first."""
-        return _list_languages(self._searcher)
+        return _list_languages(self.searcher)
 
     def is_held(self, field: str, word: str) -> bool:
         """Whether any document holds a word in a field. What none does needs not be asked for, and every part of a query takes time."""
         found = self._held.get((field, word))
         if found is None:
-            found = self._held[field, word] = self._searcher.doc_freq(field, word) > 0
+            found = self._held[field, word] = self.searcher.doc_freq(field, word) > 0
         return found
 
     @cached_property
@@ -98,7 +98,7 @@ class WordAsker:
     def _ask_told_grams(self, raw: str) -> list[Query]:
         """Returns the query of a run in the texts of links, where no order is known; nothing where they do not hold it."""
         grams = list_run_grams(raw)
-        if not grams or not all(self._searcher.doc_freq(ANCHORS, gram) for gram in grams):
+        if not grams or not all(self.searcher.doc_freq(ANCHORS, gram) for gram in grams):
             return []
         return [Query.boolean_query([(Occur.Must, in_field(ANCHORS, [gram])) for gram in grams])]
 
@@ -113,7 +113,7 @@ class WordAsker:
         if not stems:
             return [] if known_only else [Query.empty_query()]
         are_counted = known_only or len(stems) > 1
-        found = {stem: count for stem in stems if (count := self._searcher.doc_freq(field, stem))} if are_counted else {}
+        found = {stem: count for stem in stems if (count := self.searcher.doc_freq(field, stem))} if are_counted else {}
         if not found and known_only:
             return []
         if len(found) < 2:
@@ -122,7 +122,7 @@ class WordAsker:
         return [boosted(in_field(field, [stem]), most / self._rarity(count)) for stem, count in found.items()]
 
     def _rarity(self, count: int) -> float:
-        return math.log(1.0 + max(self._searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
+        return math.log(1.0 + max(self.searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
 
 
 # a searcher shows one commit for ever; the one before is not held back for long, since its files cannot be removed meanwhile
