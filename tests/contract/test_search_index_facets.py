@@ -84,6 +84,16 @@ def test_facet_ranges_hold_both_ends_and_count_a_document_once(opened: Opened) -
     assert count(opened, ranged("p", FacetType.INTEGER, "10..0")) == []
 
 
+def test_facet_ranges_count_alike_where_later_documents_lack_the_name(opened: Opened) -> None:
+    first, second, other = with_metadata((("p", "5"),), (("p", "100"),), (("q", "x"),))
+    put(opened, first)
+    put(opened, other)
+    put(opened, second)
+    put(opened, replace(other, key=4))
+    prices = ranged("p", FacetType.CURRENCY, "..10", "10..100", "100..")
+    assert count(opened, prices) == [("..10", 1), ("10..100", 1), ("100..", 1)]
+
+
 def test_facet_ranges_of_dates_hold_whole_days(opened: Opened) -> None:
     put(opened, *with_metadata((("d", "2026-01-31T23:59:59Z"),), (("d", "2026-02-01"),), (("d", "2025-06-01"),), (("d", "7"),)))
     days = ranged("d", FacetType.DATE, "2026-01-01..2026-01-31", "2026-02-01..", "..2025-12-31", "2026-01-01..2026-12-31")
@@ -134,7 +144,8 @@ def test_facets_count_alike_and_narrowing_finds_what_was_counted(
     engine: Opened = (TantivyIndex(folder), TantivyWriter(folder, heap_bytes=15_000_000))
     entries = with_metadata(*[tuple(pairs) for pairs in lists])
     for pair in (engine, (memory, MemoryWriter(memory))):
-        put(pair, *entries)
+        put(pair, *entries[::2])
+        put(pair, *entries[1::2])
     counted = engine[0].count_facets(Everything(), ANONYMOUS, facets)
     assert counted == memory.count_facets(Everything(), ANONYMOUS, facets)
     for counts in counted:

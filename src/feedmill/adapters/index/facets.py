@@ -114,5 +114,6 @@ def read_ranges(facet: Facet, answers: Iterable[dict[str, Any]]) -> list[int]:
         for bucket in answer["buckets"]:
             # the engine adds ranges of its own for what lies between
             if str(bucket["key"]).isdecimal() and int(bucket["key"]) < len(counts):
-                counts[int(bucket["key"])] = int(bucket["doc_count"])
+                # and gives a range twice where segments do not have the name: these round its ends and count nothing
+                counts[int(bucket["key"])] += int(bucket["doc_count"])
     return counts
