@@ -116,6 +116,31 @@ def test_facet_of_many_values_gives_exact_counts_of_the_best(opened: Opened) -> 
     assert dict(counts) == {f"often {number}": len(range(number, 3_000, 150)) for number in range(150) if f"often {number}" in dict(counts)}
 
 
+@pytest.mark.parametrize("kind", [FacetType.STRING, FacetType.INTEGER])
+@pytest.mark.parametrize("spelt", ["once", "variously", "tied"])
+def test_facet_of_hundreds_of_values_gives_exact_counts_of_the_best(opened: Opened, spelt: str, kind: FacetType) -> None:
+    often = MAX_VALUES_SHOWN - 5 if spelt == "tied" else MAX_VALUES_SHOWN + 50
+    texts = [f"v{value}" if kind is FacetType.STRING else f"{value}" for value in range(4 * MAX_VALUES_SHOWN)]
+    lists: list[Metadata] = [(("team", text),) for text in [*texts, *texts[:often]]]
+    if spelt == "variously":
+        # one spelling alone is not among the best, all of them together are
+        lists += [(("team", text),) for text in ("Word", "word", "WORD")]
+    put(opened, *with_metadata(*lists))
+    found = count(opened, Facet(name="team", type=kind))
+    assert len(found) == MAX_VALUES_SHOWN
+    assert ("WORD", 3) in found or spelt != "variously" or kind is not FacetType.STRING
+    assert found == count((_count_in_memory(lists), opened[1]), Facet(name="team", type=kind))
+
+
+def _count_in_memory(lists: Sequence[Metadata]) -> MemoryIndex:
+    """Gives the index in memory, which counts everything, with the same documents."""
+    memory = MemoryIndex()
+    writer = MemoryWriter(memory)
+    writer.put_many(with_metadata(*lists))
+    assert memory.is_visible(writer.commit())
+    return memory
+
+
 @pytest.mark.parametrize("name", ["", "a.b", "n\x00l", "ü" * 300, "\ud800"], ids=["empty", "dot", "nul", "long", "surrogate"])
 def test_facet_odd_names_and_values_are_counted(opened: Opened, name: str) -> None:
     put(opened, *with_metadata(((name, "v\ud800\x00"), (name, "x" * 600))))

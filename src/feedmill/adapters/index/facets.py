@@ -2,11 +2,16 @@
 
 Counts of values are exact. The engine keeps only the best of each of its segments, so that a value could be missing from the sum of one
 of them; where it says that it left something out, the values to be shown are counted once more, over the documents that have one.
+
+To hand thousands of counted values over takes as long as to count them, and a hundred are shown. So the engine is asked for the best few
+hundred of its sums, which are enough where every value of the name is spelt in one way alone, and those that may be missing are fewer than
+the last one shown.
 Ranges that touch each other go into different aggregations, since the engine counts a number for one range alone.
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import tantivy
@@ -17,7 +22,7 @@ from feedmill.core.analysis import fold_value
 from feedmill.core.facets import MAX_VALUES_SHOWN, column_of, merge_spellings, order_ranges, order_values, range_ends
 from feedmill.core.typedvalues import name_digest
 from feedmill.model.access import ClassSet
-from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.facets import Facet, FacetCounts, FacetValue
 from feedmill.model.query import And, MetaEquals, Node, Or
 
 TEXTS = "facets"
@@ -25,6 +30,7 @@ NUMBERS = "numbers"
 COUNTED = 2_500
 """More different values than this are counted twice, since the first count may have left some out; listing more would cost as much."""
 
+LISTED = 3 * MAX_VALUES_SHOWN
 MAX_BUCKETS = 50_000
 
 _Ranges = list[tuple[int, float, float]]
@@ -32,32 +38,72 @@ _Ranges = list[tuple[int, float, float]]
 
 def count_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
     """Counts facets over all documents that match and that the asker may see."""
-    wanted: dict[str, Any] = {}
-    for place, facet in enumerate(facets):
-        if not facet.ranges:
-            wanted[f"{place}"] = describe_texts(facet, COUNTED)
-        for layer, ranges in enumerate(list_layers(facet)):
-            wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges)
-    answer = searcher.aggregate(build_query(root, access, WordAsker(searcher, root)), wanted) if wanted else {}
-    counted = []
-    for place, facet in enumerate(facets):
-        if facet.ranges:
-            counts = read_ranges(facet, [answer[f"{place}.{layer}"] for layer, _ in enumerate(list_layers(facet))])
-            counted.append(FacetCounts(facet=facet, values=order_ranges(facet, counts)))
-        else:
-            merged = read_texts(answer[f"{place}"])
-            if answer[f"{place}"].get("sum_other_doc_count"):
-                merged = _count_again(searcher, root, access, facet, merged)
-            counted.append(FacetCounts(facet=facet, values=order_values(facet, merged)))
-    return tuple(counted)
+    return _Counting(searcher, root, access).count(facets)
+
+
+class _Counting:
+    """Counts for one query."""
+
+    def __init__(self, searcher: tantivy.Searcher, root: Node, access: ClassSet) -> None:
+        self._searcher = searcher
+        self._root = root
+        self._access = access
+
+    def count(self, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+        wanted: dict[str, Any] = {}
+        for place, facet in enumerate(facets):
+            if not facet.ranges:
+                wanted[f"{place}"] = self._describe(facet)
+            for layer, ranges in enumerate(list_layers(facet)):
+                wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges)
+        answer = self._ask(self._root, wanted) if wanted else {}
+        counted = []
+        for place, facet in enumerate(facets):
+            if facet.ranges:
+                counts = read_ranges(facet, [answer[f"{place}.{layer}"] for layer, _ in enumerate(list_layers(facet))])
+                counted.append(FacetCounts(facet=facet, values=order_ranges(facet, counts)))
+            else:
+                counted.append(FacetCounts(facet=facet, values=self._read(facet, answer[f"{place}"])))
+        return tuple(counted)
+
+    def _ask(self, root: Node, wanted: dict[str, Any]) -> dict[str, Any]:
+        return self._searcher.aggregate(build_query(root, self._access, WordAsker(self._searcher, root)), wanted)
+
+    def _describe(self, facet: Facet) -> dict[str, Any]:
+        is_spelt_variously = _list_spelt_once(self._searcher).get(field_of(facet)) is False
+        return describe_texts(facet, COUNTED, COUNTED if is_spelt_variously else LISTED)
+
+    def _read(self, facet: Facet, answer: dict[str, Any]) -> tuple[FacetValue, ...]:
+        if not answer.get("sum_other_doc_count"):
+            return order_values(facet, read_texts(answer))
+        if not answer["doc_count_error_upper_bound"] and len(answer["buckets"]) < COUNTED:
+            values = order_values(facet, read_texts(answer))
+            least = int(answer["buckets"][-1]["doc_count"])
+            is_clear = len(values) == MAX_VALUES_SHOWN and min(value.count for value in values) > least
+            if is_clear and is_spelt_once(self._searcher, facet):
+                return values
+            answer = self._ask(self._root, {"all": describe_texts(facet, COUNTED)})["all"]
+        merged = read_texts(answer)
+        return order_values(facet, self._count_again(facet, merged) if answer.get("sum_other_doc_count") else merged)
+
+    def _count_again(self, facet: Facet, merged: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+        best = sorted(merged, key=lambda folded: (-merged[folded][1], folded))[:MAX_VALUES_SHOWN]
+        holding = Or(tuple(MetaEquals(facet.name, folded) for folded in best))
+        exact = read_texts(self._ask(And((self._root, holding)), {"again": describe_texts(facet, MAX_BUCKETS)})["again"])
+        return {folded: exact[folded] for folded in best if folded in exact}
 
 
 # --- values ---------------------------------------------------------------------------------------------------------------------
 
 
-def describe_texts(facet: Facet, size: int) -> dict[str, Any]:
-    """Returns the aggregation that counts the most frequent values."""
-    return {"terms": {"field": f"{TEXTS}.{name_digest(fold_value(facet.name))}", "size": size, "segment_size": size}}
+def field_of(facet: Facet) -> str:
+    """Returns the path under which the engine keeps the texts of a facet's name."""
+    return f"{TEXTS}.{name_digest(fold_value(facet.name))}"
+
+
+def describe_texts(facet: Facet, size: int, listed: int | None = None) -> dict[str, Any]:
+    """Returns the aggregation that counts the ``size`` most frequent values of each segment, and lists so many of their sums, or all."""
+    return {"terms": {"field": field_of(facet), "size": listed or size, "segment_size": size}}
 
 
 def read_texts(answer: dict[str, Any]) -> dict[str, tuple[str, int]]:
@@ -65,16 +111,20 @@ def read_texts(answer: dict[str, Any]) -> dict[str, tuple[str, int]]:
     return merge_spellings((bucket["key"], int(bucket["doc_count"])) for bucket in answer["buckets"])
 
 
-def _count_again(
-    searcher: tantivy.Searcher, root: Node, access: ClassSet, facet: Facet, merged: dict[str, tuple[str, int]]
-) -> dict[str, tuple[str, int]]:
-    best = sorted(merged, key=lambda folded: (-merged[folded][1], folded))[:MAX_VALUES_SHOWN]
-    holding = Or(tuple(MetaEquals(facet.name, folded) for folded in best))
-    answer = searcher.aggregate(
-        build_query(And((root, holding)), access, WordAsker(searcher, root)), {"again": describe_texts(facet, MAX_BUCKETS)}
-    )
-    exact = read_texts(answer["again"])
-    return {folded: exact[folded] for folded in best if folded in exact}
+def is_spelt_once(searcher: tantivy.Searcher, facet: Facet) -> bool:
+    """Whether no two values of a facet's name differ in letter case alone, in any document; False where they are too many to be told."""
+    known, field = _list_spelt_once(searcher), field_of(facet)
+    if field not in known:
+        answer = searcher.aggregate(tantivy.Query.all_query(), {"all": describe_texts(facet, COUNTED)})["all"]
+        is_whole = not answer.get("sum_other_doc_count")
+        known[field] = is_whole and len(read_texts(answer)) == len(answer["buckets"])
+    return known[field]
+
+
+# a searcher shows one commit for ever; the one before is not held back for long, since its files cannot be removed meanwhile
+@lru_cache(maxsize=1)
+def _list_spelt_once(_searcher: tantivy.Searcher) -> dict[str, bool]:
+    return {}
 
 
 # --- ranges ---------------------------------------------------------------------------------------------------------------------
