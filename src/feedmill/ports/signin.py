@@ -95,8 +95,8 @@ class PasswordHasher(Protocol):
         """Whether a hash was made with other parameters than those of now."""
 
 
-class Directory(Protocol):
-    """A directory that proves users by their passwords. Errors: Busy when it does not answer."""
+class Provider(Protocol):
+    """Who proves users in this server's place."""
 
     @property
     def name(self) -> str:
@@ -105,6 +105,10 @@ class Directory(Protocol):
     @property
     def namespace(self) -> str:
         """The namespace of its users and groups."""
+
+
+class Directory(Provider, Protocol):
+    """A directory that proves users by their passwords. Errors: Busy when it does not answer."""
 
     def verify(self, name: str, password: str) -> Credential | None:
         """Gives the credential of a user, None when name or password is wrong. Shape: an empty password proves nobody."""
@@ -132,20 +136,16 @@ class LogoutAsked:
     number: str = ""
 
 
-class OpenIdProvider(Protocol):
-    """A provider of OpenID Connect, to which a browser is sent. Errors: Busy when it does not answer."""
-
-    @property
-    def name(self) -> str:
-        """What the settings call it."""
+class BrowserProvider(Provider, Protocol):
+    """A provider to which a browser is sent."""
 
     @property
     def label(self) -> str:
         """What people call it."""
 
-    @property
-    def namespace(self) -> str:
-        """The namespace of its users and groups."""
+
+class OpenIdProvider(BrowserProvider, Protocol):
+    """A provider of OpenID Connect. Errors: Busy when it does not answer."""
 
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
         """Gives the address to send a browser to; it comes back to ``back_url``."""
@@ -198,20 +198,8 @@ class SamlLogout(Protocol):
         """Reads what the provider says to a request of this server. Errors: Denied, also where it did not end the session."""
 
 
-class SamlProvider(Protocol):
-    """A provider of SAML 2.0, to which a browser is sent and which sends a form back."""
-
-    @property
-    def name(self) -> str:
-        """What the settings call it."""
-
-    @property
-    def label(self) -> str:
-        """What people call it."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of its users and groups."""
+class SamlProvider(BrowserProvider, Protocol):
+    """A provider of SAML 2.0, which sends a form back."""
 
     def begin(self, back_url: str, request_id: str) -> str:
         """Gives the address to send a browser to; the form comes to ``back_url``."""

@@ -95,19 +95,10 @@ class LdapDirectory:
     """Fills ``ports.signin.Directory``. May be used from several threads."""
 
     def __init__(self, options: LdapOptions) -> None:
+        self.name, self.namespace = options.name, options.namespace
         self._options = options
         tls = _CheckedTls(options.ca_file)
         self._servers = [Server(url, get_info=NONE, connect_timeout=options.timeout_seconds, tls=tls) for url in options.urls]
-
-    @property
-    def name(self) -> str:
-        """What the settings call it."""
-        return self._options.name
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of its users and groups."""
-        return self._options.namespace
 
     def verify(self, name: str, password: str) -> Credential | None:
         """Gives the credential of a user. Errors: Busy."""

@@ -67,26 +67,12 @@ class OidcProvider:
     """Fills ``ports.signin.OpenIdProvider``. May be used from several threads."""
 
     def __init__(self, options: OidcOptions, clock: Callable[[], datetime]) -> None:
+        self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
         self._options = options
         self._clock = clock
         self._client = JsonClient(ca_file=options.ca_file, timeout_seconds=options.timeout_seconds)
         self._known: _Known | None = None
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """What the settings call it."""
-        return self._options.name
-
-    @property
-    def label(self) -> str:
-        """What people call it."""
-        return self._options.label or self._options.name
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of its users and groups."""
-        return self._options.namespace
 
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
         """Gives the address at the provider to send a browser to. Errors: Busy."""

@@ -68,6 +68,7 @@ class SamlIdentityProvider:
     """Fills ``ports.signin.SamlProvider``. May be used from several threads."""
 
     def __init__(self, options: SamlOptions, clock: Callable[[], datetime]) -> None:
+        self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
         self._options = options
         self._clock = clock
         self._logout = SamlLogoutDesk(options.provider, options.key, clock)
@@ -76,21 +77,6 @@ class SamlIdentityProvider:
     def logout(self) -> SamlLogoutDesk | None:
         """How both sides tell each other that somebody leaves; None where that is not wanted."""
         return self._logout if self._options.single_logout else None
-
-    @property
-    def name(self) -> str:
-        """What the settings call it."""
-        return self._options.name
-
-    @property
-    def label(self) -> str:
-        """What people call it."""
-        return self._options.label or self._options.name
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of its users and groups."""
-        return self._options.namespace
 
     def begin(self, back_url: str, request_id: str) -> str:
         """Gives the address at the provider to send a browser to. Source: SAML 2.0 Bindings, 3.4."""
