@@ -10,10 +10,9 @@ from urllib.parse import quote
 import pytest
 from keycloak import HOME, PASSWORD, REALM, REASON, Keycloak, Page, WebBrowser, read_forms, running_keycloak, user
 from lxml import etree
-from playwright.sync_api import sync_playwright
 from tests.appliance import Appliance, feed_of, record
+from tests.browsers import launched, needs_chromium
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = pytest.mark.skipif(not HOME, reason=REASON)
 
 SETTINGS = """
@@ -215,12 +214,11 @@ def test_provider_that_takes_forms_alone_is_sent_one(place: Place) -> None:
     assert "username" in browser.get(f"{place.url}/signin/saml/forms?to=/").form("username").fields
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
+@needs_chromium
 @pytest.mark.parametrize("way", ["oidc/kc", "saml/kc", "saml/forms"])
 def test_real_browser_signs_in_and_out(place: Place, way: str) -> None:
     place.keycloak.change_client(f"{place.url}/signin/saml/kc/metadata", SIGNED)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with launched() as started:
         page = started.new_page()
         page.set_default_timeout(120_000)
         page.goto(f"{place.url}/signin/{way}?to=/")
@@ -233,7 +231,6 @@ def test_real_browser_signs_in_and_out(place: Place, way: str) -> None:
         page.wait_for_url(f"{place.url}/")
         page.goto(f"{place.url}/signin/{way}?to=/")
         page.wait_for_selector("#username")
-        started.close()
 
 
 @pytest.mark.parametrize("way", ["oidc", "saml"])

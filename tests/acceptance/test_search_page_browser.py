@@ -1,19 +1,15 @@
 """The search page in a browser, at the widths of a desk and of a phone, and without script."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from tests import library
 from tests.appliance import Appliance, running
+from tests.browsers import DESK, PHONE, launched, needs_chromium, new_page
 
-CHROMIUM = Path("/usr/bin/chromium")
-DESK = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -25,22 +21,13 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with launched() as started:
         yield started
-        started.close()
 
 
 def open_page(browser: Browser, appliance: Appliance, size: dict[str, int], *, script: bool = True, scheme: str = "light") -> Page:
     """Opens the search page; what the page logs as an error, or loads from elsewhere, fails the test that closes it."""
-    context = browser.new_context(
-        base_url=f"http://127.0.0.1:{appliance.search_port}",
-        viewport={"width": size["width"], "height": size["height"]},
-        java_script_enabled=script,
-        color_scheme="dark" if scheme == "dark" else "light",
-    )
-    page = context.new_page()
-    page.set_default_timeout(15_000)
+    page = new_page(browser, appliance, size, script=script, dark=scheme == "dark")
     troubles: list[str] = []
     page.on("console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: troubles.append(str(error)))

@@ -3,13 +3,12 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from tests.appliance import Appliance, running
+from tests.browsers import PHONE, launched, needs_chromium, new_page
 
-CHROMIUM = Path("/usr/bin/chromium")
 PASSWORD = "a good long password"
 SETTINGS = """
 [[signin.oidc]]
@@ -19,7 +18,7 @@ issuer = "https://127.0.0.1:9/"
 client_id = "feedmill"
 """
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -33,21 +32,12 @@ def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with launched() as started:
         yield started
-        started.close()
 
 
 def open_page(browser: Browser, appliance: Appliance, *, script: bool, dark: bool = False) -> Page:
-    context = browser.new_context(
-        base_url=f"http://127.0.0.1:{appliance.search_port}",
-        viewport={"width": 390, "height": 844},
-        java_script_enabled=script,
-        color_scheme="dark" if dark else "light",
-    )
-    page = context.new_page()
-    page.set_default_timeout(15_000)
+    page = new_page(browser, appliance, PHONE, script=script, dark=dark)
     page.goto("/?q=travel")
     page.get_by_role("link", name="Sign in").click()
     return page

@@ -1,12 +1,13 @@
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from feedhouse import FeedHouse
 from storevalues import NewDatabase
 
 from feedmill.adapters.store.engine import SqlStore
@@ -63,6 +64,18 @@ def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     migrate(store)
     store.close()
     return path
+
+
+@pytest.fixture
+def new_house(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
+    """Makes houses of the feeder, each on a fresh store of its own: more than one in a test."""
+
+    def make() -> FeedHouse:
+        path = tmp_path_factory.mktemp("house") / "store.sqlite"
+        shutil.copy(migrated_sqlite, path)
+        return FeedHouse(store=open_sqlite(path))
+
+    return make
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

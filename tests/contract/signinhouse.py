@@ -240,3 +240,9 @@ def read_form(text: str, choose: Callable[[Form], bool] = lambda form: form.acti
 
     Reader().feed(text)
     return next(form for form in forms if choose(form))
+
+
+def users(house: SignInHouse, browser: Browser) -> list[tuple[str, str, str]]:
+    """Gives whom a browser is for the server."""
+    browser.get("/?q=x")
+    return [(user.namespace, user.domain, user.name) for user in house.seen[-1].identity.users]

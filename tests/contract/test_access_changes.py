@@ -1,18 +1,15 @@
 """What changed for somebody: the same as comparing everything that he could see at both times."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from feedhouse import FeedHouse, SilentBell, delete, put, put_acl, url
+from grouphouse import Definitions, push
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_group_history import Definitions, push
 
-from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access import class_of
 from feedmill.core.evaluator import decide_for
 from feedmill.core.policyacls import rule_on
@@ -90,16 +87,6 @@ def explaining(house: FeedHouse) -> Explaining:
 def changes_of(house: FeedHouse, user: str, since: datetime, until: datetime | None = None, *, limit: int = 100) -> list[AccessChange]:
     service = AccessChanges(house.store, lambda: house.now, KEPT, examined_a_page=1)
     return list(service.iter_changes(service.compare(USERS[user], since, until), at_once=limit))
-
-
-@pytest.fixture
-def new_house(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
-    def make() -> FeedHouse:
-        path = tmp_path_factory.mktemp("house") / "store.sqlite"
-        shutil.copy(migrated_sqlite, path)
-        return FeedHouse(store=open_sqlite(path))
-
-    return make
 
 
 PRINCIPALS = st.lists(st.sampled_from(["ann", "bob", "STAFF", "ENG"]), max_size=2, unique=True)

@@ -1,55 +1,31 @@
 """The groups of a time: what is told of it afterwards is what was told then."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from feedhouse import FeedHouse, open_house
+from grouphouse import Definitions, push
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedmill.adapters.store.schema import group_changes, group_names, group_publications
-from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.groupresolution import resolve_groups
 from feedmill.core.principals import own_keys, signed_in_keys
 from feedmill.model.access import Scope
-from feedmill.model.feed import FeedKind, FeedState
+from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity, PrincipalKey, Subject
 from feedmill.ports import ComparedTo, ForgottenTo
 from feedmill.services.feeds.groupcleaning import clean_groups
-from feedmill.services.feeds.groupsrun import GroupsLimits, GroupsRun
+from feedmill.services.feeds.groupsrun import GroupsLimits
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
 USERS, GROUPS, SOURCES = ("ann", "bob", "cid"), ("a", "b", "c"), ("one", "two")
 ASKERS = [Subject(scope=Scope.USER, name=name) for name in USERS] + [Subject(scope=Scope.GROUP, name=name) for name in GROUPS]
 SMALL = GroupsLimits(memberships=3, definitions=2)
 
-Definitions = dict[str, list[str]]
 Feeds = list[tuple[str, FeedKind, Definitions, bool]]
-
-
-def xml(definitions: Definitions) -> bytes:
-    """Gives a feed of groups; a member in upper case is the group of that name."""
-    memberships = []
-    for group, members in definitions.items():
-        named = [f'<principal scope="{"GROUP" if name.isupper() else "USER"}">{name.lower()}</principal>' for name in members]
-        memberships.append(f'<membership><principal scope="GROUP">{group}</principal><members>{"".join(named)}</members></membership>')
-    return f"<xmlgroups>{''.join(memberships)}</xmlgroups>".encode()
-
-
-def push(
-    house: FeedHouse, source: str, kind: FeedKind, definitions: Definitions | None = None, limits: GroupsLimits | None = None
-) -> datetime:
-    """Takes a groups feed to its end, begun anew after every step, and gives when it ended."""
-    feed_id = house.receive([], datasource=source, kind=kind)
-    house.groups[feed_id] = xml(definitions or {})
-    run = GroupsRun(house.feed(feed_id), house.tools, limits or GroupsLimits())
-    while not run.is_over:
-        run.step()
-    assert run.feed.state is FeedState.COMPLETED
-    return house.clock()
 
 
 def keys_of(subjects: Sequence[Subject]) -> list[PrincipalKey]:
@@ -92,16 +68,6 @@ FEEDS = st.lists(
     ),
     max_size=8,
 )
-
-
-@pytest.fixture
-def new_house(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
-    def make() -> FeedHouse:
-        path = tmp_path_factory.mktemp("house") / "store.sqlite"
-        shutil.copy(migrated_sqlite, path)
-        return FeedHouse(store=open_sqlite(path))
-
-    return make
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

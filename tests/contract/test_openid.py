@@ -5,11 +5,11 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from openidserver import CLIENT, SECRET, OpenIdServer, new_key, running_openid
-from signinhouse import PASSWORD, Browser, Hands, SignInHouse, open_signin_house
+from openidhouse import arrive, depart, open_with
+from openidserver import CLIENT, OpenIdServer, new_key, running_openid
+from signinhouse import PASSWORD, Hands, SignInHouse, users
 
 from feedmill.adapters.identity.jsonhttp import check_url
-from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import Role
@@ -23,35 +23,9 @@ def provider() -> Iterator[OpenIdServer]:
 
 @pytest.fixture
 def house(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHouse]:
-    options = OidcOptions(
-        name="corp",
-        label="Corp",
-        namespace="ad",
-        issuer=provider.issuer,
-        client_id=CLIENT,
-        client_secret=SECRET,
-        roles=RoleRules(viewers=("STAFF",)),
-    )
-    clock = Hands()
-    opened = open_signin_house(tmp_path, clock=clock, openid=(OidcProvider(options, clock),))
+    opened = open_with(tmp_path, provider, roles=RoleRules(viewers=("STAFF",)))
     yield opened
     opened.search.store.close()
-
-
-def depart(browser: Browser, to: str = "/") -> str:
-    answer = browser.get(f"/signin/oidc/corp?to={to}")
-    assert answer.status == 302
-    return answer.headers["location"]
-
-
-def arrive(browser: Browser, address: str) -> int:
-    parts = urlsplit(address)
-    return browser.get(f"{parts.path}?{parts.query}").status
-
-
-def users(house: SignInHouse, browser: Browser) -> list[tuple[str, str, str]]:
-    browser.get("/?q=x")
-    return [(user.namespace, user.domain, user.name) for user in house.seen[-1].identity.users]
 
 
 def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(house: SignInHouse, provider: OpenIdServer) -> None:

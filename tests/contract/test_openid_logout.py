@@ -6,11 +6,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from openidserver import CLIENT, SECRET, OpenIdServer, new_key, running_openid
-from signinhouse import Browser, Hands, SignInHouse, open_signin_house, read_form
-from test_openid import arrive, depart, users
-
-from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
+from openidhouse import arrive, depart, open_with
+from openidserver import CLIENT, OpenIdServer, new_key, running_openid
+from signinhouse import Browser, Hands, SignInHouse, read_form, users
 
 
 @pytest.fixture
@@ -24,14 +22,6 @@ def house(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHouse]:
     opened = open_with(tmp_path, provider)
     yield opened
     opened.search.store.close()
-
-
-def open_with(folder: Path, provider: OpenIdServer, **given: Any) -> SignInHouse:
-    options = OidcOptions(
-        name="corp", label="Corp", namespace="ad", issuer=provider.issuer, client_id=CLIENT, client_secret=SECRET, **given
-    )
-    clock = Hands()
-    return open_signin_house(folder, clock=clock, openid=(OidcProvider(options, clock),))
 
 
 def signed_in(house: SignInHouse, provider: OpenIdServer) -> Browser:

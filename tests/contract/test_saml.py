@@ -5,25 +5,17 @@ import copy
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lxml import etree
+from samlhouse import FROM_ELSEWHERE, arrive, depart, open_with, post
 from samlserver import ENTITY, SamlServer, certify
-from signinhouse import PASSWORD, Browser, Hands, SignInHouse, open_signin_house
+from signinhouse import PASSWORD, Hands, SignInHouse, users
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 
-from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
-from feedmill.adapters.identity.samlkeys import make_key, read_key
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, SIGNATURE, read_metadata
-from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import Role
-
-FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
-
-
-OUR_KEY = read_key(make_key(Hands().now))
 
 
 @pytest.fixture(scope="module")
@@ -36,51 +28,11 @@ def provider(keys: SamlServer) -> SamlServer:
     return SamlServer(now=Hands(), key=keys.key, certificate=keys.certificate)
 
 
-def open_with(folder: Path, provider: SamlServer, **given: Any) -> SignInHouse:
-    clock = Hands()
-    provider.now = clock
-    provider.server_certificate = OUR_KEY.certificate
-    options = SamlOptions(
-        name="corp",
-        label="Corp",
-        namespace="ad",
-        provider=read_metadata(provider.metadata()),
-        key=OUR_KEY,
-        roles=RoleRules(managers=("ENG",)),
-        **given,
-    )
-    return open_signin_house(folder, clock=clock, saml=(SamlIdentityProvider(options, clock),))
-
-
 @pytest.fixture
 def house(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHouse]:
     opened = open_with(tmp_path, provider)
     yield opened
     opened.search.store.close()
-
-
-def depart(browser: Browser) -> str:
-    answer = browser.get("/signin/saml/corp?to=/search")
-    assert answer.status == 302
-    return answer.headers["location"]
-
-
-def post(browser: Browser, encoded: str) -> tuple[int, str]:
-    """Sends the form as the provider's page does: without the cookies, since it is another site."""
-    kept, browser.cookies = browser.cookies, {}
-    answer = browser.post("/signin/saml/corp/acs", {"SAMLResponse": encoded, "RelayState": "x"}, **FROM_ELSEWHERE)
-    browser.cookies = kept
-    return answer.status, answer.headers.get("location", "")
-
-
-def arrive(browser: Browser, encoded: str) -> int:
-    status, onward = post(browser, encoded)
-    return browser.get(onward).status if status == 303 else status
-
-
-def users(house: SignInHouse, browser: Browser) -> list[tuple[str, str, str]]:
-    browser.get("/?q=x")
-    return [(user.namespace, user.domain, user.name) for user in house.seen[-1].identity.users]
 
 
 @pytest.mark.parametrize("signs", ["assertion", "response"])

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 from samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
+from samlhouse import OUR_KEY, arrive, depart, open_with
 from samlserver import SamlServer
-from signinhouse import Hands, SignInHouse
-from test_saml import OUR_KEY, arrive, depart, open_with, users
+from signinhouse import Hands, SignInHouse, users
 
 from feedmill.adapters.identity.samlencryption import decrypt_element
 from feedmill.adapters.identity.samlkeys import make_key, read_key

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from lxml import etree
+from samlhouse import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
 from samlserver import LOGOUT, SamlServer, write
-from signinhouse import Browser, Hands, SignInHouse, read_form
-from test_saml import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with, users
+from signinhouse import Browser, Hands, SignInHouse, read_form, users
 
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, POST, PROTOCOL
 from feedmill.adapters.identity.samlsigning import inflate, read_query, verify_element

@@ -1,0 +1,37 @@
+"""A real browser without a window, for the tests that look at pages as people do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.appliance import Appliance
+
+CHROMIUM = Path("/usr/bin/chromium")
+DESK = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Gives a browser while it runs."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def new_page(browser: Browser, appliance: Appliance, size: dict[str, int], *, script: bool = True, dark: bool = False) -> Page:
+    """Gives a page of somebody new to a server, not yet anywhere."""
+    context = browser.new_context(
+        base_url=f"http://127.0.0.1:{appliance.search_port}",
+        viewport={"width": size["width"], "height": size["height"]},
+        java_script_enabled=script,
+        color_scheme="dark" if dark else "light",
+    )
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    return page
