@@ -128,6 +128,15 @@ def test_guessing_one_name_from_many_addresses_keeps_its_owner_out_of_nowhere_he
     assert owner.sign_in("ann").status == 303
 
 
+def test_who_guesses_too_often_is_not_told_the_password_that_a_program_proved_before(house: SignInHouse) -> None:
+    def ask(peer: str, password: str) -> int:
+        return house.browser(peer=peer).get("/?q=x", authorization=basic("ann", password)).status
+
+    assert ask("192.168.1.20", PASSWORD) == 200
+    assert [ask("192.168.2.1", f"guess {number}") for number in range(4)] == [401, 401, 401, 429]
+    assert [ask(peer, PASSWORD) for peer in ("192.168.2.1", "192.168.1.20")] == [429, 200]
+
+
 def test_guesses_behind_a_proxy_that_tells_addresses_keep_out_nobody_else(house: SignInHouse) -> None:
     def ask(client: str, password: str = PASSWORD, name: str = "ann") -> int:
         return house.browser(peer=EDGE).get("/?q=x", authorization=basic(name, password), x_forwarded_for=client).status

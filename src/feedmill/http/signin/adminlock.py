@@ -31,6 +31,7 @@ _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 _UNAUTHORIZED: Final = Problem(401, "unauthorized")
 _DECISIONS: Final = "/api/v1/access/"
 _SECRET: Final = ("/api/v1/users", "/api/v1/tokens", "/api/v1/audit")
+_WHO_SEES_WHAT: Final = "/api/v1/settings/policy_acls"
 _MANAGED: Final = ("/api/v1/datasources", "/api/v1/sources", "/api/v1/settings", "/api/v1/reindex", "/api/v1/recrawl")
 
 
@@ -40,7 +41,7 @@ def role_for(method: str, path: str) -> Role:
         return Role.ADMINISTRATOR
     if method in SAFE_METHODS or path.startswith(_DECISIONS):
         return Role.VIEWER
-    return Role.MANAGER if path.startswith(_MANAGED) else Role.ADMINISTRATOR
+    return Role.MANAGER if path.startswith(_MANAGED) and not path.startswith(_WHO_SEES_WHAT) else Role.ADMINISTRATOR
 
 
 class AdminLock:

@@ -71,8 +71,7 @@ class PasswordCheck:
 
     def check(self, attempt: Attempt) -> Outcome:
         """Gives what a name and a password prove. Errors: Busy, when a directory does not answer and nothing else proves anything."""
-        key = fold(attempt.name.strip())[:MAX_NAME]
-        place = "" if attempt.is_shared else attempt.address
+        key, place = _counted_as(attempt)
         verdict = self._tools.throttle.begin(key, place)
         if verdict.wait_seconds:
             if verdict.is_first:
@@ -87,6 +86,10 @@ class PasswordCheck:
             self._tools.throttle.take_back(key, place, has_succeeded=True)
         self._record(AuditKind.SIGNED_IN if proved else AuditKind.SIGN_IN_FAILED, attempt, proved)
         return Outcome(credentials=tuple(proved))
+
+    def is_refused(self, attempt: Attempt) -> bool:
+        """Whether an attempt would be refused unseen, after too many failures; counts none."""
+        return self._tools.throttle.is_refusing(*_counted_as(attempt))
 
     def list_namespaces(self) -> list[str]:
         """Lists the namespaces in which a name and a password may prove somebody, Default first."""
@@ -164,6 +167,11 @@ class PasswordCheck:
             details["namespace"] = attempt.namespace
         actor = write_user(proved[0].user) if proved else ""
         self._tools.record(AuditEvent(kind=kind, at=self._tools.clock(), actor=actor, address=attempt.address, details=details))
+
+
+def _counted_as(attempt: Attempt) -> tuple[str, str]:
+    """Gives the name and the address under which failures are counted."""
+    return fold(attempt.name.strip())[:MAX_NAME], "" if attempt.is_shared else attempt.address
 
 
 def _credential_of(account: Account) -> Credential:

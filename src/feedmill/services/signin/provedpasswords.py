@@ -2,7 +2,7 @@
 
 What is remembered is found by a keyed digest whose key dies with the process, never by the password. A local user's credential is looked
 up each time, so that a changed account counts at once; a directory's is believed for a few minutes. Requests that send the same
-password at once wait for one check.
+password at once wait for one check. Where guesses are refused nothing is remembered, or a guesser would be told when he is right.
 """
 
 import secrets
@@ -48,7 +48,7 @@ class ProvedPasswords:
     def check(self, attempt: Attempt) -> Outcome:
         """Gives what an attempt proves, as ``PasswordCheck.check`` does. Errors: Busy."""
         digest = self._digest(attempt)
-        known = self._find(digest)
+        known = self._find(digest, attempt)
         if known is not None:
             return known
         with self._lock:
@@ -56,7 +56,7 @@ class ProvedPasswords:
             flight.waiting += 1
         try:
             with flight.lock:
-                return self._find(digest) or self._ask(digest, attempt)
+                return self._find(digest, attempt) or self._ask(digest, attempt)
         finally:
             with self._lock:
                 flight.waiting -= 1
@@ -73,13 +73,13 @@ class ProvedPasswords:
                     self._kept.popitem(last=False)
         return outcome
 
-    def _find(self, digest: bytes) -> Outcome | None:
+    def _find(self, digest: bytes, attempt: Attempt) -> Outcome | None:
         with self._lock:
             kept = self._kept.get(digest)
             if kept is not None and kept.until <= self._clock():
                 del self._kept[digest]
                 kept = None
-        if kept is None or not self._still_count(kept.credentials):
+        if kept is None or self._check.is_refused(attempt) or not self._still_count(kept.credentials):
             return None
         return Outcome(credentials=kept.credentials)
 

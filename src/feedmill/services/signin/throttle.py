@@ -8,7 +8,7 @@ its window is over. Counts live in this process and are bounded in number: the o
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 
@@ -59,9 +59,7 @@ class Throttle:
         with self._lock:
             now = self._clock()
             keys = self._keys(name, address)
-            is_known = keys[0][0] in self._known
-            held = [(key, bound) for key, bound in keys if not (is_known and key == (name, "*"))]
-            full = [count for key, bound in held if (count := self._find_full(key, bound, now)) is not None]
+            full = self._list_full(keys, now)
             if full:
                 is_first = not all(count.is_told for count in full)
                 for count in full:
@@ -70,6 +68,11 @@ class Throttle:
             for key, _ in keys:
                 self._add(key, now)
             return Verdict()
+
+    def is_refusing(self, name: str, address: str) -> bool:
+        """Whether an attempt would be refused; counts none."""
+        with self._lock:
+            return bool(self._list_full(self._keys(name, address), self._clock()))
 
     def take_back(self, name: str, address: str, *, has_succeeded: bool) -> None:
         """Counts an attempt no longer; one that succeeded also clears what was counted of this name from this address."""
@@ -95,6 +98,12 @@ class Throttle:
         network = _network_of(address)
         keys = [((name, network), self._bounds.by_both), ((name, "*"), self._bounds.by_name)]
         return [*keys, (("*", network), self._bounds.by_address)] if network else keys
+
+    def _list_full(self, keys: Sequence[tuple[tuple[str, str], int]], now: float) -> list[_Count]:
+        name = keys[0][0][0]
+        is_known = keys[0][0] in self._known
+        held = [(key, bound) for key, bound in keys if not (is_known and key == (name, "*"))]
+        return [count for key, bound in held if (count := self._find_full(key, bound, now)) is not None]
 
     def _find_full(self, key: tuple[str, str], bound: int, now: float) -> _Count | None:
         count = self._counts.get(key)
