@@ -1,4 +1,6 @@
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -13,19 +15,19 @@ DAY = 86_400
 NOW = 1_000.0 * DAY
 
 
-def order(*candidates: Candidate, ranking: Ranking = RANKING) -> list[int]:
-    return [one.key for one in rank(candidates, ranking, NOW)]
+def order(*candidates: Candidate, parts: Mapping[int, float] = MappingProxyType({}), ranking: Ranking = RANKING) -> list[int]:
+    return [one.key for one in rank(candidates, parts, ranking, NOW)]
 
 
 def test_rank_parts_add_to_words_and_equals_go_by_key() -> None:
-    assert order(Candidate(key=1, words=2.0), Candidate(key=2, words=1.5, parts=1.0)) == [2, 1]
+    assert order(Candidate(key=1, words=2.0), Candidate(key=2, words=1.5), parts={2: 1.0}) == [2, 1]
     assert order(Candidate(key=9, words=1.0), Candidate(key=3, words=1.0)) == [3, 9]
 
 
 def test_rank_holding_all_comes_first_whatever_else_speaks() -> None:
-    some = Candidate(key=1, words=8_000.0, parts=9_000.0, rank=100)
+    some = Candidate(key=1, words=8_000.0, rank=100)
     every = Candidate(key=2, words=HOLDS_ALL_BONUS + 0.5, rank=68)
-    assert order(some, every) == [2, 1]
+    assert order(some, every, parts={1: 9_000.0}) == [2, 1]
 
 
 def test_rank_static_rank_and_freshness_multiply() -> None:
@@ -44,8 +46,8 @@ def test_rank_static_rank_and_freshness_multiply() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 20_000), st.floats(0, 20_000), st.integers(0, 100)), max_size=20))
 def test_rank_keeps_every_candidate_in_falling_scores(values: list[tuple[float, float, int]]) -> None:
-    candidates = [Candidate(key=key, words=words, parts=parts, rank=value) for key, (words, parts, value) in enumerate(values)]
-    scored = rank(candidates, RANKING, NOW)
+    candidates = [Candidate(key=key, words=words, rank=value) for key, (words, _, value) in enumerate(values)]
+    scored = rank(candidates, {key: parts for key, (_, parts, _) in enumerate(values)}, RANKING, NOW)
     assert sorted(one.key for one in scored) == list(range(len(values)))
     assert [one.score for one in scored] == sorted((one.score for one in scored), reverse=True)
 

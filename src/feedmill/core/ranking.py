@@ -8,7 +8,7 @@ What an engine finds is scored by words alone and quickly, over everything that 
 each already weighted. A document that holds all of a query's words stays before one that holds some, whatever their scores.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from feedmill.core.biasing import WORDLESS_SCORE, bias_factor
@@ -35,7 +35,6 @@ class Candidate(NamedTuple):
 
     key: int
     words: float
-    parts: float = 0.0
     rank: int = USUAL_RANK
     links: int = 0
     date: int | None = None
@@ -65,10 +64,13 @@ def fed_rank(attributes: Attributes) -> int:
     return _LEAST_RANK + round((attributes.feedrank - low) * _RANK_SPAN / (high - low))
 
 
-def rank(candidates: Sequence[Candidate], ranking: Ranking, now: float) -> list[Scored]:
-    """Returns the candidates best first, the lower key first among equals. Units: ``now`` seconds since 1970."""
+def rank(candidates: Sequence[Candidate], parts: Mapping[int, float], ranking: Ranking, now: float) -> list[Scored]:
+    """Returns the candidates best first, the lower key first among equals.
+
+    Shape: ``parts`` by key, those that have any. Units: ``now`` seconds since 1970.
+    """
     factors = {value: rank_factor(value, ranking) for value in {candidate.rank for candidate in candidates}}
-    scored = [_score(candidate, factors[candidate.rank], ranking, now) for candidate in candidates]
+    scored = [_score(candidate, parts.get(candidate.key, 0.0), factors[candidate.rank], ranking, now) for candidate in candidates]
     scored.sort(key=_order)
     return scored
 
@@ -77,8 +79,8 @@ def _order(one: Scored) -> tuple[float, int]:
     return -one.score, one.key
 
 
-def _score(candidate: Candidate, static_rank: float, ranking: Ranking, now: float) -> Scored:
-    key, words, parts, _, linked, date, weight = candidate
+def _score(candidate: Candidate, parts: float, static_rank: float, ranking: Ranking, now: float) -> Scored:
+    key, words, _, linked, date, weight = candidate
     bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else 0.0
     words -= bonus
     freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0

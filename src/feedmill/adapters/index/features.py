@@ -47,15 +47,15 @@ def ask_bias(bias: ScoreBias | None) -> tuple[list[Query], list[Query]]:
 def among(keys: list[int], parts: list[Query]) -> Query:
     """Builds the query of parts over some documents alone.
 
-    The parts lie around one another, each the only optional one of its level: so the engine looks up the chosen documents in each. Of
-    several on one level it would make a union first and walk that through thousands of documents around every chosen one. A set of terms
-    would be looked up through an automaton, which takes six times as long for a hundred keys.
+    Each part is the only optional one beside all documents, and the chosen ones must hold with all of these: so the engine looks up the
+    chosen documents in each. Of several optional parts together it would make a union first and walk that through thousands of documents
+    around every chosen one. A set of terms would be looked up through an automaton, which takes six times as long for a hundred keys.
     """
     chosen = [(Occur.Should, Query.term_query(build_schema(), "key", key, "basic")) for key in sorted(keys)]
-    query = Query.const_score_query(Query.boolean_query(chosen), 0.0)
-    for part in parts[:MAX_PARTS]:
-        query = Query.boolean_query([(Occur.Must, query), (Occur.Should, part)])
-    return query
+    every = Query.const_score_query(Query.all_query(), 0.0)
+    asked = [Query.boolean_query([(Occur.Must, every), (Occur.Should, part)]) for part in parts[:MAX_PARTS]]
+    clauses = [Query.const_score_query(Query.boolean_query(chosen), 0.0), *asked]
+    return Query.boolean_query([(Occur.Must, clause) for clause in clauses])
 
 
 def _ask_stems(asker: WordAsker, field: str, weight: float) -> list[Query]:

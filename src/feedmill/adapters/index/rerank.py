@@ -78,27 +78,27 @@ class RankedSearch:
 
     def _rank_again(self, asker: WordAsker, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> list[Scored]:
         """Returns the best in their final order. Where a policy reaches deep, it chooses first whose parts are asked."""
-        chosen, rest = self._list_candidates(pairs, keys), list[Scored]()
+        chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[Scored]()
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {candidate.key: candidate for candidate in chosen}
-            moved = rank(chosen, self.ranking, self.now)
+            moved = rank(chosen, {}, self.ranking, self.now)
             chosen, rest = [by_key[one.key] for one in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
         asked = [one for part in ask_parts(asker, self.ranking).values() for one in part]
-        parts = self._score([candidate.key for candidate in chosen], asked)
-        best = rank([one._replace(parts=parts.get(one.key, 0.0)) for one in chosen], self.ranking, self.now)
+        best = rank(chosen, self._score([candidate.key for candidate in chosen], asked), self.ranking, self.now)
         return best + [one._replace(score=min(one.score, best[-1].score)) for one in rest]
 
-    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> list[Candidate]:
+    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int]) -> list[Candidate]:
         addresses = [address for _, address in pairs]
-        numbers = [int(key or 0) for key in keys]
-        raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
         ranks = self._values("pagerank", addresses)
         nothing: Sequence[int | float | None] = [None] * len(pairs)
         links = self._values("link_rank", addresses) if self.ranking.links else nothing
         dates = self._values("date", addresses) if self.ranking.freshness else nothing
-        biases = [None if self.bias is None else raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
+        biases: Sequence[float | None] = nothing
+        if self.bias is not None:
+            raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
+            biases = [raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            Candidate(key, score, 0.0, int(value or 0), int(linked or 0), None if date is None else int(date), bias)
+            Candidate(key, score, int(value or 0), int(linked or 0), None if date is None else int(date), bias)
             for (score, _), key, value, linked, date, bias in zip(pairs, numbers, ranks, links, dates, biases, strict=True)
         ]
 
