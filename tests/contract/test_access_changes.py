@@ -196,6 +196,9 @@ def check_changes(history: History, first: int, last: int) -> None:
             assert since < each.origin.at <= until
             later = [seen[user] for at, seen in zip(history.times, history.seen, strict=True) if each.origin.at <= at <= until]
             assert all((each.url in seen) is each.is_gained for seen in later)
+            for at, reason in ((since, each.before), (until, each.after)):
+                if not reason.startswith(("there is no document", "the document is")) and " in the policy for " not in reason:
+                    assert reason == explaining(history.house).explain(Question(url=each.url, identity=USERS[user]), at=at).reason
 
 
 def test_changes_name_what_did_it(new_house: Callable[[], FeedHouse]) -> None:
@@ -229,6 +232,19 @@ def test_changes_name_what_did_it(new_house: Callable[[], FeedHouse]) -> None:
     [lost] = changes_of(house, "ann", house.now - timedelta(seconds=3))
     assert lost.origin is not None
     assert (lost.url, lost.is_gained, lost.origin.cause, lost.origin.url) == (url("a"), False, ChangeCause.ACL, url("folder"))
+
+
+def test_changes_of_documents_that_say_the_same_have_reasons_of_their_own(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    house.push(put_acl("folder", acl("bob", kind="child-overrides")), *(put(name, acl=acl(above="folder")) for name in ("a", "b")))
+    house.push(put("c", acl=acl("ann", kind="child-overrides", above="d")), put("d", acl=acl("ann", kind="child-overrides")))
+    since = house.clock()
+    house.push(put_acl("folder", acl("ann", kind="child-overrides")), put_acl("d", acl("ann", kind="child-overrides", above="c")))
+    told = {each.url: each for each in changes_of(house, "ann", since)}
+    reasons = {page: explaining(house).explain(Question(url=page, identity=USERS["ann"]), at=house.now).reason for page in told}
+    assert set(told) == {url(name) for name in "abcd"}
+    assert {page: each.after for page, each in told.items()} == reasons
+    assert url("d") in told[url("c")].after
 
 
 def test_changes_of_policies_and_by_them_are_told(new_house: Callable[[], FeedHouse]) -> None:

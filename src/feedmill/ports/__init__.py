@@ -7,7 +7,7 @@ from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
 from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl, Spells
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
-from feedmill.ports.groups import ComparedTo, DeadGroup, ForgottenTo, GroupDefinition, GroupHistory, Groups, Publication
+from feedmill.ports.groups import ComparedTo, DeadGroup, ForgottenTo, GroupDefinition, GroupHistory, Groups, PastMembership, Publication
 from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
@@ -46,6 +46,7 @@ __all__ = [
     "LiveUrl",
     "Mark",
     "Marks",
+    "PastMembership",
     "Policies",
     "Publication",
     "SearchIndex",

@@ -97,8 +97,11 @@ class Spells(Protocol):
     def list_of(self, ids: Sequence[int]) -> dict[int, list[Spell]]:
         """Lists what documents were in and are in, by id, oldest first; each spell ends where the next begins."""
 
-    def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> list[int]:
-        """Lists documents, gone ones too, that moved to another class since a time, or are in one of these; by id from ``after`` on."""
+    def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> dict[int, int | None]:
+        """Lists documents that moved to another class since a time, gone ones too, or are in one of these classes.
+
+        By id from ``after`` on, each with the class that it has been in all the time, None where it moved.
+        """
 
 
 class Acls(Protocol):

@@ -126,6 +126,24 @@ class Publication:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastMembership:
+    """Who is in a group, or was since a time.
+
+    Shape: ``turns`` are the publications after that time by which it began (True) or ended, oldest first.
+    """
+
+    key: PrincipalKey
+    group: Subject
+    holds: bool
+    turns: tuple[tuple[Publication, bool], ...] = ()
+
+    def held_at(self, at: datetime) -> bool:
+        """Whether it held at a time. Shape: none before the one since which the turns are known."""
+        after = next((began for publication, began in self.turns if publication.at > at), None)
+        return self.holds if after is None else not after
+
+
 class GroupHistory(Protocol):
     """What groups feeds changed in who is in which group, so that the groups of a time can be told from those of now.
 
@@ -142,11 +160,8 @@ class GroupHistory(Protocol):
     def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
         """Finds as ``Groups.find_parents``, as groups were at a time."""
 
-    def find_parents_since(self, keys: Sequence[PrincipalKey], since: datetime) -> list[tuple[PrincipalKey, Subject]]:
-        """Finds as ``Groups.find_parents`` the groups that have had members of these keys at any time since a time."""
-
-    def list_publications(self, keys: Sequence[PrincipalKey], groups: Sequence[Subject], since: datetime) -> list[Publication]:
-        """Lists publications after a time, oldest first, that changed what these keys are members of, or found one of the groups empty."""
+    def list_memberships(self, keys: Sequence[PrincipalKey], since: datetime) -> list[PastMembership]:
+        """Lists the groups that have, or have had since a time, members of these keys, each pair once."""
 
     def forget(self, before: datetime, after: ForgottenTo, limit: int) -> ForgottenTo | None:
         """Forgets changes older than a time, going through some of them at once. None at the end."""

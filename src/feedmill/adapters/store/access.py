@@ -80,9 +80,7 @@ class SqlClasses:
             query = columns.where(table.number > after).order_by(table.number).limit(READ_AT_ONCE)
             found = self._connection.execute(query).all()
             for number, inheritance_type, inherit_from, keys, rule in found:
-                yield PackedClass(
-                    number=number, inheritance_type=types[inheritance_type], inherit_from=inherit_from, keys=bytes(keys), rule=rule
-                )
+                yield PackedClass(number, types[inheritance_type], inherit_from, bytes(keys), rule)
             if len(found) < READ_AT_ONCE:
                 return
             after = found[-1][0]

@@ -7,7 +7,7 @@ publication on. Whether two definitions have the same members is told by a diges
 replaces its groups by the same ones costs a comparison a group and keeps nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.groups import BUILDING, VISIBLE, SqlGroups, covered
+from feedmill.adapters.store.pastgroups import ALL, PastGroups
 from feedmill.adapters.store.schema import (
     group_changes,
     group_definitions,
@@ -25,12 +26,9 @@ from feedmill.adapters.store.schema import (
     group_publications,
 )
 from feedmill.adapters.store.statements import batches, insert
-from feedmill.core.principals import digest_of, exact_key
 from feedmill.model.identity import PrincipalKey, Subject
-from feedmill.model.scope import Scope
-from feedmill.ports import ComparedTo, ForgottenTo, Publication
+from feedmill.ports import ComparedTo, ForgottenTo, PastMembership
 
-_ALL = b""
 _DEFINITIONS_AT_ONCE = 1_000
 _VALUES = "(member_digest, group_number, feed_id, gained) VALUES"
 _INSERT_SQLITE = f"INSERT INTO group_changes {_VALUES} (?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -158,7 +156,7 @@ class SqlGroupHistory:
         """Keeps changes of one definition; gives the member to go on behind, None at its end, and how many were looked at."""
         assert task.defined is not None
         if place[2] and not task.others:
-            self._insert([(_ALL, *place)])
+            self._insert([(ALL, *place)])
             return None, 1
         table = group_members.c
         query = sa.select(table.member_digest).where(table.definition_id == task.defined.id, table.member_digest > after)
@@ -211,89 +209,11 @@ class SqlGroupHistory:
 
     def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
         """Finds the groups that had members of these keys at a time."""
-        now = self._groups.find_parents(keys)
-        by_digest = {digest_of(key): key for key in keys}
-        first = self._read_first_changes(list(by_digest), at)
-        subjects = self._read_names({number for _, number in first})
-        held: dict[tuple[bytes, int], None] = {}
-        numbers = self._find_numbers({subject for _, subject in now})
-        found = []
-        for key, subject in now:
-            number = numbers.get(subject)
-            if number is None:
-                found.append((key, subject))
-            else:
-                held[digest_of(key), number] = None
-                subjects[number] = subject
-        begun = self._read_beginnings({number for _, number in (*held, *first)}, at)
-        for pair in dict.fromkeys((*held, *first)):
-            changed_by, gained = first.get(pair, (None, None))
-            begun_by = begun.get(pair[1])
-            if begun_by is not None and (changed_by is None or begun_by < changed_by):
-                continue
-            if gained is None or not gained:
-                found.append((by_digest[pair[0]], subjects[pair[1]]))
-        return found
+        return [(each.key, each.group) for each in self.list_memberships(keys, at) if each.held_at(at)]
 
-    def find_parents_since(self, keys: Sequence[PrincipalKey], since: datetime) -> list[tuple[PrincipalKey, Subject]]:
-        """Finds the groups that have had members of these keys since a time."""
-        by_digest = {digest_of(key): key for key in keys}
-        first = self._read_first_changes(list(by_digest), since)
-        subjects = self._read_names({number for _, number in first})
-        changed = [(by_digest[digest], subjects[number]) for digest, number in first]
-        return list(dict.fromkeys([*self._groups.find_parents(keys), *changed]))
-
-    def list_publications(self, keys: Sequence[PrincipalKey], groups: Sequence[Subject], since: datetime) -> list[Publication]:
-        """Lists the publications after a time that changed anything for keys or groups."""
-        table, feeds = group_changes.c, set[int]()
-        for batch in batches([digest_of(key) for key in keys]):
-            feeds.update(
-                self._connection.execute(_changes(since, table.feed_id).where(table.member_digest.in_(batch)).distinct()).scalars()
-            )
-        for numbers in batches(list(self._find_numbers(groups).values())):
-            begun = _changes(since, table.feed_id).where(table.member_digest == _ALL, table.group_number.in_(numbers))
-            feeds.update(self._connection.execute(begun.distinct()).scalars())
-        found: list[Publication] = []
-        for ids in batches(sorted(feeds)):
-            query = sa.select(group_publications).where(group_publications.c.feed_id.in_(ids)).order_by(group_publications.c.feed_id)
-            found.extend(_publication_from_row(row) for row in self._connection.execute(query).mappings())
-        return found
-
-    def _read_first_changes(self, digests: Sequence[bytes], at: datetime) -> dict[tuple[bytes, int], tuple[int, bool]]:
-        """Reads of each member and group the earliest change after a time: its feed, and whether it was a gain."""
-        first: dict[tuple[bytes, int], tuple[int, bool]] = {}
-        table = group_changes.c
-        for batch in batches(digests):
-            query = _changes(at, table.member_digest, table.group_number, table.feed_id, table.gained)
-            for member, group, feed_id, gained in self._connection.execute(query.where(table.member_digest.in_(batch))):
-                pair = (bytes(member), group)
-                if pair not in first or feed_id < first[pair][0]:
-                    first[pair] = (feed_id, bool(gained))
-        return first
-
-    def _read_beginnings(self, numbers: Iterable[int], at: datetime) -> dict[int, int]:
-        """Reads which feed was the first after a time to find groups without members."""
-        table, found = group_changes.c, dict[int, int]()
-        for batch in batches(list(numbers)):
-            query = _changes(at, table.group_number, sa.func.min(table.feed_id)).group_by(table.group_number)
-            query = query.where(table.member_digest == _ALL, table.group_number.in_(batch))
-            found.update((number, feed_id) for number, feed_id in self._connection.execute(query))
-        return found
-
-    def _read_names(self, numbers: Iterable[int]) -> dict[int, Subject]:
-        found: dict[int, Subject] = {}
-        for batch in batches(list(numbers)):
-            for row in self._connection.execute(sa.select(group_names).where(group_names.c.number.in_(batch))):
-                found[row.number] = Subject(scope=Scope.GROUP, name=row.name, domain=row.domain, namespace=row.namespace)
-        return found
-
-    def _find_numbers(self, subjects: Iterable[Subject]) -> Mapping[Subject, int]:
-        by_digest = {digest_of(exact_key(subject)): subject for subject in subjects}
-        found: dict[Subject, int] = {}
-        for batch in batches(list(by_digest)):
-            query = sa.select(group_names.c.group_digest, group_names.c.number).where(group_names.c.group_digest.in_(batch))
-            found.update((by_digest[bytes(digest)], number) for digest, number in self._connection.execute(query))
-        return found
+    def list_memberships(self, keys: Sequence[PrincipalKey], since: datetime) -> list[PastMembership]:
+        """Lists the groups that have, or have had since a time, members of these keys."""
+        return PastGroups(self._connection, self._groups).list_memberships(keys, since)
 
     # --- upkeep ---
 
@@ -328,17 +248,6 @@ def _definitions() -> sa.Select[Any]:
 
 def _next(query: sa.Select[Any], after: int) -> sa.Select[Any]:
     return query.where(group_definitions.c.id > after).order_by(group_definitions.c.id).limit(_DEFINITIONS_AT_ONCE)
-
-
-def _publication_from_row(row: sa.RowMapping) -> Publication:
-    at = rows.from_micros(row["at"])
-    assert at is not None
-    return Publication(feed_id=row["feed_id"], source=row["source"], at=at)
-
-
-def _changes(at: datetime, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    query = sa.select(*columns).join(group_publications, group_publications.c.feed_id == group_changes.c.feed_id)
-    return query.where(group_publications.c.at > rows.to_micros(at))
 
 
 def _is_forgotten(feed_id: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:

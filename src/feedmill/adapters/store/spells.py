@@ -44,7 +44,7 @@ class SpellKeeping:
         """Reads what documents are in, as far as there are any."""
         found: dict[int, _Held] = {}
         for batch in batches(ids):
-            for row in self._connection.execute(_held().where(documents.c.id.in_(batch))):
+            for row in self._connection.execute(_held().where(documents.c.id.in_(batch))).all():
                 held = _class_of_row(row.state, row.secure, row.access_class, row.guarding)
                 found[row.id] = _Held(access_class=held, since=row.classed_at, begun_by=row.classed_by)
         return found
@@ -108,38 +108,40 @@ class SqlSpells:
         held = SpellKeeping(self._connection).read(ids)
         return {document_id: _join(kept.get(document_id, ()), now) for document_id, now in held.items()}
 
-    def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> list[int]:
+    def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> dict[int, int | None]:
         """Lists documents that may be seen by others than at a time."""
         micros, table = rows.to_micros(since), past_classes.c
         moved = (
             sa.select(documents.c.id).where(documents.c.classed_at > micros, documents.c.id > after).order_by(documents.c.id).limit(limit)
         )
         ended = sa.select(table.document_id).where(table.until > micros, table.document_id > after)
-        found = set(self._connection.execute(moved).scalars())
-        found.update(self._connection.execute(ended.order_by(table.document_id).distinct().limit(limit)).scalars())
-        found.update(self._list_in(classes, after, limit))
-        return sorted(found)[:limit]
+        found: dict[int, int | None] = dict(self._list_in(classes, after, limit))
+        found.update(dict.fromkeys(self._connection.execute(moved).scalars()))
+        found.update(dict.fromkeys(self._connection.execute(ended.order_by(table.document_id).distinct().limit(limit)).scalars()))
+        return {id_: found[id_] for id_ in sorted(found)[:limit]}
 
-    def _list_in(self, classes: Sequence[int], after: int, limit: int) -> set[int]:
+    def _list_in(self, classes: Sequence[int], after: int, limit: int) -> dict[int, int]:
         """Lists the next documents in classes: class by class where they are few, else by going through all documents."""
         if len(classes) > _GUARDED_CLASSES_AT_ONCE:
             return self._scan(frozenset(classes), after, limit)
-        found: set[int] = set()
+        found: dict[int, int] = {}
         guarded = sa.and_(LIVE, documents.c.secure, CLASSED)
         for batch in batches(classes):
-            query = sa.select(documents.c.id).where(guarded, documents.c.access_class.in_(batch), documents.c.id > after)
-            found.update(self._connection.execute(query.order_by(documents.c.id).limit(limit)).scalars())
+            query = sa.select(documents.c.id, documents.c.access_class)
+            query = query.where(guarded, documents.c.access_class.in_(batch), documents.c.id > after)
+            found.update((id_, number) for id_, number in self._connection.execute(query.order_by(documents.c.id).limit(limit)))
         return found
 
-    def _scan(self, classes: frozenset[int], after: int, limit: int) -> set[int]:
-        found: set[int] = set()
+    def _scan(self, classes: frozenset[int], after: int, limit: int) -> dict[int, int]:
+        found: dict[int, int] = {}
         query = sa.select(documents.c.id, documents.c.access_class).where(LIVE, documents.c.secure).order_by(documents.c.id)
+        size = limit
         while len(found) < limit:
-            chunk = self._connection.execute(query.where(documents.c.id > after).limit(_SCANNED_AT_ONCE)).all()
-            if not chunk:
+            chunk = self._connection.execute(query.where(documents.c.id > after).limit(size)).all()
+            found.update((id_, number) for id_, number in chunk if number in classes)
+            if len(chunk) < size:
                 break
-            found.update(id_ for id_, number in chunk if number in classes)
-            after = chunk[-1][0]
+            after, size = chunk[-1][0], min(2 * size, _SCANNED_AT_ONCE)
         return found
 
 

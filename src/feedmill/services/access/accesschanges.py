@@ -24,13 +24,14 @@ from feedmill.model.policyacl import EARLY_ORDER, Early
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.explaining import check_kept
-from feedmill.services.access.pastsight import PastSight
+from feedmill.services.access.pastsight import PastSight, Recollection, recollect
 from feedmill.services.access.policytable import PolicyTable
 
-EXAMINED_AT_ONCE = 1_000
+LEAST_EXAMINED, MOST_EXAMINED = 200, 5_000
+"""How many documents are examined at once: about as many as may be told."""
 EXAMINED_A_PAGE = 50_000
 TOLD_AT_ONCE = 10_000
-COMPARISONS_KEPT = 8
+COMPARISONS_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,14 @@ class ChangesPage:
 
     changes: list[AccessChange]
     next_after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """What was found out of a comparison. Shape: ``classes`` are those that were seen at one of its times alone."""
+
+    past: Recollection
+    classes: Sequence[int]
 
 
 class AccessChanges:
@@ -68,7 +77,7 @@ class AccessChanges:
         self._history = history
         self._examined_a_page = examined_a_page
         self._lock = threading.Lock()
-        self._moved_classes: OrderedDict[Comparison, Sequence[int]] = OrderedDict()
+        self._begun: OrderedDict[Comparison, _Begun] = OrderedDict()
 
     def compare(self, identity: Identity, since: datetime, until: datetime | None = None) -> Comparison:
         """Fixes what is compared; without a second time it is now. Errors: BadRequest for times of which nothing is kept."""
@@ -84,19 +93,20 @@ class AccessChanges:
         """Lists the next changes. Errors: Denied for who is, or was, in too many groups; Busy."""
         changes: list[AccessChange] = []
         with self._store.reading() as unit:
-            sight = PastSight(unit, asked.identity, asked.since, self._order)
-            classes = self._find_moved_classes(unit, sight, asked)
-            for _ in range(max(1, self._examined_a_page // EXAMINED_AT_ONCE)):
-                ids = unit.spells.list_moved(classes, asked.since, after=after, limit=EXAMINED_AT_ONCE)
-                spells = unit.spells.list_of(ids)
-                sight.load(spells.values())
-                seen = [id_ for id_ in ids if id_ in spells and _differs(sight, spells[id_], asked)][: limit - len(changes)]
-                changes += _tell(unit, sight, {id_: spells[id_] for id_ in seen}, asked)
+            begun = self._begin(unit, asked)
+            sight = PastSight(unit, begun.past, self._order)
+            at_once = min(max(2 * limit, LEAST_EXAMINED), MOST_EXAMINED)
+            for _ in range(max(1, self._examined_a_page // at_once)):
+                moved = unit.spells.list_moved(begun.classes, asked.since, after=after, limit=at_once)
+                held = _read_held(unit, sight, moved)
+                seen = [id_ for id_, each in held.items() if sight.has_changed(each, asked.until)][: limit - len(changes)]
+                documents = unit.documents.find_by_id(seen)
+                changes += [sight.tell_change(documents[id_], held[id_], asked.until) for id_ in seen if id_ in documents]
                 if len(changes) >= limit:
                     return ChangesPage(changes=changes, next_after=changes[-1].document_id)
-                if len(ids) < EXAMINED_AT_ONCE:
+                if len(moved) < at_once:
                     return ChangesPage(changes=changes, next_after=None)
-                after = ids[-1]
+                after = max(moved)
         return ChangesPage(changes=changes, next_after=after)
 
     def iter_changes(self, asked: Comparison, *, at_once: int = TOLD_AT_ONCE) -> Iterator[AccessChange]:
@@ -107,16 +117,17 @@ class AccessChanges:
             yield from page.changes
             after = page.next_after
 
-    def _find_moved_classes(self, unit: UnitOfWork, sight: PastSight, asked: Comparison) -> Sequence[int]:
-        """Finds the classes that he could see at one of the two times alone; what held then stays what it was."""
+    def _begin(self, unit: UnitOfWork, asked: Comparison) -> _Begun:
+        """Finds out what all pages need; what held at two times stays what it was."""
         with self._lock:
-            known = self._moved_classes.get(asked)
+            known = self._begun.get(asked)
         if known is None:
-            known = _compare_classes(unit, sight, asked, self._order)
+            past = recollect(unit, asked.identity, asked.since)
+            known = _Begun(past=past, classes=_compare_classes(unit, PastSight(unit, past, self._order), asked, self._order))
             with self._lock:
-                self._moved_classes[asked] = known
-                while len(self._moved_classes) > COMPARISONS_KEPT:
-                    self._moved_classes.popitem(last=False)
+                self._begun[asked] = known
+                while len(self._begun) > COMPARISONS_KEPT:
+                    self._begun.popitem(last=False)
         return known
 
 
@@ -142,25 +153,9 @@ def _keys(forms: Forms) -> Iterator[bytes]:
     return map(digest_of, forms.keys)
 
 
-def _differs(sight: PastSight, spells: Sequence[Spell], asked: Comparison) -> bool:
-    return sight.is_visible(spells, asked.since) is not sight.is_visible(spells, asked.until)
-
-
-def _tell(unit: UnitOfWork, sight: PastSight, spells: Mapping[int, Sequence[Spell]], asked: Comparison) -> list[AccessChange]:
-    documents = unit.documents.find_by_id(list(spells))
-    changes = []
-    for document_id, held in spells.items():
-        if (document := documents.get(document_id)) is None:
-            continue
-        changes.append(
-            AccessChange(
-                document_id=document_id,
-                url=document.url,
-                datasource=document.datasource,
-                is_gained=sight.is_visible(held, asked.until),
-                before=sight.tell(document.url, held, asked.since),
-                after=sight.tell(document.url, held, asked.until),
-                origin=sight.find_origin(document.url, held, asked.until),
-            )
-        )
-    return changes
+def _read_held(unit: UnitOfWork, sight: PastSight, moved: Mapping[int, int | None]) -> dict[int, int | Sequence[Spell]]:
+    """Reads of documents what they were in: a class all the time, or several one after the other; has their classes at hand."""
+    spells = unit.spells.list_of([id_ for id_, number in moved.items() if number is None])
+    numbers = {number for number in moved.values() if number is not None}
+    sight.load(numbers.union(spell.access_class for each in spells.values() for spell in each if spell.access_class is not None))
+    return {id_: spells[id_] if number is None else number for id_, number in moved.items() if number is not None or id_ in spells}

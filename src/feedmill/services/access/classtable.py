@@ -5,6 +5,7 @@ number that changes; whoever inherits from it is not looked at.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -23,13 +24,15 @@ from feedmill.core.setevaluator import (
     rule_number,
     sort_levels,
 )
-from feedmill.model.access import AccessClass, ClassMap, PackedClass
+from feedmill.model.access import AccessClass, ClassMap, InheritanceType, PackedClass
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, split_digests
 
 Kind = TypeVar("Kind", bound=np.generic)
 
 _KEY_BYTES = DIGEST_BYTES + 1
 _FIRST_CAPACITY = 1_024
+_ADDED_AT_ONCE = 10_000
+_RULE_NUMBERS = {rule: rule_number(rule) for rule in (None, *InheritanceType)}
 
 
 class ClassTable:
@@ -50,23 +53,27 @@ class ClassTable:
     def add(self, classes: Iterable[PackedClass]) -> list[str]:
         """Takes classes up, by number, and gives the URLs that are now inherited from for the first time."""
         fresh: list[str] = []
-        keys: list[bytes] = []
         numbers: list[int] = []
-        for each in classes:
-            self._make_room(each.number)
-            self.newest = max(self.newest, each.number)
-            self._types[each.number] = rule_number(each.inheritance_type)
-            self._has_entries[each.number] = bool(each.keys)
-            self._rules[each.number] = each.rule
-            if each.inherit_from is not None:
-                self._parents[each.number] = self._node_of(each.inherit_from, fresh)
-            if _permits_anybody(each.keys):
-                self._permitting.append(each.number)
-            keys.append(each.keys)
-            numbers.append(each.number)
+        keys: list[bytes] = []
+        rest = iter(classes)
+        while found := list(islice(rest, _ADDED_AT_ONCE)):
+            self._put(found, fresh)
+            numbers += [each.number for each in found]
+            keys += [each.keys for each in found]
         self._add_entries(numbers, keys)
         self._levels = None
         return fresh
+
+    def _put(self, classes: Sequence[PackedClass], fresh: list[str]) -> None:
+        """Puts all but the entries of some classes into the arrays."""
+        numbers = [each.number for each in classes]
+        self._make_room(max(numbers))
+        self.newest = max(self.newest, *numbers)
+        self._types[numbers] = [_RULE_NUMBERS[each.inheritance_type] for each in classes]
+        self._has_entries[numbers] = [bool(each.keys) for each in classes]
+        self._rules[numbers] = [each.rule for each in classes]
+        self._parents[numbers] = [0 if each.inherit_from is None else self._node_of(each.inherit_from, fresh) for each in classes]
+        self._permitting += [each.number for each in classes if _permits_anybody(each.keys)]
 
     def reach(self, newest: int) -> None:
         """Says what the highest number is, of whose class there may be nothing left."""
@@ -154,8 +161,9 @@ class ClassTable:
 
 def _permits_anybody(keys: bytes) -> bool:
     """Whether an entry permits whom no other entry of the same ACL denies."""
-    if not keys or 0 not in keys[_KEY_BYTES - 1 :: _KEY_BYTES]:
-        return False
+    kinds = keys[_KEY_BYTES - 1 :: _KEY_BYTES]
+    if 0 not in kinds or 1 not in kinds:
+        return 0 in kinds
     entries = [keys[start : start + _KEY_BYTES] for start in range(0, len(keys), _KEY_BYTES)]
     denied = {entry[:DIGEST_BYTES] for entry in entries if entry[DIGEST_BYTES]}
     return any(not entry[DIGEST_BYTES] and entry[:DIGEST_BYTES] not in denied for entry in entries)

@@ -7,7 +7,7 @@ nothing changes, so the change that did it is found by going back from one to th
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -15,16 +15,17 @@ from feedmill.core.access import class_at, place_of
 from feedmill.core.derivation import tell_match
 from feedmill.core.evaluator import MAX_CHAIN, decide_for
 from feedmill.core.policyacls import rule_on, settle
-from feedmill.core.principals import Forms, own_keys, signed_in_keys
+from feedmill.core.principals import Forms
 from feedmill.model.access import AccessClass, AccessKey, Acl, Spell
-from feedmill.model.accesschange import ChangeCause, Origin
+from feedmill.model.accesschange import AccessChange, ChangeCause, Origin
 from feedmill.model.decision import Verdict
+from feedmill.model.document import Document
 from feedmill.model.errors import NotFound
-from feedmill.model.identity import Identity, PrincipalKey, Subject
-from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl, PolicyVersion, Ruling
-from feedmill.ports import Publication, UnitOfWork
+from feedmill.model.identity import Identity
+from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl, Ruling
+from feedmill.ports import UnitOfWork
 from feedmill.services.access.deciding import read_chains_at
-from feedmill.services.access.explaining import resolve_many
+from feedmill.services.access.pasteras import Book, Era, list_books, list_eras
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -33,38 +34,54 @@ REMEMBERED = 20_000
 _TICK = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Era:
-    """A time during which the asker's groups were the same. ``begun_by`` None: they were so before."""
-
-    since: datetime
-    forms: Forms
-    begun_by: Publication | None = None
+_ANY_URL = "\0"
+"""Stands in a reason for the URL of whatever document of a class; no URL holds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Book:
-    """A time during which the same policies were in force. Shape: by number."""
+class Outline:
+    """What came of a class between two times, for every document that was in it all the time.
+
+    Shape: reasons hold ``_ANY_URL``; ``above`` are the URLs whose own documents need reasons of their own.
+    """
+
+    is_gained: bool
+    before: str
+    after: str
+    origin: Origin | None
+    above: frozenset[str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Recollection:
+    """What was found out of one asker's past, for the snapshots that come after: none of it changes. May be shared by threads."""
 
     since: datetime
-    policies: Mapping[int, PolicyAcl]
+    eras: Sequence[Era]
+    books: Sequence[Book]
+    keys: dict[int, AccessKey | None] = field(default_factory=dict)
+    chains: dict[tuple[str, datetime], Mapping[str, Acl]] = field(default_factory=dict)
+    acl_changes: dict[tuple[str, datetime], Origin | None] = field(default_factory=dict)
+    decided: dict[tuple[int, datetime], tuple[Verdict, str]] = field(default_factory=dict)
+    outlines: dict[tuple[int, datetime], Outline | None] = field(default_factory=dict)
+    sources: dict[int, str] = field(default_factory=dict)
+
+
+def recollect(unit: UnitOfWork, identity: Identity, since: datetime) -> Recollection:
+    """Reads as whom somebody was met, and which policies were in force, since a time.
+
+    Errors: Denied for who is, or was, in too many groups.
+    """
+    return Recollection(since=since, eras=list_eras(unit, identity, since), books=list_books(unit, since))
 
 
 class PastSight:
-    """Answers for one asker and the times from ``since`` on. Errors of all: Denied for who is, or was, in too many groups; Busy."""
+    """Answers, from one snapshot, for one asker and the times from ``Recollection.since`` on. Errors of all: Busy."""
 
-    def __init__(self, unit: UnitOfWork, identity: Identity, since: datetime, order: Sequence[Early] = EARLY_ORDER) -> None:
+    def __init__(self, unit: UnitOfWork, known: Recollection, order: Sequence[Early] = EARLY_ORDER) -> None:
         self._order = order
         self._unit = unit
-        self._since = since
-        self._eras = _list_eras(unit, identity, since)
-        self._books = _list_books(unit, since)
-        self._keys: dict[int, AccessKey | None] = {}
-        self._chains: dict[tuple[str, datetime], Mapping[str, Acl]] = {}
-        self._acl_changes: dict[tuple[str, datetime], Origin | None] = {}
-        self._verdicts: dict[tuple[int, datetime], bool] = {}
-        self._origins: dict[tuple[int, datetime], Origin | None] = {}
-        self._sources: dict[int, str] = {}
+        self._known = known
 
     def forms_at(self, at: datetime) -> Forms:
         """Gives the forms under which he was met at a time."""
@@ -74,21 +91,61 @@ class PastSight:
         """Gives the policies that were in force at a time, by number."""
         return self._book_at(at).policies
 
-    def load(self, spells: Iterable[Sequence[Spell]]) -> None:
-        """Reads what the classes are that documents were in, all at once."""
-        numbers = {spell.access_class for each in spells for spell in each if spell.access_class is not None}
-        missing = [number for number in numbers if number > AccessClass.CLOSED and number not in self._keys]
-        if len(self._keys) > REMEMBERED:
-            self._keys.clear()
+    def load(self, numbers: Iterable[int]) -> None:
+        """Reads what classes are, all at once."""
+        keys = self._known.keys
+        missing = [number for number in set(numbers) if number > AccessClass.CLOSED and number not in keys]
+        if len(keys) > REMEMBERED:
+            keys.clear()
         found = self._unit.classes.get_many(missing)
-        self._keys.update((number, found.get(number)) for number in missing)
+        keys.update((number, found.get(number)) for number in missing)
+
+    def has_changed(self, held: int | Sequence[Spell], until: datetime) -> bool:
+        """Whether he could see a document at one of the two times alone. Shape: the class it was in all the time, or its spells."""
+        if isinstance(held, int):
+            return self._outline(held, until) is not None
+        return self.is_visible(held, self._known.since) is not self.is_visible(held, until)
+
+    def tell_change(self, document: Document, held: int | Sequence[Spell], until: datetime) -> AccessChange:
+        """Tells what changed for a document, and what did it. Shape: as above."""
+        outline = self._outline(held, until) if isinstance(held, int) else None
+        if outline is None or document.url in outline.above:
+            spells = [Spell(access_class=held, since=self._known.since)] if isinstance(held, int) else held
+            outline = self._compare(document.url, spells, until)
+        return AccessChange(
+            document_id=document.id or 0,
+            url=document.url,
+            datasource=document.datasource,
+            is_gained=outline.is_gained,
+            before=outline.before.replace(_ANY_URL, document.url),
+            after=outline.after.replace(_ANY_URL, document.url),
+            origin=outline.origin,
+        )
+
+    def _outline(self, number: int, until: datetime) -> Outline | None:
+        """Tells what changed for a class, once for all that was in it all the time; None where nothing did."""
+        return _remember(self._known.outlines, (number, until), lambda: self._find_outline(number, until))
+
+    def _find_outline(self, number: int, until: datetime) -> Outline | None:
+        spells = [Spell(access_class=number, since=self._known.since)]
+        return self._compare(_ANY_URL, spells, until) if self.has_changed(spells, until) else None
+
+    def _compare(self, url: str, spells: Sequence[Spell], until: datetime) -> Outline:
+        chains = [self._above(number, at) for at in (self._known.since, until) if (number := class_at(spells, at)) is not None]
+        return Outline(
+            is_gained=self.is_visible(spells, until),
+            before=self.tell(url, spells, self._known.since),
+            after=self.tell(url, spells, until),
+            origin=self._go_back(url, spells, until),
+            above=frozenset().union(*chains),
+        )
 
     def is_visible(self, spells: Sequence[Spell], at: datetime) -> bool:
         """Whether he could see a document at a time."""
         number = class_at(spells, at)
         if number is None or number <= AccessClass.CLOSED:
             return number == AccessClass.PUBLIC
-        return _remember(self._verdicts, (number, at), lambda: self._is_permitted(number, at))
+        return self._decide(number, at)[0] is Verdict.PERMIT
 
     def tell(self, url: str, spells: Sequence[Spell], at: datetime) -> str:
         """Tells why he could see a document at a time, or not."""
@@ -97,22 +154,23 @@ class PastSight:
             return "there is no document"
         if number <= AccessClass.CLOSED:
             return "the document is public" if number == AccessClass.PUBLIC else "the document is secure, and no ACL says who may see it"
-        return self._decide(url, number, at)[1]
-
-    def find_origin(self, url: str, spells: Sequence[Spell], until: datetime) -> Origin | None:
-        """Finds the last change up to a time that made the document what it was then to him; None where nothing did since."""
-        number = class_at(spells, until)
-        if number is None or any(spell.since > self._since for spell in spells):
-            return self._go_back(url, spells, until)
-        return _remember(self._origins, (number, until), lambda: self._go_back(url, spells, until))
+        return self._explain(url, number, at)
 
     # --- deciding ---
 
-    def _is_permitted(self, number: int, at: datetime) -> bool:
-        return self._decide("", number, at)[0] is Verdict.PERMIT
+    def _decide(self, number: int, at: datetime) -> tuple[Verdict, str]:
+        """Decides a class once for all its documents, which inherit from the same, and tells why."""
+        return _remember(self._known.decided, (number, at), lambda: self._decide_for(_ANY_URL, number, at))
 
-    def _decide(self, url: str, number: int, at: datetime) -> tuple[Verdict, str]:
-        """Decides a class, and tells why. The URL is for the reason alone: documents of a class inherit from the same."""
+    def _explain(self, url: str, number: int, at: datetime) -> str:
+        return (self._decide_for(url, number, at) if url in self._above(number, at) else self._decide(number, at))[1].replace(_ANY_URL, url)
+
+    def _above(self, number: int, at: datetime) -> Mapping[str, Acl]:
+        """Gives the ACLs from which a class inherited at a time."""
+        key = self._key_of(number)
+        return {} if key is None else self._chain_of(_parent_of(key), at)
+
+    def _decide_for(self, url: str, number: int, at: datetime) -> tuple[Verdict, str]:
         key = self._key_of(number)
         if key is None:
             return Verdict.INDETERMINATE, "what its ACL was is no longer kept"
@@ -125,13 +183,13 @@ class PastSight:
         return verdict, _tell_ruling(ruling) if ruling is not None and mechanism is Early.POLICY else decision.reason
 
     def _key_of(self, number: int) -> AccessKey | None:
-        return _remember(self._keys, number, lambda: self._unit.classes.get_many([number]).get(number))
+        return _remember(self._known.keys, number, lambda: self._unit.classes.get_many([number]).get(number))
 
     def _chain_of(self, parent: str | None, at: datetime) -> Mapping[str, Acl]:
         """Gives the ACLs from one from which something inherited upwards."""
         if parent is None:
             return {}
-        return _remember(self._chains, (parent, at), lambda: read_chains_at(self._unit, [parent], at))
+        return _remember(self._known.chains, (parent, at), lambda: read_chains_at(self._unit, [parent], at))
 
     # --- going back ---
 
@@ -155,7 +213,7 @@ class PastSight:
 
     def _change_of_document(self, url: str, spells: Sequence[Spell], at: datetime) -> Origin | None:
         place = place_of(spells, at)
-        if place < 0 or spells[place].since <= self._since:
+        if place < 0 or spells[place].since <= self._known.since:
             return None
         now, before = spells[place], spells[place - 1].access_class if place else None
         if before is None or now.access_class is None:
@@ -172,7 +230,7 @@ class PastSight:
         parent = None if key is None else _parent_of(key)
         if parent is None:
             return None
-        return _remember(self._acl_changes, (parent, at), lambda: self._find_acl_change(parent, at))
+        return _remember(self._known.acl_changes, (parent, at), lambda: self._find_acl_change(parent, at))
 
     def _find_acl_change(self, parent: str, at: datetime) -> Origin | None:
         """Finds the newest change of an ACL or of one above it, one that was missing included."""
@@ -182,7 +240,7 @@ class PastSight:
             if acl is None or acl.inherit_from is None or acl.inherit_from in urls:
                 break
             urls.append(acl.inherit_from)
-        last = self._unit.acls.find_last_change(urls, after=self._since, until=at)
+        last = self._unit.acls.find_last_change(urls, after=self._known.since, until=at)
         if last is None:
             return None
         source = self._source_of(last.feed_id)
@@ -196,16 +254,16 @@ class PastSight:
 
     def _change_of_policies(self, at: datetime) -> Origin | None:
         book = self._book_at(at)
-        return Origin(cause=ChangeCause.POLICIES, at=book.since) if book.since > self._since else None
+        return Origin(cause=ChangeCause.POLICIES, at=book.since) if book.since > self._known.since else None
 
-    def _book_at(self, at: datetime) -> _Book:
-        return self._books[max(0, bisect_right(self._books, at, key=lambda book: book.since) - 1)]
+    def _book_at(self, at: datetime) -> Book:
+        return self._known.books[max(0, bisect_right(self._known.books, at, key=lambda book: book.since) - 1)]
 
-    def _era_at(self, at: datetime) -> _Era:
-        return self._eras[max(0, bisect_right(self._eras, at, key=lambda era: era.since) - 1)]
+    def _era_at(self, at: datetime) -> Era:
+        return self._known.eras[max(0, bisect_right(self._known.eras, at, key=lambda era: era.since) - 1)]
 
     def _source_of(self, feed_id: int) -> str:
-        return _remember(self._sources, feed_id, lambda: self._read_source(feed_id)) if feed_id else ""
+        return _remember(self._known.sources, feed_id, lambda: self._read_source(feed_id)) if feed_id else ""
 
     def _read_source(self, feed_id: int) -> str:
         try:
@@ -223,40 +281,13 @@ def _tell_ruling(ruling: Ruling) -> str:
     return f"{said}, in the policy for {ruling.policy.pattern}"
 
 
-def _list_eras(unit: UnitOfWork, identity: Identity, since: datetime) -> list[_Era]:
-    signed_in = (*identity.users, *identity.groups)
-    keys: dict[PrincipalKey, None] = dict.fromkeys(key for subject in signed_in for key in signed_in_keys(subject))
-    groups: dict[Subject, None] = {}
-    level = list(keys)
-    while level:
-        fresh = dict.fromkeys(group for _, group in unit.group_history.find_parents_since(level, since) if group not in groups)
-        groups.update(fresh)
-        level = [key for group in fresh for key in own_keys(group) if key not in keys]
-        keys.update(dict.fromkeys(level))
-    eras = [_Era(since=since, forms=_forms(unit, identity, since))]
-    for publication in unit.group_history.list_publications(list(keys), list(groups), since):
-        forms = _forms(unit, identity, publication.at)
-        if forms.keys.keys() != eras[-1].forms.keys.keys():
-            eras.append(_Era(since=publication.at, forms=forms, begun_by=publication))
-    return eras
-
-
-def _forms(unit: UnitOfWork, identity: Identity, at: datetime) -> Forms:
-    return resolve_many(unit, [identity], at=at)[identity]
-
-
-def _list_books(unit: UnitOfWork, since: datetime) -> list[_Book]:
-    """Lists the policies that were in force, those from the beginning on first."""
-    versions = unit.policies.list_since(since)
-    if not versions or versions[0].since > since:
-        versions = [PolicyVersion(since=since, policies=()), *versions]
-    return [_Book(since=each.since, policies={policy.number: policy for policy in each.policies}) for each in versions]
-
-
 def _remember(known: dict[Key, Value], key: Key, find: Callable[[], Value]) -> Value:
     """Gives what is known, found once; forgets all when there is much of it."""
-    if key not in known:
-        if len(known) > REMEMBERED:
-            known.clear()
-        known[key] = find()
-    return known[key]
+    try:
+        return known[key]
+    except KeyError:
+        value = find()
+    if len(known) > REMEMBERED:
+        known.clear()
+    known[key] = value
+    return value
