@@ -17,15 +17,16 @@ from typing import Final
 from weakref import WeakSet
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from feedmill.http.requesthead import BoundedProtocol
 
 HEAD_SECONDS: Final = 10.0
 REST_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.05
 
 
-class LingeringProtocol(HttpToolsProtocol):
-    """uvicorn's, which can be told that the request it has, or the next one, is its last."""
+class LingeringProtocol(BoundedProtocol):
+    """uvicorn's, with a bound on heads, which can be told that the request it has, or the next one, is its last."""
 
     _is_leaving = False
     _still_since = 0.0
