@@ -18,6 +18,7 @@ from feedmill.model.query import (
     FileType,
     InText,
     InTitle,
+    InUrl,
     LinksTo,
     MetaContains,
     MetaDates,
@@ -85,6 +86,19 @@ def test_wildcard_in_a_title_counts_more_and_is_highlighted(opened: Opened) -> N
     assert keys(opened, Wildcard("cell*"))[0] == 2
     assert found(opened, Wildcard("cell*")) == [1, 2, 3]
     assert opened[0].terms(And((Wildcard("Cell*"), Word("x")))) == ("cell*", "x")
+
+
+def test_wildcard_of_one_place_is_looked_for_there(opened: Opened) -> None:
+    put(
+        opened,
+        replace(DOCUMENT, key=1, url="http://a.com/report", title="Cellar", body="wine"),
+        replace(DOCUMENT, key=2, url="http://a.com/cells", title="Wine", body="reports"),
+    )
+    assert found(opened, InTitle("cel*")) == [1]
+    assert found(opened, InUrl("cel*")) == [2]
+    assert found(opened, InText("w*e")) == [1]
+    assert found(opened, And((Everything(), Not(InText("rep*"))))) == [1]
+    assert opened[0].terms(InTitle("Cel*")) == ("cel*",)
 
 
 # --- places ---------------------------------------------------------------------------------------------------------------------

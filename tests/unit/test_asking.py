@@ -90,6 +90,19 @@ def test_read_request_form_adds_to_the_query() -> None:
     assert asked.is_restricted
 
 
+def test_read_request_form_takes_terms_one_by_one_phrases_whole() -> None:
+    form = Advanced(any_words='"e f" OR g', no_words='"h i" -j e-mail “k l” filetype:pdf')
+    none = (Not(Phrase("h i")), Not(Word("j")), Not(Phrase("e-mail")), Not(Phrase("k l")), Not(FileType("pdf")))
+    assert read_request(SearchRequest(query="", advanced=form)).root == And((Or((Phrase("e f"), Word("g"))), *none))
+
+
+@pytest.mark.parametrize("field", ["any_words", "no_words"])
+def test_read_request_form_says_what_it_left_out(field: str) -> None:
+    words = " ".join(f"w{number}" for number in range(60))
+    asked = read_request(SearchRequest(query="a", advanced=Advanced(**{field: words})))
+    assert asked.warnings == ("only the first 50 terms were searched",)
+
+
 def test_read_request_occurrence_places_all_plain_words() -> None:
     form = Advanced(any_words="c d", no_words="e", occurrence=Occurrence.TITLE)
     asked = read_request(SearchRequest(query='a "b b" site:s', advanced=form))

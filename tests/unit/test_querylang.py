@@ -44,6 +44,13 @@ from feedmill.model.query import (
         ("two words", And((Word("two"), Word("words")))),
         ('"a phrase"', Phrase("a phrase")),
         ('""', Everything()),
+        ("“a phrase”", Phrase("a phrase")),
+        ("„a phrase“ -«b c» ”d e”", And((Phrase("a phrase"), Not(Phrase("b c")), Phrase("d e")))),
+        ("“”", Everything()),
+        ("“alone", Word("“alone")),
+        ("12” disk", And((Word("12”"), Word("disk")))),
+        ('“say "this" now”', Phrase("say  this  now")),
+        ("intitle:“a phrase” b", And((InTitle("“a phrase”"), Word("b")))),
         ('x"a b"y', And((Word("x"), Phrase("a b"), Word("y")))),
         ("e-mail", Phrase("e-mail")),
         ("a OR b", Or((Word("a"), Word("b")))),
@@ -84,6 +91,7 @@ from feedmill.model.query import (
         ("x daterange:2011-03-05..2011-04-01", And((Word("x"), DateRange(date(2011, 3, 5), date(2011, 4, 1))))),
         ("daterange:2011-03-05..", DateRange(date(2011, 3, 5), None)),
         ("daterange:2455626-2455653", DateRange(date(2011, 3, 5), date(2011, 4, 1))),
+        ("daterange:2455626..2455653", DateRange(date(2011, 3, 5), date(2011, 4, 1))),
         ("daterange:2455626", DateRange(date(2011, 3, 5), date(2011, 3, 5))),
         ("daterange:2011-03-05", DateRange(date(2011, 3, 5), date(2011, 3, 5))),
         ("inmeta:dept~legal", MetaContains("dept", "legal")),
@@ -160,7 +168,27 @@ def test_parse_query_too_much_is_cut_with_a_warning() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ['"', "-", 'site:"', "inmeta:", 'inmeta:a"', "info:", "OR ", "a:", '"a"', "%", "- ", "-site:x ", "inmeta:a:..", "..", "1..1", "9"],
+    [
+        '"',
+        "“",
+        "“a”",
+        "site:“",
+        "-",
+        'site:"',
+        "inmeta:",
+        'inmeta:a"',
+        "info:",
+        "OR ",
+        "a:",
+        '"a"',
+        "%",
+        "- ",
+        "-site:x ",
+        "inmeta:a:..",
+        "..",
+        "1..1",
+        "9",
+    ],
 )
 def test_parse_query_repeated_pieces_take_no_time(piece: str) -> None:
     begun = time.perf_counter()
@@ -176,6 +204,7 @@ _PIECES = st.sampled_from(
         *".$*+",
         "..",
         *"\x00\ud800\u2003\x1d",
+        *"“”«",
     ]
 )
 

@@ -1,6 +1,7 @@
 """The one tree of a whole request: its query, the fields of the advanced form, and what metadata must hold.
 
-- All words of the form are added to the query, a phrase as it is, any words as an OR, no words each excluded.
+- All words of the form are added to the query, a phrase as it is, any words as an OR, no words each excluded; phrases in quotes are terms
+  of their own in each.
 - Where words must stand in the title or the URL, that holds for all plain words and phrases, of the query and of the form.
 - What was chosen from facets (``dnavs``) is restrictions, each of which must hold; words in it are passed over.
 - The languages of ``lr`` narrow what is asked; alone they ask for nothing, since front ends send them with every request.
@@ -13,7 +14,7 @@ from dataclasses import replace
 
 from feedmill.core.fieldfilters import read_fields
 from feedmill.core.languages import read_languages
-from feedmill.core.querylang import MAX_TERMS, parse_query
+from feedmill.core.querylang import parse_query
 from feedmill.model.query import And, Everything, FileType, InTitle, InUrl, LinksTo, Node, Not, Or, Phrase, Site, Wildcard, Word
 from feedmill.model.search import Advanced, Occurrence, ParsedQuery, SearchRequest
 
@@ -26,12 +27,14 @@ def read_request(request: SearchRequest) -> ParsedQuery:
     if advanced.links_to.strip():
         typed = added = ParsedQuery(root=Everything())
         parts: list[Node] = [LinksTo(advanced.links_to.strip())]
+        some = none = ParsedQuery(root=Everything())
     else:
-        parts = [_place(part, advanced.occurrence) for part in (typed.root, added.root, *_words_of(advanced))]
-        parts += _restrictions_of(advanced)
+        some, none = parse_query(advanced.any_words), parse_query(advanced.no_words)
+        parts = [typed.root, added.root, *_phrase_of(advanced), *_any_of(some.root), *_none_of(none.root)]
+        parts = [*(_place(part, advanced.occurrence) for part in parts), *_restrictions_of(advanced)]
     chosen = parse_query(request.navigation)
     parts += [part for part in _parts_of(chosen.root) if not isinstance(part, Word | Phrase | Wildcard)]
-    warnings = typed.warnings + added.warnings + chosen.warnings
+    warnings = typed.warnings + added.warnings + some.warnings + none.warnings + chosen.warnings
     for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
         node, told = read_fields(text, is_partial=is_partial)
         parts += [node] if node is not None else []
@@ -45,13 +48,25 @@ def read_request(request: SearchRequest) -> ParsedQuery:
     return ParsedQuery(root=root, warnings=tuple(dict.fromkeys(warnings + told)), is_restricted=is_restricted)
 
 
-def _words_of(advanced: Advanced) -> list[Node]:
+def _phrase_of(advanced: Advanced) -> list[Node]:
     phrase = advanced.phrase.replace('"', " ").strip()
-    some = tuple(Word(word) for word in advanced.any_words.split()[:MAX_TERMS])
-    words: list[Node] = [Phrase(phrase)] if phrase else []
-    if some:
-        words.append(Or(some) if len(some) > 1 else some[0])
-    return [*words, *(Not(Word(word)) for word in advanced.no_words.split()[:MAX_TERMS])]
+    return [Phrase(phrase)] if phrase else []
+
+
+def _any_of(root: Node) -> list[Node]:
+    some = _terms_of(root)
+    return [Or(some)] if len(some) > 1 else [*some]
+
+
+def _none_of(root: Node) -> list[Node]:
+    return [term if isinstance(term, Not) else Not(term) for term in _terms_of(root)]
+
+
+def _terms_of(root: Node) -> tuple[Node, ...]:
+    """Returns what was typed one by one, whatever joined it."""
+    if isinstance(root, And | Or):
+        return tuple(term for part in root.parts for term in _terms_of(part))
+    return () if isinstance(root, Everything) else (root,)
 
 
 def _restrictions_of(advanced: Advanced) -> list[Node]:

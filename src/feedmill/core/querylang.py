@@ -3,7 +3,7 @@
     query    = { clause }                      all clauses must hold
     clause   = term { "OR" term }              OR is upper case and binds tighter than the blank
     term     = [ "-" ] atom
-    atom     = operator ":" value | '"' words '"' | number ".." number | word
+    atom     = operator ":" value | '"' words '"' | number ".." number | word      quotes may be typographic ones
     operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache" | "related"
 
 - A hyphenated word is a phrase. A value ends at white space; one in quotes may hold blanks (``inmeta:dept="legal affairs"``). What
@@ -53,20 +53,23 @@ from feedmill.model.search import ParsedQuery
 MAX_CHARACTERS = 10_000
 MAX_TERMS = 50
 
+# word processors and phones turn quotes into others; which of them opens and which closes differs by language
+_QUOTES = "“”„‟«»＂"
+_TYPESET = f"[{_QUOTES}][^{_QUOTES}]*[{_QUOTES}]"
 # a value in quotes may hold blanks, everything else ends at one
-_VALUE = r'(?:"[^"]*"|[^\s"])+'
+_VALUE = rf'(?:"[^"]*"|{_TYPESET}|[^\s"])+'
 _TOKEN = re.compile(
     rf"""(?P<minus>[-+](?=[^\s]))?
     (?: (?P<operator>site|inurl|intitle|intext|filetype|ext|daterange|inmeta):(?P<value>{_VALUE})
       | (?P<exact>info|link|cache|related):(?P<url>\S+)
       | allin(?P<every>title|url|text):
-      | "(?P<phrase>[^"]*)"
+      | "(?P<phrase>[^"]*)" | (?P<typeset>{_TYPESET})
       | (?P<quote>")
       | (?P<word>[^\s"]+) )""",
     re.VERBOSE | re.IGNORECASE,
 )
 # old front ends count days by the number that astronomers use; 2000000 to 2999999 are the years 763 to 3501
-_JULIAN_DAYS = re.compile(r"(2[0-9]{6})(?:-(2[0-9]{6}))?")
+_JULIAN_DAYS = re.compile(r"(2[0-9]{6})(?:(?:-|\.\.)(2[0-9]{6}))?")
 _JULIAN_OF_DAY_ZERO = 1_721_425
 _HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
 _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
@@ -163,8 +166,9 @@ def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
         return _read_operator(match["operator"].lower(), match["value"], reading)
     if match["exact"] is not None:
         return _read_exact(match["exact"].lower(), match["url"], reading)
-    if match["phrase"] is not None:
-        return Phrase(match["phrase"]) if match["phrase"].strip() else None
+    phrase = match["phrase"] if match["typeset"] is None else match["typeset"][1:-1].replace('"', " ")
+    if phrase is not None:
+        return Phrase(phrase) if phrase.strip() else None
     return _read_word(match["word"], reading, is_fixed=match["minus"] == "+" or match["word"][0] in "+-" or match["word"] == "OR")
 
 

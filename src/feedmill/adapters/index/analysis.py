@@ -24,7 +24,7 @@ from feedmill.core.analysis import (
 )
 from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.typedvalues import name_digest
-from feedmill.core.wildcards import fold_wildcard
+from feedmill.core.wildcards import fold_wildcard, is_wildcard
 from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES
 from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
@@ -109,11 +109,13 @@ def highlight_terms(query: Node) -> tuple[str, ...]:
 
 def _gather(node: Node, found: dict[str, None]) -> None:
     match node:
+        case Wildcard(text):
+            found[fold_wildcard(text)] = None
+        case InTitle(text) | InText(text) if is_wildcard(text):
+            found[fold_wildcard(text)] = None
         case Word(text) | Phrase(text) | InTitle(text) | InText(text):
             if words := split_words(text):
                 found[" ".join(words)] = None
-        case Wildcard(text):
-            found[fold_wildcard(text)] = None
         case And(parts) | Or(parts) | Some(parts):
             for part in parts:
                 _gather(part, found)

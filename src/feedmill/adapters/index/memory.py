@@ -49,7 +49,7 @@ from feedmill.core.typedvalues import (
     typed_terms,
     typed_values,
 )
-from feedmill.core.wildcards import compile_wildcard, fold_wildcard
+from feedmill.core.wildcards import compile_wildcard, fold_wildcard, is_wildcard
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
@@ -275,9 +275,7 @@ def _match(node: Node, entry: _Entry) -> float | None:
         case Phrase(text):
             return _match_words(text, entry, FIELD_WEIGHTS)
         case Wildcard(text):
-            wanted = compile_wildcard(fold_wildcard(text))
-            found = [weight for name, weight in FIELD_WEIGHTS.items() if any(map(wanted.fullmatch, entry.words[name]))]
-            return max(found, default=None)
+            return _match_pieces(text, entry, FIELD_WEIGHTS)
         case Everything():
             return 0.0
         case And(parts):
@@ -298,11 +296,11 @@ def _match_restriction(node: Restriction, entry: _Entry) -> float | None:
     document = entry.document
     match node:
         case InUrl(text):
-            return _match_words(text, entry, {"words_of_url": 0.0})
+            return _match_place(text, entry, "words_of_url")
         case InTitle(text):
-            return _match_words(text, entry, {"title": 0.0})
+            return _match_place(text, entry, "title")
         case InText(text):
-            return _match_words(text, entry, {"body": 0.0})
+            return _match_place(text, entry, "body")
         case Site(value):
             return _match_site(value, entry)
         case Language(code):
@@ -372,6 +370,16 @@ def _match_word(text: str, entry: _Entry) -> float | None:
     asked = list_query_stems(raw, [entry.document.language or ""])
     count = sum(1 for stem in stems if stem in asked)
     return STEM_WEIGHT * count if count else None
+
+
+def _match_place(text: str, entry: _Entry, name: str) -> float | None:
+    match_terms = _match_pieces if is_wildcard(text) else _match_words
+    return match_terms(text, entry, {name: 0.0})
+
+
+def _match_pieces(text: str, entry: _Entry, weights: dict[str, float]) -> float | None:
+    wanted = compile_wildcard(fold_wildcard(text))
+    return max((weight for name, weight in weights.items() if any(map(wanted.fullmatch, entry.words[name]))), default=None)
 
 
 def _match_words(text: str, entry: _Entry, weights: dict[str, float]) -> float | None:

@@ -21,7 +21,7 @@ from feedmill.core.indexterms import filetype_term, info_terms, name_term, split
 from feedmill.core.patternsets import pattern_term
 from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, range_pattern, typed_prefix
-from feedmill.core.wildcards import list_pieces
+from feedmill.core.wildcards import is_wildcard, list_pieces
 from feedmill.model.access import ClassSet
 from feedmill.model.query import (
     And,
@@ -132,20 +132,28 @@ class _Translator:
 
 def _wildcard(text: str) -> Query:
     """Builds the query of a word of which pieces are given; each field scores as if the word stood there once."""
-    expression = _ANYTHING.join(map(_escape, list_pieces(text)))
-    fields = (boosted(Query.regex_query(build_schema(), field, expression), weight) for field, weight in FIELD_WEIGHTS.items())
+    fields = (boosted(_pieces_in(field, text), weight) for field, weight in FIELD_WEIGHTS.items())
     return Query.disjunction_max_query(list(fields), OTHER_FIELDS_SHARE)
+
+
+def _pieces_in(field: str, text: str) -> Query:
+    return Query.regex_query(build_schema(), field, _ANYTHING.join(map(_escape, list_pieces(text))))
+
+
+def _place(field: str, text: str) -> Query | None:
+    """Builds the query of words, in order, or of a word of which pieces are given, in one place."""
+    return _pieces_in(field, text) if is_wildcard(text) else _words(text, lambda words: in_field(field, words))
 
 
 def _restrict(node: Restriction) -> Query | None:
     """Returns the query of a restriction, None when it asks for nothing."""
     match node:
         case InUrl(text):
-            return _words(text, lambda words: in_field("words_of_url", words))
+            return _place("words_of_url", text)
         case InTitle(text):
-            return _words(text, lambda words: in_field("title", words))
+            return _place("title", text)
         case InText(text):
-            return _words(text, lambda words: in_field("body", words))
+            return _place("body", text)
         case Site(value):
             return _site(value)
         case Language(code):
