@@ -175,9 +175,12 @@ def test_search_crowded_directory_names_itself_on_its_last_result(house: SearchH
     assert gsp(house, "q=needle&filter=0").find("RES/R/HN") is None
 
 
-def test_search_of_a_site_does_not_thin_directories(house: SearchHouse) -> None:
-    crowd(house)
-    assert len(urls(gsp(house, "q=needle+site:a.com"))) == 5
+@pytest.mark.parametrize("query", ["q=needle+site:a.com", "q=needle&as_sitesearch=a.com", "q=needle&sitesearch=a.com&filter=1"])
+def test_search_of_a_site_is_not_thinned(house: SearchHouse, query: str) -> None:
+    house.add([house.make(f"http://a.com/same/{number}", "needle twice", title="Same") for number in range(4)])
+    found = gsp(house, query)
+    assert len(urls(found)) == 4
+    assert found.find("RES/FI") is None
 
 
 def test_search_posted_form_is_read_and_bounded(house: SearchHouse) -> None:

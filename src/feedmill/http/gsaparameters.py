@@ -18,8 +18,9 @@ from feedmill.wire.results.charsets import decode, find_charset
 MAX_PAIRS = 500
 MAX_ECHOED = 10_000
 ACCESS = ("p", "s", "a")
+UNTHINNED = Thinning(snippets=False, directories=False)
 _THINNING = {
-    "0": Thinning(snippets=False, directories=False),
+    "0": UNTHINNED,
     "p": Thinning(directories=False),
     "s": Thinning(snippets=False),
 }

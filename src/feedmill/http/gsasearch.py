@@ -15,7 +15,7 @@ from feedmill.core.querylang import parse_query
 from feedmill.http.bodies import read_body
 from feedmill.http.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
 from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
-from feedmill.http.gsaparameters import Wanted, echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.gsaparameters import UNTHINNED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.parameters import MAX_FACETS
 from feedmill.http.searchthreads import run_search
 from feedmill.http.signin.site import SignInSite
@@ -146,9 +146,7 @@ class SearchProtocol:
         return replace(wanted.request, facets=self._find_facets(wanted.request.client)[:MAX_FACETS])
 
     def _list(self, wanted: Wanted, access: ClassSet) -> ResultList:
-        thinning = wanted.thinning
-        if thinning.directories and asks_for_site(wanted.request):
-            thinning = replace(thinning, directories=False)
+        thinning = UNTHINNED if asks_for_site(wanted.request) else wanted.thinning
         request = self._with_facets(wanted)
         found = list_results(self._searcher, request, access, thinning)
         if not found.total and request.languages:
@@ -182,7 +180,7 @@ def restrict(may_see: ClassSet, access: str) -> ClassSet:
 
 
 def asks_for_site(request: SearchRequest) -> bool:
-    """Whether a search is of one site or directory, in which directories are not thinned."""
+    """Whether a search is of one site or directory, whose results are not thinned."""
     advanced = request.advanced
     is_within = bool(advanced.within.strip()) or (bool(advanced.site.strip()) and not advanced.excludes_site)
     return is_within or _holds_site(parse_query(request.query).root)
