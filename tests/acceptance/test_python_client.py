@@ -84,6 +84,10 @@ def test_client_errors_are_told_apart(client: Client, tmp_path: Path) -> None:
             feed.add(f"{HOST}/y", "y")
         with pytest.raises(BadRequest, match="datasource"):
             client.push(feed, datasource="no name")
+    with pytest.raises(BadRequest, match="was closed"):
+        client.push(feed, datasource="python_errors")
+    with pytest.raises(BadRequest, match="was closed"):
+        feed.add(f"{HOST}/z", "z")
     with pytest.raises(NotFound):
         client.get_receipt("999999999")
     with pytest.raises(BadRequest, match="cursor="):

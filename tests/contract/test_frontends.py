@@ -124,6 +124,8 @@ def test_stylesheet_entity_of_a_file_holds_nothing(tmp_path: Path) -> None:
         ('method="text"', "text/plain; charset=UTF-8"),
         ('method="text" media-type="application/json" encoding="ISO-8859-1"', "application/json; charset=ISO-8859-1"),
         ('method="html"', "text/html; charset=UTF-8"),
+        ('method="text" encoding="no-such"', "text/plain; charset=UTF-8"),
+        ('method="text" encoding="a&#13;&#10;b"', "text/plain; charset=UTF-8"),
         ('method="text" media-type="a b&#10;c"', "text/plain; charset=UTF-8"),
     ],
 )

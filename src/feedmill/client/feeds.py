@@ -40,7 +40,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self._file = tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".xml", prefix="feedmill-")  # noqa: SIM115 - closed by close()
-        self._is_finished = False
+        self._is_finished = self._is_closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -51,13 +51,20 @@ class _Builder:
     def close(self) -> None:
         """Removes the file."""
         self._file.close()
+        self._is_closed = True
 
     def _write(self, text: str) -> None:
+        self._check_open()
         if self._is_finished:
             raise BadRequest("this feed was pushed already; build another one")
         self._file.write(text)
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise BadRequest("this feed was closed and its file is gone; add to it and push it inside of its with block")
+
     def _end(self, text: str) -> Path:
+        self._check_open()
         if not self._is_finished:
             self._file.write(text)
             self._file.flush()

@@ -166,12 +166,21 @@ def _read_output(stylesheet: bytes) -> _Output:
     said: dict[str, str] = {}
     for element in etree.fromstring(stylesheet, _parser()).iterchildren(f"{XSL}output"):
         said |= {str(name): str(value).strip() for name, value in element.attrib.items()}
-    media_type = said.get("media-type", "").lower()
+    media_type, encoding = said.get("media-type", "").lower(), said.get("encoding", "")
     return _Output(
         method=said.get("method", ""),
         media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else "",
-        encoding=said.get("encoding", ""),
+        encoding=encoding if _is_encoding(encoding) else "",
     )
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether pages come in an encoding of this name; they come in UTF-8 where it is unknown."""
+    try:
+        etree.tostring(etree.Element("a"), encoding=name)
+    except LookupError:
+        return False
+    return bool(name)
 
 
 def _find_kind(output: _Output, body: bytes) -> str:

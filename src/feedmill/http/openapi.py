@@ -60,6 +60,20 @@ _NUM = Parameter("num", "how many results, 0 to 1,000; 0 only counts", "integer"
 _URL = Parameter("url", "the document's URL, percent-encoded", is_required=True)
 _FEED_ID = Parameter("feed_id", "the id that the push was answered with", is_required=True)
 
+_FORM: Final = (
+    Parameter("as_q", "words that must occur"),
+    Parameter("as_epq", "a phrase that must occur"),
+    Parameter("as_oq", "words and phrases in quotes of which one must occur"),
+    Parameter("as_eq", "words and phrases in quotes that must not occur"),
+    Parameter("as_occt", "`title` or `url`: where plain words and phrases must stand"),
+    Parameter("as_sitesearch", "a site or directory, as `site:`"),
+    Parameter("as_dt", "`e` excludes the site of `as_sitesearch`"),
+    Parameter("sitesearch", "a site or directory too, which is never excluded and asks for nothing alone"),
+    Parameter("as_filetype", "a kind of file, as `filetype:`"),
+    Parameter("as_ft", "`e` excludes the kind of file"),
+    Parameter("as_lq", "a URL to which results must link, in place of the query"),
+)
+
 RESOURCES: Final = (
     Resource(
         port=SEARCH_PORT,
@@ -81,6 +95,10 @@ RESOURCES: Final = (
             Parameter("getfields", "metadata names to give with each result, joined by dots; `*` for all"),
             Parameter("requiredfields", "metadata that results must have, whole values"),
             Parameter("partialfields", "metadata that results must have, words of values"),
+            Parameter("lr", "the languages that results must be written in: `lang_fr`, joined by `|`, `.` and `-`"),
+            *_FORM,
+            Parameter("entqr", "`0` searches without synonyms"),
+            Parameter("numgm", "how many KeyMatches, up to 50", "integer", 3),
             Parameter("explain", "`1` tells administrators how scores came about"),
         ),
         errors=(400, 401, 429, 503),
