@@ -96,10 +96,12 @@ def test_read_request_form_takes_terms_one_by_one_phrases_whole() -> None:
     assert read_request(SearchRequest(query="", advanced=form)).root == And((Or((Phrase("e f"), Word("g"))), *none))
 
 
-@pytest.mark.parametrize("field", ["any_words", "no_words"])
-def test_read_request_form_says_what_it_left_out(field: str) -> None:
-    words = " ".join(f"w{number}" for number in range(60))
-    asked = read_request(SearchRequest(query="a", advanced=Advanced(**{field: words})))
+MANY = " ".join(f"w{number}" for number in range(60))
+
+
+@pytest.mark.parametrize("form", [Advanced(any_words=MANY), Advanced(no_words=MANY)], ids=["any", "none"])
+def test_read_request_form_says_what_it_left_out(form: Advanced) -> None:
+    asked = read_request(SearchRequest(query="a", advanced=form))
     assert asked.warnings == ("only the first 50 terms were searched",)
 
 
