@@ -171,6 +171,8 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
     "other document": lambda body: body.replace(b"docid=", b"docid=x"),
     "two decisions": lambda body: body.replace(b"<Decision>", b"<Decision>DENY</Decision><Decision>"),
     "contradicting": _doubled,
+    "fault": lambda body: body.replace(b"<StatusId>0<", b"<StatusId>5305<"),
+    "no status": lambda body: body.replace(b"<StatusId>0</StatusId>", b""),
     "huge": lambda body: body + b" " * 1_000_000,
     "encoding": lambda body: b'<?xml version="1.0" encoding="klingon"?>' + body,
 }

@@ -61,13 +61,20 @@ def answer(
     )
 
 
+def audiences(*restrictions: Sequence[str]) -> str:
+    """Gives conditions that say for whom an assertion is meant."""
+    written = ("".join(f"<saml2:Audience>{name}</saml2:Audience>" for name in names) for names in restrictions)
+    inner = "".join(f"<saml2:AudienceRestriction>{names}</saml2:AudienceRestriction>" for names in written)
+    return f"<saml2:Conditions>{inner}</saml2:Conditions>"
+
+
 def soap(*bodies: str, head: str = "") -> bytes:
     inner = "".join(bodies)
     return f'{head}<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>{inner}</S:Body></S:Envelope>'.encode()
 
 
 def decide(data: bytes, queries: Sequence[Query] = (Query(id="_a", resource=DOC), Query(id="_b", resource=OTHER))) -> dict[str, Verdict]:
-    found, _ = match_statements(queries, parse_statements(data), subject="ann", now=NOW)
+    found, _ = match_statements(queries, parse_statements(data), subject="ann", issuer="urn:search", now=NOW)
     return {query.id: verdict for query, verdict in found.items()}
 
 
@@ -161,7 +168,7 @@ def test_one_answer_decides_about_each_document_that_was_listed() -> None:
     extra = statement(OTHER, "Deny") + statement(f"{DOC}/unasked", "Permit") + statement(f"{DOC}/twice", "Permit")
     whole = answer("_a", DOC, "Permit").replace("</saml2:Assertion>", extra + statement(f"{DOC}/twice", "Deny") + "</saml2:Assertion>")
     asked = [Query(id="_a", resource=resource) for resource in (DOC, OTHER, f"{DOC}/twice", f"{DOC}/missing")]
-    found, reasons = match_statements(asked, parse_statements(soap(whole)), subject="ann", now=NOW)
+    found, reasons = match_statements(asked, parse_statements(soap(whole)), subject="ann", issuer="urn:search", now=NOW)
     assert [found[query] for query in asked] == [PERMIT, DENY, DENY, UNDECIDED]
     assert reasons == ("an answer is about another document than its question", "1 of 4 questions are not answered")
 
@@ -183,12 +190,16 @@ def test_answers_count_by_id_in_any_order() -> None:
         soap(answer("_a", DOC, "Permit", conditions='<saml2:Conditions NotOnOrAfter="2026-03-01T12:00:00Z"/>')),
         soap(answer("_a", DOC, "Permit", conditions='<saml2:Conditions NotBefore="2026-03-01T13:00:00Z"/>')),
         soap(answer("_a", DOC, "Permit", conditions='<saml2:Conditions NotOnOrAfter="soon"/>')),
+        soap(answer("_a", DOC, "Permit", conditions=audiences(["urn:other"]))),
+        soap(answer("_a", DOC, "Permit", conditions=audiences(["urn:search"], ["urn:other"]))),
+        soap(answer("_a", DOC, "Permit", conditions=audiences([]))),
         soap(answer("_a", DOC, "Permit"), answer("_a", DOC, "Indeterminate")),
         soap("<Advice>" + answer("_a", DOC, "Permit") + "</Advice>"),
         soap(answer("_a", DOC, "Permit").replace("urn:oasis:names:tc:SAML:2.0:assertion", "urn:other")),
     ],
     ids=[
-        *("empty", "swapped", "unasked", "other-user", "failed", "words", "action", "expired", "early", "senseless-time", "contradiction"),
+        *("empty", "swapped", "unasked", "other-user", "failed", "words", "action", "expired", "early", "senseless-time"),
+        *("audience", "one-audience-of-two", "no-audience", "contradiction"),
         *("nested", "namespace"),
     ],
 )
@@ -211,9 +222,14 @@ def test_answer_in_its_time_counts() -> None:
     assert decide(soap(answer("_a", DOC, "Permit", conditions=times)))["_a"] is PERMIT
 
 
+def test_answer_meant_for_who_asked_counts() -> None:
+    meant = audiences(["urn:other", " urn:search\n"], ["urn:search"])
+    assert decide(soap(answer("_a", DOC, "Permit", conditions=meant)))["_a"] is PERMIT
+
+
 def test_reasons_name_what_was_passed_over() -> None:
     statements = parse_statements(soap(answer("_a", OTHER, "Permit"), answer("_x", DOC, "Permit")))
-    _, reasons = match_statements([Query(id="_a", resource=DOC)], statements, subject="ann", now=NOW)
+    _, reasons = match_statements([Query(id="_a", resource=DOC)], statements, subject="ann", issuer="urn:search", now=NOW)
     assert reasons == (
         "an answer is about another document than its question",
         "an answer is to no question that was asked",

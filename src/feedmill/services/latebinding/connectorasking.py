@@ -57,11 +57,10 @@ class ConnectorAsking:
         resources = [(url, connector_of(url, self.rule.connector)) for url in urls]
         body = self._endpoint.post(render_query(user, password, resources), documents=len(urls), seconds=seconds)
         answers = parse_answers(body)
-        went_well = answers.status == _WENT_WELL
-        if not went_well:
+        if answers.status != _WENT_WELL:
             log.warning("authorization_answer_incomplete", rule=self.rule.label, server=self._endpoint.server, status=answers.status[:40])
-        missing = Verdict.DENY if went_well else Verdict.INDETERMINATE
-        return {url: answers.verdicts.get(url, missing) for url in urls}
+            return {url: Verdict.DENY if answers.verdicts.get(url) is Verdict.DENY else Verdict.INDETERMINATE for url in urls}
+        return {url: answers.verdicts.get(url, Verdict.DENY) for url in urls}
 
 
 def _is_writable(user: Subject) -> bool:

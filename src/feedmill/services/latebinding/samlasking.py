@@ -70,7 +70,8 @@ class SamlAsking:
         queries = [Query(id=f"_{start}" if is_one else f"_{start}{place}", resource=resource_of(url)) for place, url in enumerate(urls)]
         written = render_list(envelope, queries) if is_one else render_queries(envelope, queries)
         body = self._endpoint.post(written, documents=len(queries), seconds=seconds)
-        verdicts, reasons = match_statements(queries, parse_statements(body), subject=name_of(envelope), now=self._now())
+        statements = parse_statements(body)
+        verdicts, reasons = match_statements(queries, statements, subject=name_of(envelope), issuer=envelope.issuer, now=self._now())
         if reasons:
             log.warning("authorization_answer_incomplete", rule=self.rule.label, server=self._endpoint.server, reasons=list(reasons))
         return {url: verdicts[query] for url, query in zip(urls, queries, strict=True)}

@@ -1,8 +1,8 @@
 """Turns what was stated into a decision for each document that was asked about; fails closed.
 
-A statement counts for the query that it answers, by id, and only for that query's document, for the user who was asked about, and in the
-time for which it says that it holds. Of several for one query the strictest counts: a denial, then indecision, then a permit. What
-nobody asked for changes nothing.
+A statement counts for the query that it answers, by id, and only for that query's document, for the user who was asked about, in the time
+for which it says that it holds, and where it is meant for who asked. Of several for one query the strictest counts: a denial, then
+indecision, then a permit. What nobody asked for changes nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _STRICTNESS = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
 
 
 def match_statements(
-    queries: Sequence[Query], statements: Iterable[Statement], *, subject: str, now: datetime
+    queries: Sequence[Query], statements: Iterable[Statement], *, subject: str, issuer: str, now: datetime
 ) -> tuple[dict[Query, Verdict], tuple[str, ...]]:
     """Gives the verdict for each question, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
     asked: dict[str, set[str]] = {}
@@ -28,6 +28,8 @@ def match_statements(
     reasons: dict[str, None] = {}
     for statement in statements:
         reason = _find_fault(asked.get(statement.in_response_to), statement, subject, now)
+        if not reason and not all(issuer in audience for audience in statement.audiences):
+            reason = "an answer is meant for somebody else"
         if reason:
             reasons[reason] = None
             continue

@@ -30,6 +30,8 @@ _STATUS = (*_RESPONSE, f"{PROTOCOL} Status", f"{PROTOCOL} StatusCode")
 _ASSERTION = (*_RESPONSE, f"{ASSERTION} Assertion")
 _NAME = (*_ASSERTION, f"{ASSERTION} Subject", f"{ASSERTION} NameID")
 _CONDITIONS = (*_ASSERTION, f"{ASSERTION} Conditions")
+_RESTRICTION = (*_CONDITIONS, f"{ASSERTION} AudienceRestriction")
+_AUDIENCE = (*_RESTRICTION, f"{ASSERTION} Audience")
 _STATEMENT = (*_ASSERTION, f"{ASSERTION} AuthzDecisionStatement")
 _ACTION = (*_STATEMENT, f"{ASSERTION} Action")
 
@@ -44,6 +46,7 @@ class _Answer:
     assertion: list[Statement] = field(default_factory=list)
     subject: str | None = None
     times: tuple[datetime | None, datetime | None] = (None, None)
+    audiences: list[set[str]] = field(default_factory=list)
     is_readable: bool = True
     decision: tuple[str, str] = ("", "")
     actions: list[str] = field(default_factory=list)
@@ -98,12 +101,14 @@ class _Reading(SmallReader):
         if place == _STATUS:
             answer.is_success = attributes.get("Value") == SUCCESS
         elif place == _ASSERTION:
-            answer.assertion, answer.subject, answer.times, answer.is_readable = [], None, (None, None), True
+            answer.assertion, answer.subject, answer.times, answer.audiences, answer.is_readable = [], None, (None, None), [], True
         elif place == _CONDITIONS:
             answer.is_readable = self._read_times(answer, attributes)
+        elif place == _RESTRICTION:
+            answer.audiences.append(set())
         elif place == _STATEMENT:
             answer.decision, answer.actions = (attributes.get("Resource", ""), attributes.get("Decision", "")), []
-        elif place in (_NAME, _ACTION):
+        elif place in (_NAME, _ACTION, _AUDIENCE):
             self._text = []
 
     def end(self, _name: str) -> None:
@@ -132,15 +137,24 @@ class _Reading(SmallReader):
             answer.subject = said
         elif place == _ACTION and said is not None:
             answer.actions.append(said)
+        elif place == _AUDIENCE and said is not None:
+            answer.audiences[-1].add(said)
         elif place == _STATEMENT:
             self._add_statement(answer)
         elif place == _ASSERTION and answer.is_readable:
-            low, high = answer.times
-            answer.statements += [replace(each, subject=answer.subject, not_before=low, not_after=high) for each in answer.assertion]
+            self._end_assertion(answer)
         elif place == _RESPONSE:
             if answer.is_success and answer.in_response_to:
                 self.statements += answer.statements
             self._answer = None
+
+    @staticmethod
+    def _end_assertion(answer: _Answer) -> None:
+        low, high = answer.times
+        audiences = tuple(frozenset(names) for names in answer.audiences)
+        answer.statements += [
+            replace(each, subject=answer.subject, not_before=low, not_after=high, audiences=audiences) for each in answer.assertion
+        ]
 
     def _add_statement(self, answer: _Answer) -> None:
         resource, word = answer.decision

@@ -47,7 +47,10 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One decision as it was stated, in which answer, about whom, and between which times it holds; None: nothing was said."""
+    """One decision as it was stated, in which answer, about whom, between which times it holds, and for whom; None: nothing was said.
+
+    ``audiences`` has one set for each restriction, of which the reader must be in all.
+    """
 
     in_response_to: str
     resource: str
@@ -55,3 +58,4 @@ class Statement:
     subject: str | None = None
     not_before: datetime | None = None
     not_after: datetime | None = None
+    audiences: tuple[frozenset[str], ...] = ()
