@@ -127,15 +127,17 @@ def list_findings(
         tell_command(house, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
         review = house.access_review
         if finding is Finding.UNRESOLVED:
-            found = [render_principal(principal) for principal in islice(review.iter_unresolved(), limit)]
+            principals = list(islice(review.iter_unresolved(), limit))
+            told, found = [tell_principal(one) for one in principals], [render_principal(one) for one in principals]
         else:
-            documents = islice(review.iter_documents(finding), limit)
+            documents = list(islice(review.iter_documents(finding), limit))
+            told = [f"{document.url}  {document.datasource}" for document in documents]
             found = [{"url": document.url, "datasource": document.datasource} for document in documents]
     if as_json:
         print_json(found)
         return
-    for each in found:
-        console().print(clean("  ".join(str(value) for value in each.values())))
+    for line in told:
+        console().print(clean(line))
 
 
 def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None:

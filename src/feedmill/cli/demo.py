@@ -49,7 +49,7 @@ def demo(
         _show_search(place, server)
         if once:
             return
-        out.print("the server goes on; end it with ctrl-c")
+        out.print(f"the server goes on, its search page is {server.url('search')}/; end it with ctrl-c")
         process.wait()
 
 
@@ -123,7 +123,6 @@ def _show_search(place: Workplace, server: RunState) -> None:
     out = console()
     client: Transport = place.client(server, "search")
     page = client.get_json("/api/v1/search", {"q": SAMPLE_QUERY, "num": 3})
-    out.print(f"search page: {server.url('search')}/")
     out.print(f"a search for '{SAMPLE_QUERY}' finds {page['total']} documents, the best first:")
     for result in page["results"]:
         out.print(clean(f"  {result['title'] or result['display_url']}  <{result['display_url']}>"))

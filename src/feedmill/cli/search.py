@@ -49,7 +49,7 @@ def _print_page(page: dict[str, Any], start: int) -> None:
     for warning in page["warnings"]:
         out.print(clean(f"note: {warning}"))
     about = "" if page["exact"] else "about "
-    out.print(f"{about}{page['total']} results")
+    out.print(f"{about}{page['total']} {'result' if page['total'] == 1 else 'results'}")
     if page.get("spelling"):
         out.print(clean(f"did you mean: {page['spelling']}"))
     for place, result in enumerate(page["results"], start + 1):
