@@ -47,11 +47,8 @@ from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-SECTIONS = (
-    *("gate", "search", "admin", "dtd", "urls", "query", "limits", "store", "extraction", "ranking", "logs"),
-    *("signin", "signin.proxy", "audit", "late_binding", "mechanisms"),
-)
-ACCEPTED_ONLY = {("urls", "start")}
+ACCEPTED_ONLY = {("urls", "start"), ("crawl", "enabled"), ("crawl", "host_load"), ("crawl", "allow_private")}
+SECTIONS = sorted({".".join(path[:-1]) for path, _ in list_keys() if len(path) > 1 and path not in ACCEPTED_ONLY})
 ACCEPTED_KEYS = {"[[crawl.access]]": {"user", "password", "domain"}}
 
 
@@ -120,6 +117,19 @@ def test_every_command_and_option_is_documented(name: str, command: object) -> N
             assert all(f"{option}" in own or f"`{option} " in shared or f"`{option}`" in shared for option in options), options
 
 
+def test_manual_shows_only_commands_and_options_that_exist() -> None:
+    known = dict(commands())
+    place = re.compile(r"(?:^(?:.*\| )?(?:\.venv/bin/)?|`)feedmill (?!--)([^`\n]*)", re.MULTILINE)
+    shown = [line for path in PAGES for line in place.findall(path.read_text())]
+    assert len(shown) >= 100
+    for line in shown:
+        words = re.sub(r"[][]", " ", line.partition("  #")[0].partition(" | ")[0]).split()
+        name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        assert name in known, line
+        taken = {option for parameter in known[name].params for option in parameter.opts}  # type: ignore[attr-defined]
+        assert {word for word in words if word.startswith("--")} <= taken | {"--help"}, line
+
+
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_takes_the_shared_options(name: str, command: object) -> None:
     if name not in ("config", "audit", "access", "policies"):
@@ -177,6 +187,26 @@ def test_every_metric_and_role_is_documented() -> None:
     assert len(names) >= 10
     assert {name for name in names if f"`{name}`" not in text} == set()
     assert all(f"`feedmill: {role.name}`" in text for role in ROLES)
+
+
+def test_every_page_is_in_the_index() -> None:
+    linked = set(re.findall(r"\]\(([^)#\s]+)\)", page("index.md")))
+    assert {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")} - linked == {"index.md"}
+
+
+def test_decisions_are_called_in_the_index_as_they_call_themselves() -> None:
+    text = page("index.md").lower()
+    for path in sorted((ROOT / "docs" / "adr").glob("*.md")):
+        number, title = re.fullmatch(r"# (\d+)\. (.*)", path.read_text().partition("\n")[0]).groups()  # type: ignore[union-attr]
+        assert f"[decision {number}: {title.lower()}](adr/{path.name})" in text
+
+
+def test_architecture_names_only_what_is_there() -> None:
+    source = ROOT / "src" / "feedmill"
+    folders = "|".join(each.name for each in source.iterdir() if each.is_dir())
+    named = re.findall(rf"(?<![\w/])(?:{folders})(?:/\w+)+(?:\.py)?", (ROOT / "ARCHITECTURE.md").read_text())
+    assert len(named) >= 40
+    assert [name for name in named if not ((source / name).exists() or (source / f"{name}.py").exists())] == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
