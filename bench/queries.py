@@ -5,6 +5,9 @@ that the server makes of each: the difference of the medians is what everything 
 and HTTP. The lines between ask the engine through the index port, which ranks again but makes no results. What a request costs the web
 process in CPU is told beside its time, since that does not change with what else the machine does.
 
+An index keeps its last answers. So every question holds a word of its own that no document may have, but for the last lines, which tell
+what it takes to ask the same again.
+
     python -m bench.queries [DOCUMENTS [QUESTIONS [FOLDER]]]
 
 Documents are made up, or the files of a folder, again and again under other URLs where they are too few; questions are then words that
@@ -32,6 +35,7 @@ import tantivy
 from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import Corpus
 
+from bench.anew import anew
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.tantivy import TantivyIndex
 from feedmill.adapters.index.words import WordAsker
@@ -77,10 +81,11 @@ def main(documents: int = DOCUMENTS, questions: int = QUESTIONS, folder: str = "
         web = appliance.role_pids()["web"]
         for clients in CLIENTS:
             label = f"{clients} client{'s' if clients > 1 else ''}"
-            engine = measure(lambda: lambda question: ask_engine(index, question), asked, clients)
+            engine = measure(lambda: lambda question: ask_engine(index, anew(question)), asked, clients)
             report(f"the bare engine, {label}", engine)
-            report(f"the index port, {label}", measure(lambda: lambda question: ask_port(index, question), asked, clients), engine)
-            report(f"HTTP, {label}", measure(lambda: connect(appliance), asked, clients, web), engine)
+            report(f"the index port, {label}", measure(lambda: lambda question: ask_port(index, anew(question)), asked, clients), engine)
+            report(f"HTTP, {label}", measure(lambda: connect(appliance, anew), asked, clients, web), engine)
+            report(f"HTTP, asked again, {label}", measure(lambda: connect(appliance), asked, clients, web), engine)
 
 
 # --- documents and questions ----------------------------------------------------------------------------------------------------
@@ -159,12 +164,17 @@ def ask_port(index: TantivyIndex, question: str) -> int:
     return find_hits(index, parse_query(question).root, SearchRequest(query=question), ANONYMOUS)[1].total
 
 
-def connect(appliance: Appliance) -> Ask:
+def as_it_is(question: str) -> str:
+    """Gives the question itself."""
+    return question
+
+
+def connect(appliance: Appliance, change: Callable[[str], str] = as_it_is) -> Ask:
     """Opens a client that keeps its connection."""
     connection = http.client.HTTPConnection("127.0.0.1", appliance.search_port, timeout=60)
 
     def ask(question: str) -> int:
-        connection.request("GET", "/api/v1/search?" + urllib.parse.urlencode({"q": question}))
+        connection.request("GET", "/api/v1/search?" + urllib.parse.urlencode({"q": change(question)}))
         answer = connection.getresponse()
         body = answer.read()
         assert answer.status == 200, body

@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 from tests.appliance import running
 from tests.corpus import Corpus, vocabulary
 
+from bench.anew import anew, new_word
 from feedmill.bootstrap import open_house
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.query import Word
+from feedmill.model.query import And, Not, Word
 from feedmill.model.results import Thinning
 from feedmill.model.search import Match, SearchRequest
 from feedmill.services.searching.resultlist import list_results
@@ -46,11 +47,11 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
         searcher = house.searcher
         for turn in range(rounds):
             word = words[turn % len(words)]
-            request = SearchRequest(query=word, num=RESULTS, match=Match.ALL)
+            request = SearchRequest(query=anew(word), num=RESULTS, match=Match.ALL)
             index = searcher.find_index()
             assert index is not None
             begun = time.perf_counter()
-            hits = index.search(Word(word), ANONYMOUS, start=0, num=RESULTS)
+            hits = index.search(And((Word(word), Not(Word(new_word())))), ANONYMOUS, start=0, num=RESULTS)
             found_at = time.perf_counter()
             results = list_results(searcher, request, ANONYMOUS, NO_THINNING)
             listed_at = time.perf_counter()

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.appliance import running
 
+from bench.anew import anew
 from bench.ingest import children_seconds
 from bench.million.build import SETTINGS
 from bench.million.data import TWINS, Asker, Shape, askers, queries, read_shape
@@ -30,8 +31,8 @@ class Line:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
 
     def ask(self, query: str, asker: str = "", **parameters: str | int) -> tuple[float, dict[str, Any]]:
-        """Gives the milliseconds of a search and its answer."""
-        path = "/api/v1/search?" + urllib.parse.urlencode({"q": query, **parameters})
+        """Gives the milliseconds of a search, which was never asked before, and its answer."""
+        path = "/api/v1/search?" + urllib.parse.urlencode({"q": anew(query), **parameters})
         headers = {"X-Forwarded-User": asker} if asker else {}
         began = time.perf_counter()
         try:

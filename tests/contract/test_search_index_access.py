@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from test_search_index import DOCUMENT, Opened, opened, put
 
-from feedmill.adapters.index import guardedfacets, permitting
+from feedmill.adapters.index import guardedfacets, permitting, tantivy
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.facets import read_range
@@ -25,7 +25,7 @@ NEWEST = CLASSES - 100
 
 
 @pytest.fixture(scope="module", params=["tantivy", "memory"])
-def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
     """Gives an index of documents whose class is their key modulo ``CLASSES``; the last hundred classes came later."""
     opened: tuple[SearchIndex, MemoryWriter | TantivyWriter]
     if request.param == "memory":
@@ -49,6 +49,13 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     assert made.is_visible(writer.commit())
     yield made
     writer.close()
+
+
+@pytest.fixture
+def index(filled: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> SearchIndex:
+    """Gives that index, which keeps no answers, since the same is asked in two ways."""
+    monkeypatch.setattr(tantivy, "name_classes", lambda _access: None)
+    return filled
 
 
 def class_map(share: float) -> ClassMap:
@@ -170,3 +177,22 @@ def test_index_of_public_documents_alone_shows_none_of_them_without_that_class(o
     put(opened, *(replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word") for key in range(5)))
     for access in (ClassSet(permitted=frozenset({2})), ClassSet(permitted=ClassMap(b"\0\1\1")), ANONYMOUS.only_secure()):
         assert opened[0].search(Word("word"), access, start=0, num=50).total == 0
+
+
+def test_the_same_question_is_answered_for_each_asker_and_each_commit_anew(opened: Opened) -> None:
+    documents = [replace(DOCUMENT, key=key, access_class=key % 3, body="word", metadata=(("kind", "a"),)) for key in range(30)]
+    askers = [ANONYMOUS, *(ClassSet(permitted=frozenset(each)) for each in ({1}, {0, 2}, {0, 1, 2}))]
+    askers += [ClassSet(permitted=ClassMap(table)) for table in (b"\1\0\1", b"\0\1\0", b"\1\1\1")]
+    for gone in (0, 3, 12):
+        put(opened, *documents)
+        opened[1].remove_many(range(gone))
+        assert opened[0].is_visible(opened[1].commit())
+        for _ in range(2):
+            for access in askers:
+                expected = {key for key in range(gone, 30) if key % 3 in access.permitted}
+                pages = [opened[0].search(Word("word"), access, start=start, num=7) for start in range(0, 35, 7)]
+                assert [len(page.hits) for page in pages] == [max(min(len(expected) - start, 7), 0) for start in range(0, 35, 7)]
+                assert {hit.key for page in pages for hit in page.hits} == expected
+                assert {page.total for page in pages} == {len(expected)}
+                (counts,) = opened[0].count_facets(Word("word"), access, [KIND])
+                assert sum(value.count for value in counts.values) == len(expected)

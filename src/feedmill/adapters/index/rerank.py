@@ -59,6 +59,10 @@ class RankedSearch:
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
         return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
 
+    def find_best(self) -> Hits:
+        """Finds all matches that are ranked again, of which every page that lies among them is a part."""
+        return self.find(0, self.ranking.depth)
+
     def _find(self, asker: WordAsker, offset: int, num: int) -> Permitted:
         """Finds the best by words that the asker may see, from ``offset`` on."""
         unguarded = build_unguarded(self.root, asker)

@@ -7,8 +7,10 @@ before it last loaded the index, so that it knows to be at least so far, and rea
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import tantivy
 
@@ -16,6 +18,7 @@ from feedmill.adapters.index import analysis
 from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.guardedfacets import count_guarded_facets
 from feedmill.adapters.index.highlighting import seek
+from feedmill.adapters.index.keptanswers import KeptAnswers, name_classes
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.rerank import RankedSearch
 from feedmill.adapters.index.schema import build_schema
@@ -34,6 +37,8 @@ from feedmill.model.search import Hits, Sort
 
 __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
 
+_Answer = TypeVar("_Answer")
+
 
 class TantivyIndex:
     """Searches an index folder; one that does not exist yet is an empty index. May be used from several threads."""
@@ -45,6 +50,7 @@ class TantivyIndex:
         self._loading = threading.Lock()
         self._index: tantivy.Index | None = None
         self._searcher: tantivy.Searcher | None = None
+        self._kept: tuple[tantivy.Searcher | None, KeptAnswers] = None, KeptAnswers()
         self._commit = -1
         self._load()
 
@@ -70,7 +76,24 @@ class TantivyIndex:
                 asked = build_query(query, access, WordAsker(searcher, query))
                 return find_sorted(searcher, asked, sort, start=begin, num=wanted)
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
-            return ranked.find(begin, wanted, explains=explains)
+            if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
+                return ranked.find(begin, wanted, explains=explains)
+            best = self._ask(searcher, (query, bias), access, ranked.find_best, lambda hits: len(hits.hits))
+            return replace(best, hits=best.hits[begin : begin + wanted])
+
+    def _ask(
+        self,
+        searcher: tantivy.Searcher,
+        question: Hashable,
+        access: ClassSet,
+        find: Callable[[], _Answer],
+        count_parts: Callable[[_Answer], int],
+    ) -> _Answer:
+        """Gives an answer for an asker's classes, the one that is kept where the same was asked before."""
+        classes, (kept_of, kept) = name_classes(access), self._kept
+        if classes is None or kept_of is not searcher:
+            return find()
+        return kept.get((question, classes), find, count_parts)
 
     def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
         """Lists documents that match and that the asker may see by their keys, those behind one."""
@@ -86,7 +109,14 @@ class TantivyIndex:
         if searcher is None:
             return tuple(FacetCounts(facet=facet, values=()) for facet in facets)
         with translated("counting facets"):
-            return count_guarded_facets(searcher, query, access, facets)
+            asked = tuple(facets)
+            return self._ask(
+                searcher,
+                (query, asked),
+                access,
+                lambda: count_guarded_facets(searcher, query, access, asked),
+                lambda counts: sum(len(each.values) for each in counts),
+            )
 
     def terms(self, query: Node) -> tuple[str, ...]:
         """Gives the words and phrases that a query would highlight, each as folded words joined by blanks."""
@@ -130,7 +160,9 @@ class TantivyIndex:
                 return
             index = self._index or self._open()
             index.reload()
-            self._index, self._searcher, self._commit = index, index.searcher(), commit
+            searcher = index.searcher()
+            self._kept = searcher, KeptAnswers()
+            self._index, self._searcher, self._commit = index, searcher, commit
 
     def _open(self) -> tantivy.Index:
         index = tantivy.Index.open(str(self._folder))

@@ -1,0 +1,88 @@
+import threading
+from functools import partial
+
+import pytest
+
+from feedmill.adapters.index.keptanswers import FEW_CLASSES, KeptAnswers, name_classes
+from feedmill.model.access import ANONYMOUS, ClassMap, ClassSet
+from feedmill.model.errors import Busy
+
+
+def repeat(number: int) -> list[int]:
+    return [number] * 3
+
+
+class Finder:
+    """Finds answers of so many parts and counts how often."""
+
+    def __init__(self, parts: int = 1) -> None:
+        self.parts = parts
+        self.found = 0
+
+    def __call__(self) -> list[int]:
+        self.found += 1
+        return [self.found] * self.parts
+
+
+def test_answer_asked_again_is_the_one_that_was_found() -> None:
+    kept, find = KeptAnswers(), Finder()
+    assert kept.get("a", find, len) is kept.get("a", find, len)
+    assert (kept.get("b", find, len), find.found) == ([2], 2)
+
+
+def test_answers_beyond_the_bound_are_forgotten_those_asked_longest_ago_first() -> None:
+    kept, find = KeptAnswers(parts=9), Finder(parts=2)
+    first = kept.get("a", find, len)
+    kept.get("b", find, len)
+    kept.get("c", find, len)
+    assert kept.get("a", find, len) is first
+    kept.get("d", find, len)
+    assert kept.get("a", find, len) is first
+    assert kept.get("b", find, len) == [5, 5]
+
+
+def test_answer_larger_than_the_bound_is_given_and_not_kept() -> None:
+    kept, find = KeptAnswers(parts=2), Finder(parts=3)
+    assert [kept.get("a", find, len)[0] for _ in range(2)] == [1, 2]
+
+
+def test_failure_to_find_is_told_and_asked_anew() -> None:
+    kept, find = KeptAnswers(), Finder()
+
+    def fail() -> list[int]:
+        raise Busy("later")
+
+    with pytest.raises(Busy):
+        kept.get("a", fail, len)
+    assert kept.get("a", find, len) == [1]
+
+
+def test_answers_asked_by_many_threads_stay_within_the_bound() -> None:
+    kept = KeptAnswers(parts=20)
+
+    def ask(number: int) -> None:
+        for turn in range(200):
+            question = (number * 7 + turn) % 15
+            assert kept.get(question, partial(repeat, question), len) == [question] * 3
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert kept.get("last", lambda: [1], len) == [1]
+
+
+def test_sets_of_classes_have_the_same_name_only_where_they_hold_the_same() -> None:
+    sets = [
+        ANONYMOUS.permitted,
+        frozenset({1}),
+        frozenset[int](),
+        ClassMap(b"\1\0"),
+        ClassMap(b"\0\1"),
+        ClassMap(b"\1\1"),
+    ]
+    names = [name_classes(ClassSet(permitted=each)) for each in sets]
+    assert len(set(names)) == len(sets)
+    assert names == [name_classes(ClassSet(permitted=each)) for each in sets]
+    assert name_classes(ClassSet(permitted=frozenset(range(FEW_CLASSES + 1)))) is None
