@@ -212,6 +212,37 @@ def test_page_walks_through_pages(house: SearchHouse) -> None:
     assert "The list ends before here" in ask(app, "/", [("q", "a"), ("start", "50")]).text
 
 
+def test_page_long_title_is_shortened_at_a_word(house: SearchHouse) -> None:
+    house.add([house.make("http://a.com/1", "x", title="needle " + "word " * 60), house.make("http://a.com/2", "needle", title="y" * 400)])
+    text = ask(search_app(house.searcher()), "/", "q=needle").text
+    assert "<mark>needle</mark>" + " word" * 28 + " …</a>" in text
+    assert ">" + "y" * 150 + " …</a>" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "said", "before"),
+    [
+        ("q=needle+thread", "What follows matches parts of the query.", "a.com/2"),
+        ("q=needle+thread+hay", "Nothing matches the whole query. These match parts of it.", "a.com/1"),
+        ("q=needle", "", ""),
+        ("q=needle+thread&match=all", "", ""),
+        ("q=needle+thread&match=any", "", ""),
+        ("q=needle+thread&sort=date:D:R:d1", "", ""),
+        ("q=needle+thread&num=1&start=2", "These match parts of the query.", "a.com/3"),
+    ],
+)
+def test_page_says_where_parts_of_the_query_suffice(house: SearchHouse, query: str, said: str, before: str) -> None:
+    house.add(
+        [house.make("http://a.com/1", "needle thread"), house.make("http://a.com/2", "needle"), house.make("http://a.com/3", "thread")]
+    )
+    text = ask(search_app(house.searcher()), "/", query).text
+    parted = text.partition('<p class="parting">')
+    assert parted[2].partition("</p>")[0] == said
+    if said:
+        assert before in parted[2]
+        assert before not in parted[0].partition('<ol class="results"')[2]
+
+
 def test_page_nothing_found_and_warnings_are_said(house: SearchHouse) -> None:
     text = ask(search_app(house.searcher()), "/", [("q", "nowhere OR")]).text
     assert "Nothing was found for <q" in text

@@ -13,8 +13,13 @@ from feedmill.services.searching.cachedcopy import CachedCopy
 
 POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _STYLE = (
-    ":root{color-scheme:light dark}body{font:1em/1.5 sans-serif;max-width:50em;margin:1em auto;padding:0 1em;overflow-wrap:anywhere}"
-    "pre{white-space:pre-wrap;font:inherit}mark{background:#fe8;color:#000}"
+    ":root{color-scheme:light dark}"
+    "body{font:1em/1.6 system-ui,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif;max-width:50em;margin:0 auto 3em;padding:0 1em;"
+    "overflow-wrap:anywhere;background:#fff;color:#1d2526}"
+    ".note{margin:1em 0 1.5em;padding:.7em 1em;background:#f4f7f7;border:1px solid #d9dfe0;border-radius:.6em;font-size:.92em}"
+    "h1{font-size:1.5em;line-height:1.3}pre{white-space:pre-wrap;font:inherit}mark{background:#fdeebb;color:inherit;border-radius:3px}"
+    "@media(prefers-color-scheme:dark){body{background:#14191a;color:#e3e9e9}.note{background:#1c2325;border-color:#2e393b}"
+    "mark{background:#5a4a12}}"
 )
 _PREFIX = "cache:"
 
@@ -52,7 +57,8 @@ def render_copy_page(copy: CachedCopy) -> str:
     return (
         '<!doctype html><html lang=""><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body>"
-        f'<p lang="en">Cached copy of <b>{url}</b> as of {day}. The document may have changed since.</p><hr><h1 dir="auto">{title}</h1>'
+        f'<p class="note" lang="en">Cached copy of <b>{url}</b> as of {day}. The document may have changed since.</p>'
+        f'<h1 dir="auto">{title}</h1>'
         f'<pre dir="auto">{_mark(copy)}</pre></body></html>'
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import unquote, urlencode
 
+from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.http.facetlinks import Chosen, ShownFacet, show_chosen, show_facets
 from feedmill.http.filekinds import FileKind, find_kind
 from feedmill.http.parameters import DEFAULT_NUM
@@ -14,6 +15,7 @@ from feedmill.model.serving import KeyMatch
 
 PAGES_SHOWN = 9
 MAX_SHOWN_URL = 120
+MAX_SHOWN_TITLE = 150
 
 # only what a browser may open without harm; a URL with blanks or control characters in it is not what it seems
 _LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f\"<>\\^`{|}]+", re.IGNORECASE)
@@ -84,7 +86,11 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPage:
-    """Everything that the template needs. ``first`` counts from 1; KeyMatches stand on the first page alone."""
+    """Everything that the template needs. ``first`` counts from 1; KeyMatches stand on the first page alone.
+
+    ``parting`` is the place, from 0, of the first result that does not hold all that was asked, None where all do
+    or where words were not to be left out.
+    """
 
     query: str
     has_asked: bool
@@ -105,6 +111,7 @@ class ShownPage:
     facets: tuple[ShownFacet, ...] = ()
     chosen: tuple[Chosen, ...] = ()
     orders: tuple[Order, ...] = ()
+    parting: int | None = None
 
 
 def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
@@ -137,7 +144,15 @@ def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
         facets=show_facets(page.facets, request.navigation, choose),
         chosen=show_chosen(request.navigation, request.facets, choose),
         orders=_orders(page.query, request),
+        parting=_find_parting(page, request),
     )
+
+
+def _find_parting(page: ResultPage, request: SearchRequest) -> int | None:
+    """Returns where results begin that hold some of what was asked, None where none do."""
+    if not page.is_loosened or request.match is not Match.AUTO or request.sort is not None:
+        return None
+    return next((place for place, result in enumerate(page.results) if result.score < HOLDS_ALL_BONUS), None)
 
 
 def _orders(query: str, request: SearchRequest) -> tuple[Order, ...]:
@@ -186,7 +201,7 @@ def _href(query: str, start: int, kept: tuple[tuple[str, str], ...]) -> str:
 
 
 def _show_result(result: Result, query: str) -> ShownResult:
-    title = Snippet(text=result.title or "", marks=result.title_marks)
+    title = shorten_title(result.title or "", result.title_marks)
     if not title.text.strip():
         title = Snippet(text=shorten_url(result.display_url))
     return ShownResult(
@@ -215,6 +230,15 @@ def shorten_url(url: str) -> str:
     if len(clean) <= MAX_SHOWN_URL:
         return clean
     return f"{clean[: MAX_SHOWN_URL * 2 // 3]}…{clean[-MAX_SHOWN_URL // 3 :]}"
+
+
+def shorten_title(text: str, marks: tuple[tuple[int, int], ...]) -> Snippet:
+    """Returns a title for reading: one of many words ends behind as many as are read at a glance."""
+    if len(text) <= MAX_SHOWN_TITLE:
+        return Snippet(text=text, marks=marks)
+    end = text.rfind(" ", MAX_SHOWN_TITLE // 2, MAX_SHOWN_TITLE)
+    end = MAX_SHOWN_TITLE if end < 0 else end
+    return Snippet(text=f"{text[:end]} …", marks=tuple(mark for mark in marks if mark[1] <= end))
 
 
 def split_snippet(snippet: Snippet) -> tuple[Part, ...]:

@@ -198,6 +198,7 @@ class Result:
 class ResultPage:
     """The answer to a search request. Units: ``seconds`` the time the search took. Shape: ``related`` other queries to offer.
 
+    ``is_loosened``: documents that do not hold all of the query's words are in the list too, below those that do.
     ``late_length`` says, where another server decided about some of what matches, how long the list is known to be with what it permitted.
     """
 
@@ -214,6 +215,7 @@ class ResultPage:
     spelling: str | None = None
     next_cursor: Cursor | None = None
     late_length: int | None = None
+    is_loosened: bool = False
 
     @property
     def length(self) -> int:

@@ -106,13 +106,15 @@ class Searcher:
         index, served = now.index, now.book.read(request)
         root, hits, spelling = served.root, _NOTHING, None
         onwards: Cursor | None = None
+        is_loosened = False
         if index is not None and root is not None and _asks_for_something(served.parsed):
             strict = self._resolve(index, root, access)
             if request.cursor is not None:
                 root, hits, onwards = list_onwards(index, strict, request, access)
             else:
                 root, hits = find_hits(index, strict, request, access, served.bias)
-            if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or root != strict):
+                is_loosened = root != strict
+            if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
                 spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
         facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
         if index is not None and root is not None and hits.total and request.facets:
@@ -138,6 +140,7 @@ class Searcher:
             spelling=spelling,
             next_cursor=onwards,
             late_length=filled.length if filled is not None else None,
+            is_loosened=is_loosened,
         )
 
     def _fill(
