@@ -11,10 +11,15 @@ from typing import Any
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 from tests.appliance import Appliance, running
 
 SAMPLES = "FEEDMILL_SAMPLES"
 KEYCLOAK = "FEEDMILL_KEYCLOAK"
+
+# no test is timed: what a machine does beside it is not its fault
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

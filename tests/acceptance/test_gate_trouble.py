@@ -184,7 +184,7 @@ def test_sender_that_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
 def test_any_body_is_answered_below_500(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
 
-        @settings(max_examples=80, deadline=None)
+        @settings(max_examples=80)
         @given(
             body=st.one_of(st.binary(max_size=2000), st.text("-<>=&%\r\n", max_size=60).map(str.encode)),
             content_type=st.sampled_from([TYPE, "multipart/form-data", "text/xml", "application/x-www-form-urlencoded", "\u00ff"]),

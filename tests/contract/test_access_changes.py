@@ -147,7 +147,7 @@ def adopt(house: FeedHouse, policies: dict[str, list[str]]) -> None:
 HISTORIES = st.lists(STEPS, min_size=2, max_size=9)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=HISTORIES)
 def test_changes_and_decisions_of_any_times_equal_what_was_remembered(
     new_house: Callable[[], FeedHouse], steps: list[tuple[object, ...]]
@@ -156,7 +156,7 @@ def test_changes_and_decisions_of_any_times_equal_what_was_remembered(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=HISTORIES)
 def test_changes_and_decisions_of_any_times_equal_what_was_remembered_at_length(
     new_house: Callable[[], FeedHouse], steps: list[tuple[object, ...]]

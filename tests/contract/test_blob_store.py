@@ -52,7 +52,7 @@ class Dribble(io.RawIOBase):
 # --- what every blob store does -------------------------------------------------------------------------------------------------
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(contents=st.lists(st.binary(max_size=300), max_size=20))
 def test_blob_store_with_any_contents_gives_them_back(blobs: BlobStore, contents: list[bytes]) -> None:
     refs = [put(blobs, data) for data in contents]

@@ -221,14 +221,14 @@ def test_connector_is_that_of_the_url_or_the_one_that_is_set(url: str, name: str
     assert connector_of(url, "set") == name
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=200) | st.text(alphabet="<>/CmResponseAnswerPERMIT &;", max_size=100).map(str.encode))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with contextlib.suppress(Unanswered):
         parse_answers(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).map(str.strip).filter(bool))
 def test_texts_arrive_as_they_were(text: str) -> None:
     user = Subject(scope=Scope.USER, name=text, domain=text)

@@ -320,7 +320,7 @@ def test_pool_hostile_documents_cost_themselves_alone() -> None:
     assert "crashed" not in " ".join(answer.reason or "" for answer in answers.values())
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.binary(max_size=200), st.sampled_from(["text/html", "text/plain", "application/pdf", "x", None])), max_size=5))
 def test_pool_random_bytes_are_always_answered(shared: ExtractorPool, documents: list[tuple[bytes, str | None]]) -> None:
     for key, (data, label) in enumerate(documents):

@@ -70,7 +70,7 @@ FEEDS = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(feeds=FEEDS, small=st.booleans(), forgotten=st.integers(0, 8))
 def test_groups_of_any_time_are_those_that_were_seen_then(
     new_house: Callable[[], FeedHouse], feeds: Feeds, small: bool, forgotten: int
@@ -79,7 +79,7 @@ def test_groups_of_any_time_are_those_that_were_seen_then(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(feeds=FEEDS, small=st.booleans(), forgotten=st.integers(0, 8))
 def test_groups_of_any_time_are_those_that_were_seen_then_at_length(
     new_house: Callable[[], FeedHouse], feeds: Feeds, small: bool, forgotten: int

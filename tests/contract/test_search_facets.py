@@ -111,7 +111,7 @@ def test_search_xml_has_the_facets_of_the_front_end(house: SearchHouse) -> None:
 
 
 @pytest.mark.parametrize("path", ["/suggest", "/cluster", "/click", "/api/v1/suggest", "/api/v1/search", "/"])
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(query=st.text(st.sampled_from("abq=&%+.*:;\"'()<>{}[]|-~\\/ä東\x00\u202e0123456789"), max_size=60))
 def test_any_query_string_is_answered(house: SearchHouse, path: str, query: str) -> None:
     sent = quote(f"q={query}&facet={query}&dnavs={query}&token={query}&max={query}&url={query}&" + query, safe="=&%+")

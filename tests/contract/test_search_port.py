@@ -249,7 +249,7 @@ def test_page_nothing_found_and_warnings_are_said(house: SearchHouse) -> None:
     assert "OR without a term on both sides was searched as a word" in text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=60), start=st.text(max_size=8), num=st.text(max_size=8))
 def test_search_port_any_parameters_answer(house: SearchHouse, query: str, start: str, num: str) -> None:
     app = search_app(house.searcher())

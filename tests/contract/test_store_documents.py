@@ -121,7 +121,7 @@ def test_documents_with_thousands_at_once_are_saved_and_found(store: SqlStore) -
     assert save(store) == {}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(metadata=st.lists(st.tuples(TEXT, TEXT), max_size=4), title=st.none() | TEXT)
 def test_save_many_with_any_text_in_json_gives_it_back(store: SqlStore, metadata: list[tuple[str, str]], title: str | None) -> None:
     document = a_document("http://a/", metadata=tuple(metadata), text=Text(source=BlobRef("x"), title=title, metadata=tuple(metadata)))

@@ -105,13 +105,13 @@ policies = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(policies)
 def test_what_is_given_out_is_read_back_as_it_was(made: list[PolicyAcl]) -> None:
     assert list(read_policies(render_policies(made))) == made
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(alphabet='ab: "\\=\nusergopihtnc#', max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

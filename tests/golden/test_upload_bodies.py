@@ -105,7 +105,7 @@ def read(case: Case, cuts: Sequence[int]) -> tuple[bytes, dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cuts=st.lists(st.integers(0, 5000), max_size=12))
 def test_upload_cut_anywhere_reads_the_same(name: str, cuts: list[int]) -> None:
     case = CASES[name]
@@ -129,7 +129,7 @@ def test_upload_large_part_with_near_delimiters_reads_the_same(step: int) -> Non
     assert out + b"".join(reader.finish()) == data
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     body=st.one_of(st.binary(max_size=300), st.text("-<>=&%\r\n\x00ab", max_size=80).map(str.encode)),
     content_type=st.sampled_from(["", "multipart/form-data; boundary=<<", "text/xml", 'multipart/form-data; boundary="']),

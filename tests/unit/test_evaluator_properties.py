@@ -43,7 +43,7 @@ identities = st.builds(
     ),
     groups=st.lists(st.builds(group, st.sampled_from(NAMES), st.sampled_from(SPACES)), max_size=2).map(tuple),
 )
-moderate = settings(max_examples=150, deadline=None)
+moderate = settings(max_examples=150)
 
 
 def verdict(forest: dict[str, Acl], who: Identity) -> Verdict:

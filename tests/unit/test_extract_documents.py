@@ -293,7 +293,7 @@ LABELS = [
 ]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.sampled_from(
         [b"", b"%PDF-1.4", b"PK\x03\x04", b"<html>", b"<?xml ", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"RIFF", b"From: "]
@@ -307,7 +307,7 @@ def test_random_bytes_under_any_label_give_an_answer(magic: bytes, data: bytes, 
     result.text.encode("utf-8")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from(["docx", "xlsx", "odt", "pdf"]), st.integers(0, 5_000), st.binary(min_size=1, max_size=8))
 def test_damaged_files_give_an_answer(kind: str, place: int, noise: bytes) -> None:
     whole = {

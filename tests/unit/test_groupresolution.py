@@ -201,7 +201,7 @@ def names_of(keys: Mapping[PrincipalKey, Subject], definitions: Iterable[Definit
     return {subject_of(defined) for defined, members in definitions for member in members if key_of(member) in keys}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(DEFINITIONS, TEXTS, st.lists(TEXTS, max_size=2))
 def test_resolution_is_the_least_set_closed_under_membership(definitions: list[Definition], name: str, groups: list[str]) -> None:
     who = identity(name, groups, namespace="X")

@@ -264,7 +264,7 @@ def feeds(draw: st.DrawFn) -> tuple[str, FeedKind, list[Change], bool]:
     return draw(st.sampled_from(SOURCES)), kind, changes, draw(st.booleans())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(history=st.lists(feeds(), max_size=8))
 def test_apply_of_any_history_agrees_with_the_reference(history: list[tuple[str, FeedKind, list[Change], bool]]) -> None:
     reference, told = Reference(), Told()

@@ -190,7 +190,7 @@ entries = st.builds(
     principal=st.builds(Principal, scope=st.sampled_from(Scope), name=names, case_sensitive=st.booleans()),
 )
 askers = st.builds(lambda name, groups: Identity(users=(user(name),), groups=tuple(map(group, groups))), names, st.lists(names, max_size=2))
-moderate = settings(max_examples=80, deadline=None)
+moderate = settings(max_examples=80)
 
 
 @moderate
