@@ -9,8 +9,8 @@ In this order, the first that says anything decides:
 5. the page's own meta tags hold ``google:acl*`` entries, which permit nobody but say that it is guarded: secure;
 6. else public.
 
-Source: Feeds Protocol Developer's Guide, "Including Protected Documents in Search Results" and "Legacy Metadata Format"; interfaces,
-``[[datasources]]`` and ``[[crawl.access]]``.
+Source: Feeds Protocol Developer's Guide, "Including Protected Documents in Search Results" and "Legacy Metadata Format";
+docs/reference/settings.md, ``[[datasources]]`` and ``[[crawl.access]]``.
 """
 
 from bisect import bisect_right

@@ -4,7 +4,7 @@
 - Of a directory (the URL up to its last slash, without query and fragment) the two best stay.
 - Order is kept but for this: on its page, the second of a directory moves directly below the first.
 - The last result shown of a directory that has more says so.
-Source: Search Protocol Reference, "Automatic Filtering"; gsa-compat 8.1, 8.3.
+Source: Search Protocol Reference, "Automatic Filtering".
 """
 
 from collections.abc import Iterable, Sequence

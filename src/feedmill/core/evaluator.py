@@ -22,7 +22,7 @@ The end, the first that holds:
 
 INDETERMINATE never shows a document: it leaves it to later mechanisms, the last of which refuses. Nothing is kept between calls, so a
 parent that arrives mends the chain at once.
-Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance"; gsa-compat 4.2 to 4.4.
+Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance"; googlegsa/library, ``Acl``.
 """
 
 from collections.abc import Callable, Sequence
@@ -101,7 +101,7 @@ def combine(rule: InheritanceType, *, parent: Verdict, child: Verdict) -> Verdic
 
 
 def is_empty(acl: Acl) -> bool:
-    """Whether an ACL says nothing at all and counts as none. Source: gsa-compat 4.4."""
+    """Whether an ACL says nothing at all and counts as none. Source: googlegsa/library, ``Acl``."""
     says_nothing = acl.inherit_from is None and acl.inheritance_type is InheritanceType.LEAF_NODE
     return says_nothing and all(is_blank(entry.principal) for entry in acl.entries)
 

@@ -6,7 +6,7 @@
   by hand means his words. What is chosen from facets or given as a parameter of its own is no operator.
 - Of two-way groups each finds the others; of one-way lists the first finds the rest. What was found by a synonym is not expanded again.
 - Stop words are left out as long as another word or phrase is left.
-Source: "Query Expansion" in the appliance's manual; Search Protocol Reference, "entqr"; gsa-compat 8.1.
+Source: "Query Expansion" in the appliance's manual; Search Protocol Reference, "entqr".
 """
 
 import re

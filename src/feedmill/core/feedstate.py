@@ -7,7 +7,7 @@ def final_state(*, included: int, errors: int, acls: int = 0) -> FeedState:
     """Gives the state of a feed whose records were all dealt with.
 
     Shape: ``included`` and ``errors`` as they are counted, ``acls`` the good group-level ACLs, which keep a feed from failing.
-    Source: interfaces, "What counts and what is said".
+    Source: docs/reference/feed-port.md.
     """
     if errors == 0:
         return FeedState.COMPLETED

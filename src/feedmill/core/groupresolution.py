@@ -12,7 +12,7 @@ Rules:
 5. Users are members as users, groups as groups; a user is never found under a group's entry of the same name.
 6. Groups that signed in are not reached once more. A definition that replaces, or a group in two sources, is the look-up's affair.
 
-Source: Feeds Protocol Developer's Guide, "Feeding Groups to the Search Appliance"; gsa-compat 5.
+Source: Feeds Protocol Developer's Guide, "Feeding Groups to the Search Appliance"; googlegsa/secmgr, ``MemberToGroupsResolverMap``.
 """
 
 from collections.abc import Callable, Iterable, Sequence

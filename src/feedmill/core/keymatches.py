@@ -8,7 +8,7 @@
 
 They come in the order in which they are set, each URL once. A related query fits as an exact KeyMatch does. Excluded words and the values
 of operators are no words of a query.
-Source: Search Protocol Reference, "GM" and "OneSynonym"; gsa-compat 8.3.
+Source: Search Protocol Reference, "GM" and "OneSynonym".
 """
 
 from collections import defaultdict

@@ -13,7 +13,7 @@ Rules, in the order in which they are tried:
   was not the source's to make.
 
 Everything here is a function of its arguments. Sources: Feeds Protocol Developer's Guide, "Fed Documents Aren't Updated or Removed as
-Specified in the Feed XML"; interfaces, "What counts and what is said".
+Specified in the Feed XML"; docs/explanation/ownership.md.
 """
 
 from collections.abc import Callable

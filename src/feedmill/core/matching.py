@@ -12,7 +12,7 @@ What is one word to the asker and several to the index falls apart when loosened
   in it joins nothing: a whole sentence may stand around it.
 
 A word that is asked twice counts twice.
-Source: interfaces, "match=".
+Source: docs/reference/search-api.md.
 """
 
 import re

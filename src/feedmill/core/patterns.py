@@ -12,7 +12,7 @@ Rules, first that fits (docs/reference/url-patterns.md has a table of examples):
 
 Letter case counts, except in protocol and host, which have none. User name and password are looked at only where the pattern has an
 ``@``. A ``-`` or ``+-`` in front makes an exception, which only a list of patterns gives a meaning (``PatternSet``).
-Source: gsa-compat, part 9; "Constructing URL Patterns" in the appliance's manual.
+Source: "Constructing URL Patterns" in the appliance's manual; googlegsa/secmgr, ``ParsedUrlPattern``.
 """
 
 import re

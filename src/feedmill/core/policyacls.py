@@ -13,7 +13,7 @@ A policy always decides: PERMIT for somebody whom it permits and does not deny, 
 the URL, is the answer INDETERMINATE.
 
 Of the mechanisms that decide early, each is asked as long as those before it say INDETERMINATE.
-Source: gsa-compat 4.7, 4.8.
+Source: googlegsa/secmgr, ``FlexAuthorizerImpl``, ``AclUtil``.
 """
 
 import hashlib

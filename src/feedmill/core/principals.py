@@ -12,7 +12,7 @@ Rules:
    for ``corp``. The other way round there is no match. Groups that the groups database adds are tried with their whole domain only.
 5. White space around a name is dropped. A blank name without a domain names nobody.
 
-Source: Feeds Protocol Developer's Guide, "principal Element"; gsa-compat 4.5, 5.
+Source: Feeds Protocol Developer's Guide, "principal Element"; googlegsa/secmgr, ``GroupMembersMap``.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, PrincipalKey, S
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Splits a name as written into name and domain. Shape: the domain is empty where there is none. Source: gsa-compat 4.5."""
+    """Splits a name as written into name and domain. Shape: the domain is empty where there is none. Source: googlegsa/secmgr."""
     for separator in ("\\", "/"):
         before, found, behind = text.partition(separator)
         if found:
@@ -82,7 +82,7 @@ def digest_of(key: PrincipalKey) -> bytes:
 
 
 def shorten_domain(domain: str) -> str:
-    """Gives the first label of a domain that has any, else the domain. Source: gsa-compat 4.5, trap 47."""
+    """Gives the first label of a domain that has any, else the domain. Source: googlegsa/secmgr, ``GroupMembersMap``."""
     labels = (label.strip() for label in domain.split("."))
     return next(filter(None, labels), domain)
 

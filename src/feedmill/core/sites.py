@@ -6,7 +6,7 @@
 - Names hold letters, digits, ``_`` and ``-``; any other character in the parameter, or a place without a name, finds nothing.
 - A collection that nobody set holds nothing. ``default_collection``, unless it is set, and an empty parameter are all documents.
 - ``info:``, ``link:`` and ``cache:`` do not regard the collection.
-Source: Search Protocol Reference, "site"; gsa-compat 8.1, 8.2, trap 59.
+Source: Search Protocol Reference, "site".
 """
 
 import re

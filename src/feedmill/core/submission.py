@@ -2,10 +2,11 @@
 
 The fields posted beside a feed decide, never the XML header, which is why they stand apart from the parser. A data source called
 ``web`` is always a web feed, whatever its feedtype. Source: Feeds Protocol Developer's Guide, "Choosing a Name for the Feed Data Source",
-"Choosing the Feed Type"; gsa-compat 1.4.
+"Choosing the Feed Type".
 
 A groups feed names its group source in ``groupsource``, beside a feedtype. ``replace`` names it too and says that the feed is a full one.
-``cleanup`` names a group source that is to be emptied, and comes without a feed; neither needs a feedtype. Source: gsa-compat 1.2.
+``cleanup`` names a group source that is to be emptied, and comes without a feed; neither needs a feedtype.
+Source: googlegsa/gsafeed, ``GsaFeedFileSender``.
 """
 
 import re

@@ -2,7 +2,8 @@
 
 Old clients judge an answer by its text, compared whole, so each text here is exact. An answer that comes before the body was read is
 sent at once; then what still arrives is thrown away, up to a bound, before the connection is closed: closing it over unread bytes would
-reset it, and the sender could lose the answer. What cannot be answered well is dropped (see ``drop``). Source: gsa-compat 1.5, trap 10.
+reset it, and the sender could lose the answer. What cannot be answered well is dropped (see ``drop``).
+Source: googlegsa/library, ``GsaFeedFileSender``.
 """
 
 import asyncio

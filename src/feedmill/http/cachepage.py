@@ -1,7 +1,7 @@
 """Cached copies as pages, and the queries that ask for them.
 
 The page is in a sandbox of its own: it has no origin, no script, no form, and loads nothing.
-Source: Search Protocol Reference, "cache"; gsa-compat 8.3.
+Source: Search Protocol Reference, "cache".
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@
 
 A report is believed as little as any other input: every value is cut, what is no number is 0, nothing is ever an error, and reports of
 another site's pages are dropped. Clicks change no result and no suggestion.
-Source: gsa-compat 8.4.
+Source: Search Protocol Reference, advanced search reporting.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,7 @@
 """``/cluster``: what the best results of a search are about, in groups.
 
 ``coutput=xml`` gives the same as XML; everything else is JSON. Parameters beside it are those of ``/search``; their values too.
-Source: gsa-compat 8.4.
+Source: Search Protocol Reference, dynamic result clusters; googlearchive/gsa-admin-toolkit, ``load.py``.
 """
 
 import json

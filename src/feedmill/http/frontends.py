@@ -5,7 +5,7 @@
 - Its depth and its output are bounded; it is kept ready for 15 minutes, or until a request asks for it anew.
 - The page may hold styles, and scripts from this server alone; script that stands in the page does not run, since titles and URLs in it
   come from documents that anybody may have written.
-Source: Search Protocol Reference, "Custom HTML Output", "proxyreload"; gsa-compat 8.1.
+Source: Search Protocol Reference, "Custom HTML Output", "proxyreload".
 """
 
 import re

@@ -2,7 +2,7 @@
 
 No value is an error: a number that is none, or below one for ``num``, becomes the default; one that is too large the largest. Everything
 that was sent is told back, known or not: with the value that was used, and as it came, still percent-encoded.
-Source: Search Protocol Reference, "Request Format"; gsa-compat 8.1, traps 57 to 59.
+Source: Search Protocol Reference, "Request Format".
 """
 
 import re

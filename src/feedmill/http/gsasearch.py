@@ -1,7 +1,7 @@
 """``/search``: the search protocol of the old appliance, answered as XML or, through a front end's stylesheet, as HTML.
 
 ``q=cache:[CID:]URL`` answers with the cached copy instead of results.
-Source: Search Protocol Reference; gsa-compat part 8; interfaces, "Search port".
+Source: Search Protocol Reference; docs/reference/search-protocol.md.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 - ``token=ab&max_matches=10`` answers a list of texts; ``q=ab&max=10&format=os`` an OpenSearch suggestion list, ``format=rich`` an object.
 - ``callback=`` makes a script of it, which any page of any site may load with the cookies of whoever looks at it. It therefore knows
   public documents only, whoever asks, and takes no name that is not one of a function.
-Source: gsa-compat 8.4.
+Source: Search Protocol Reference, query suggestions; OpenSearch Suggestions.
 """
 
 import json

@@ -45,7 +45,7 @@ class AclChange:
 
     ``element`` came as ``<acl>``; ``legacy`` from ``google:acl*`` metadata. ``overwrite`` is ``overwrite-acls`` as written, None
     when it was not.
-    Source: interfaces, "An ACL changes only by an ACL".
+    Source: docs/explanation/ownership.md.
     """
 
     element: Acl | None = None

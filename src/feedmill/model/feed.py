@@ -28,7 +28,7 @@ class FeedKind(Enum):
 
 
 class FeedState(Enum):
-    """How far a feed is, by the appliance's names. Source: interfaces, "Feed port"."""
+    """How far a feed is, by the appliance's names. Source: docs/reference/feed-port.md."""
 
     RECEIVED = "received"
     IN_PROGRESS = "in progress"

@@ -1,6 +1,6 @@
 """Late binding: documents of which no ACL says who may see them, and the servers that are asked instead.
 
-Source: gsa-compat part 7; "Managing Search for Controlled-Access Content", "SAML Authorization" and "Head Requests".
+Source: "Managing Search for Controlled-Access Content", "SAML Authorization" and "Head Requests".
 """
 
 from collections.abc import Set

@@ -1,6 +1,6 @@
 """Policy ACLs: who may see the documents whose URLs a pattern means, where their own ACLs do not say.
 
-Source: gsa-compat 4.7, 4.8; "Managing Search for Controlled-Access Content", "Policy Access Control Lists".
+Source: "Managing Search for Controlled-Access Content", "Policy Access Control Lists".
 """
 
 from dataclasses import dataclass

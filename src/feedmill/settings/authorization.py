@@ -76,7 +76,7 @@ def names_servers(pattern: str) -> bool:
 
 MechanismName = Literal["per-url-acl", "cache", "policy", "saml", "connector", "head", "deny"]
 ORDER: tuple[MechanismName, ...] = ("per-url-acl", "cache", "policy", "saml", "connector", "head", "deny")
-"""The mechanisms, as the appliance had them from the start. Source: gsa-compat 4.7."""
+"""The mechanisms, as the appliance had them from the start. Source: googlegsa/secmgr, ``FlexAuthorizerImpl``."""
 
 
 def _check_order(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Decisions on access as JSON, and questions for them as JSON lines.
 
 A question is ``{"url", "user", "domain", "namespace", "groups": [{"name", "domain", "namespace"}]}``; names are literal and never split.
-Source: interfaces, "Command line".
+Source: docs/reference/command-line.md.
 """
 
 import json

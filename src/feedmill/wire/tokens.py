@@ -3,7 +3,7 @@
 Enumerations are read in any letter case, ``_`` counts as ``-``, and white space around them is dropped: groups feeds write in upper case
 with underscores what feeds write in lower case with hyphens. A principal whose attributes cannot be read is a fault of what holds it,
 never a principal left out: access fails closed.
-Source: Feeds Protocol Developer's Guide, "principal Element"; gsa-compat 2.2.
+Source: Feeds Protocol Developer's Guide, "principal Element".
 """
 
 from collections.abc import Mapping

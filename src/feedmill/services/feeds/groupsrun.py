@@ -6,7 +6,7 @@ before the feed or those after it. A feed that fails leaves its layer to upkeep.
 
 A membership in error costs that membership: an incremental feed leaves its group as it was, and so does a full one where the group could
 be read. A feed with errors alone changes nothing.
-Source: interfaces, "Feed port"; gsa-compat 1.8, 5.
+Source: docs/reference/groups-feeds.md; googlegsa/library, ``DocIdSender``; googlegsa/secmgr, ``GroupMembersMap``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from feedmill.services.feeds.feedrun import Tools
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 
 MAX_MEMBERSHIPS = 3_000_000
-"""How many members all groups have together, as on the appliance. Source: Feeds Protocol Developer's Guide; gsa-compat 1.7."""
+"""How many members all groups have together, as on the appliance. Source: Feeds Protocol Developer's Guide."""
 
 AT_CAPACITY = "error: group db at capacity."
 """The appliance's own words, which clients may look for."""

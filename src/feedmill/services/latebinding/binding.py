@@ -7,7 +7,7 @@ nobody answered in time, or no answer could be used, is not shown.
 Servers are asked in threads of their own, in parallel; whoever searches waits for them until the time of his request is over, and only so
 many searches wait at once: what others search for is never held up by a server that does not answer. Each rule has threads of its own.
 A server that fails again and again is left alone for a while (``resting``).
-Source: gsa-compat 4.7.
+Source: googlegsa/secmgr, ``FlexAuthorizerImpl``.
 """
 
 import threading

@@ -2,7 +2,7 @@
 
 What it permits or denies counts. A document of which an answer that went well says nothing is denied; where the manager reports a fault,
 what it says nothing of is undecided.
-Source: gsa-compat 7.2.
+Source: googlegsa/manager.v3, ``Authorization`` servlet; googlegsa/secmgr.
 """
 
 from collections.abc import Sequence

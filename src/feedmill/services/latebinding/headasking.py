@@ -3,7 +3,7 @@
 200 and 206 permit, 401 and 403 deny, anything else decides nothing; a redirection too, since it may end on a page that asks everybody to
 sign in. Who has nothing to be known by (no password to forward, no header that names him) is not asked for: a server that answers
 strangers with 200 would permit all.
-Source: gsa-compat 7.2.
+Source: "Managing Search for Controlled-Access Content", "Head Requests"; googlegsa/secmgr.
 """
 
 import base64

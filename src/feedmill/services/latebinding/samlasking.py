@@ -1,7 +1,7 @@
 """Asks a policy decision point about documents: in one SOAP body, one user, one answer.
 
 The documents stand in a query each, or all in one query, as the rule says.
-Source: gsa-compat 7.1 and 7.2.
+Source: googlegsa/library, ``SamlBatchAuthzHandler``; googlegsa/secmgr.
 """
 
 import secrets

@@ -5,7 +5,7 @@ hold blanks. What stands behind a name belongs to it: ``right=none`` denies, any
 form: ``namespace=NAME``, ``case=insensitive``, ``unqualified=yes``; and a pattern, name or value in double quotes, as JSON writes them,
 where it would be mistaken else. Empty lines and those that begin with ``#`` count for nothing. A file with faults is refused whole, each
 named with its line.
-Source: gsa-compat 4.8.
+Source: googlegsa/secmgr, ``AclUtil``.
 """
 
 import json

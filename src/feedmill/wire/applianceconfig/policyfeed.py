@@ -1,7 +1,7 @@
 """Policy ACLs as the old appliance's administration API gave them out: an Atom feed with two properties an entry.
 
 Only ``entry/content`` of the API's namespace counts, with the names ``urlPattern`` and ``acl``.
-Source: gsa-compat 4.8; other-protocols 4.
+Source: the appliance's Administrative API, policy ACLs.
 """
 
 import re

@@ -7,7 +7,7 @@ Rules:
 3. Of several answers about one document the strictest counts: DENY, then INDETERMINATE.
 4. Everything is bounded: bytes, depth, answers; a document type declaration is refused (``wire/xmlstream/small``).
 
-Source: gsa-compat 7.2; connector manager 3.x, ``AuthorizationHandler``.
+Source: googlegsa/manager.v3, ``AuthorizationHandler``.
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Writes the question that a connector manager answers: one user, many documents, each with the connector that it is of.
 
-Source: gsa-compat 7.2; connector manager 3.x, ``Authorization`` servlet.
+Source: googlegsa/manager.v3, ``Authorization`` servlet.
 """
 
 import re

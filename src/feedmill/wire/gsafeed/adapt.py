@@ -10,7 +10,7 @@ Rules:
 4. pagerank and feedrank come from the record, else from the group; a feedrank is ignored where there is a pagerank.
 5. A record's ``<acl>`` beats its ``google:acl*`` metadata, whose loss is told. In a group, an ``<acl>`` needs a url of its own.
 6. A URL is trimmed and otherwise kept byte for byte. That a host is missing or short matters to puts, not to deletes and ACLs.
-Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document"; interfaces, "What counts and what is said".
+Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document"; docs/explanation/ownership.md.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 Feeds are not validated against it: what is read is more (see docs/reference/feed-protocol.md). Connectors look for the literal
 ``<!ELEMENT acl`` to learn that ACLs and their inheritance are understood.
-Source: gsa-compat 1.1, 2.2.
+Source: googlegsa/gsafeed, ``examples/gsafeed.dtd``.
 """
 
 DTD = """\

@@ -2,7 +2,7 @@
 
 Shape: a name in any letter case, with ``-`` or ``_``; one that is not known is UTF-8. Encodings that a browser would misread as markup
 (UTF-7) or that need a mark (UTF-16) are not among them.
-Source: Search Protocol Reference, "Internationalization"; gsa-compat 8.1.
+Source: Search Protocol Reference, "Internationalization".
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,7 @@
   them out as they are shows them and runs nothing.
 - UE is percent-encoded so that it may stand in a query; it keeps ``:`` and ``/``, since stylesheets look for ``://`` in it.
 - Characters that XML cannot hold become U+FFFD; those that the encoding cannot hold become character references.
-Source: Search Protocol Reference, appendix A; gsa-compat 8.3, traps 56 and 58.
+Source: Search Protocol Reference, appendix A.
 """
 
 import re
@@ -75,7 +75,7 @@ def render_results(reply: Reply) -> bytes:
 
 
 def render_copy(reply: Reply, url: str, content_type: str, html: str) -> bytes:
-    """Renders a cached copy: its HTML as base64 of UTF-8. Source: gsa-compat 8.3."""
+    """Renders a cached copy: its HTML as base64 of UTF-8. Source: Search Protocol Reference, appendix A."""
     body = b64encode(html.encode("utf-8", "replace")).decode("ascii")
     parts = [_head(reply), f"<TM>0.000000</TM><Q>{_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)

@@ -1,6 +1,6 @@
 """Search results as the JSON of ``/api/v1``.
 
-Source: interfaces, "Search port".
+Source: docs/reference/search-api.md.
 """
 
 import json

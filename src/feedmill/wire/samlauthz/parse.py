@@ -8,7 +8,7 @@ Rules:
    the three words, a statement about another action than ``GET``, or an assertion whose times cannot be read.
 3. Everything is bounded: bytes, depth, statements; a document type declaration is refused (``wire/xmlstream/small``).
 
-Source: SAML 2.0 core, 2.3.3, 2.5.1, 2.7.4, 3.2.2; SOAP 1.1, 4.4 (faults); gsa-compat 7.1.
+Source: SAML 2.0 core, 2.3.3, 2.5.1, 2.7.4, 3.2.2; SOAP 1.1, 4.4 (faults); googlegsa/library, ``SamlBatchAuthzHandler``.
 """
 
 import re

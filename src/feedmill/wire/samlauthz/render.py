@@ -2,7 +2,7 @@
 
 The name that stands as the subject is the user's plain name where his credential goes along in Google's extension, which has the domain
 beside it; else it is ``name@domain``, since there is no other place for the domain.
-Source: gsa-compat 7.1.
+Source: googlegsa/library, ``SamlBatchAuthzHandler``; googlegsa/secmgr.
 """
 
 import re

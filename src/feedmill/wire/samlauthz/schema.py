@@ -1,6 +1,6 @@
 """Names and values of authorization decision queries and their answers.
 
-Source: SAML 2.0 core, 2.7.4 and 3.3.2.4; SOAP 1.1, 4; gsa-compat 7.1.
+Source: SAML 2.0 core, 2.7.4 and 3.3.2.4; SOAP 1.1, 4; googlegsa/library, ``SamlBatchAuthzHandler``.
 """
 
 from dataclasses import dataclass, field

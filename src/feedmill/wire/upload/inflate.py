@@ -1,7 +1,7 @@
 """Undoes the Content-Encoding of a request body, piece by piece, so that a small body that inflates to much is met by the limits.
 
 gzip may have several members one after the other and zero bytes behind the last; ``deflate`` is a zlib stream by the book and a raw
-one from clients that took the name at its word. Source: RFC 9110, 8.4; RFC 1952, 2.2; gsa-compat 1.3.
+one from clients that took the name at its word. Source: RFC 9110, 8.4; RFC 1952, 2.2; googlegsa/library, ``GsaFeedFileSender``.
 """
 
 import zlib

@@ -6,7 +6,7 @@ whatever charset they had.
 Nearly all bytes of a large feed lie inside one part. When the parser has given a chunk back whole it holds nothing back, and as long as
 chunks follow that hold no delimiter and end in no beginning of one, they need not go through it. Looking for the carriage return that
 every delimiter begins with is the quickest way to know; where there are some, searching backwards is still several times faster than
-what the parser does. Source: RFC 7578; gsa-compat 1.2.
+what the parser does. Source: RFC 7578; googlegsa/library, ``GsaFeedFileSender``.
 """
 
 from collections.abc import Iterator

@@ -8,7 +8,7 @@ In this order:
 4. Anything else is form-urlencoded, whatever the header says; the guide's own sample sends it as ``multipart/form-data``.
 
 A boundary is any bytes at all but line ends: the adaptor library's is ``<<``, unquoted, and others end in ``$``.
-Source: gsa-compat 1.2, traps 2 and 5.
+Source: ``GsaFeedFileSender`` of googlegsa/library and googlegsa/gsafeed.
 """
 
 import re
