@@ -187,6 +187,10 @@ def test_deleting_a_source_waits_for_its_turn(tmp_path: Path, query: str, kind: 
         assert answers == []
         with gate.store.writing() as unit:
             unit.feeds.save(replace(unit.feeds.get(removal), state=FeedState.COMPLETED, phase=Phase.DONE))
+        time.sleep(0.1)
+        assert answers == []
+        with gate.store.writing() as unit:
+            unit.feeds.save(replace(unit.feeds.get(removal), searchable_at=datetime.now(UTC)))
         thread.join(10)
         assert answers[0]["feed"] == str(removal)
         assert "feeder" in gate.bell.rung

@@ -1,5 +1,6 @@
 """Who owns a URL that several data sources name, what a foreign delete does, and what goes with a data source."""
 
+import pytest
 from promises import acl_of, counts, get, put, read_acl
 from tests.appliance import Appliance, feed_of, record
 
@@ -81,6 +82,15 @@ def test_document_deleted_by_its_owner_takes_its_own_acl_and_leaves_the_foreign_
     put(server, "aclgone1", record(own, "y"), record(foreign, "y"))
     assert read_acl(server, own) is None
     assert read_acl(server, foreign) == {("permit", "user", "bob")}
+
+
+@pytest.mark.parametrize("query", ["", "?destroy=true"], ids=["delete", "destroy"])
+def test_deleted_source_is_gone_from_searches_when_the_deletion_is_answered(server: Appliance, query: str) -> None:
+    for turn in range(3):
+        server.feed(feed_of(*(record(f"http://fading.com/{turn}/{number}", "fadingword") for number in range(20))), "fading")
+        assert server.search("fadingword", num=0)["total"] == 20
+        assert server.request("DELETE", server.gate, f"/api/v1/datasources/fading{query}")[0] // 100 == 2
+        assert server.search("fadingword", num=0)["total"] == 0
 
 
 def test_deleting_a_source_removes_its_documents_and_acls_and_frees_its_name(server: Appliance) -> None:

@@ -89,12 +89,12 @@ class FeedResources:
         return JSONResponse(await self._run(self._render_sources))
 
     async def remove_source(self, request: Request) -> Response:
-        """Deletes a data source's documents, and waits until they are gone."""
+        """Deletes a data source's documents, and waits until they are gone, from searches too."""
         name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
         client = request.client.host if request.client else ""
         await self._run(lambda: self._tell_removal(request, client))
         feed_id = await self._run(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
-        state = await self._wait_until_final(feed_id)
+        state = await self._wait_until_removed(feed_id)
         if state is FeedState.FAILED_IN_ERROR:
             raise Busy(f"deleting data source {name} failed, see feed {feed_id}; try again")
         return JSONResponse({"name": name, "feed": str(feed_id), "state": "destroyed" if destroy else "deleted"})
@@ -109,12 +109,12 @@ class FeedResources:
         """Gives the number of feeds that wait, and nothing else."""
         return Response(str(await self._run(self._count_waiting)), media_type="text/plain")
 
-    async def _wait_until_final(self, feed_id: int) -> FeedState:
+    async def _wait_until_removed(self, feed_id: int) -> FeedState:
         pause, longest = _POLL_SECONDS
         waited = 0.0
         while waited < _REMOVAL_SECONDS:
             try:
-                feed = await self._run(lambda: self._intake.find_final(feed_id))
+                feed = await self._run(lambda: self._intake.find_removed(feed_id))
             except NotFound:
                 return FeedState.COMPLETED
             if feed is not None:

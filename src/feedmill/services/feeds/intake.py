@@ -77,16 +77,16 @@ class Intake:
         return self.accept_bare(Submission(datasource=datasource, kind=kind), client=client)
 
     def remove_and_wait(self, datasource: str, *, destroy: bool, client: str) -> None:
-        """Deletes a data source and comes back when its documents are gone. Errors: also NotFound."""
+        """Deletes a data source and comes back when its documents are gone, from searches too. Errors: also NotFound."""
         feed_id = self.request_removal(datasource, destroy=destroy, client=client)
-        while self.find_final(feed_id) is None:
+        while self.find_removed(feed_id) is None:
             time.sleep(_WAIT_SECONDS)
 
-    def find_final(self, feed_id: int) -> Feed | None:
-        """Gives a feed of which nothing more will come, None while it is being applied. Errors: also NotFound when it is forgotten."""
+    def find_removed(self, feed_id: int) -> Feed | None:
+        """Gives a deletion that is over, None while searches may still find what it deletes. Errors: also NotFound when it is forgotten."""
         with self.store.reading() as unit:
             feed = unit.feeds.get(feed_id)
-        return feed if feed.state.is_final else None
+        return feed if feed.state.is_final and feed.searchable_at is not None else None
 
     def _add(self, datasource: str, kind: FeedKind, client: str, *, file: str, size_bytes: int) -> int:
         feed = NewFeed(datasource=datasource, kind=kind, file=file, size_bytes=size_bytes, received_at=self.clock(), client=client)
