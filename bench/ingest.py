@@ -25,14 +25,14 @@ from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap import utc_now
+from feedmill.core.admission import build_rules
 from feedmill.core.lifecycle import Counted, Feeding
-from feedmill.core.policy import build_rules
 from feedmill.model.change import PutDocument
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane
-from feedmill.services.feeds.feeding import Policy, SliceLimits, Workbench, take_slice
+from feedmill.services.feeds.feeding import Admission, SliceLimits, Workbench, take_slice
 from feedmill.services.feeds.reading import FeedReader
 
 DOCUMENTS = 20_000
@@ -133,7 +133,7 @@ def store_all(folder: Path, body: bytes, count: int) -> None:
     store = open_sqlite(folder / "store.sqlite")
     migrate(store)
     blobs = PackedBlobs(folder / "blobs", role="bench")
-    policy = Policy(rules=build_rules(("/",), (), (), ()))
+    admission = Admission(rules=build_rules(("/",), (), (), ()))
     with store.writing() as unit:
         new = NewFeed(datasource="bench", kind=FeedKind.FULL, file="", size_bytes=len(body), received_at=utc_now())
         feed = unit.feeds.get(unit.feeds.add(new))
@@ -142,7 +142,7 @@ def store_all(folder: Path, body: bytes, count: int) -> None:
     while taken := take_slice(changes, blobs, SliceLimits()):
         blobs.sync()
         with store.writing() as unit:
-            feeding = Feeding(feed_id=feed.id, datasource=feed.datasource, now=utc_now(), rules=policy.rules)
+            feeding = Feeding(feed_id=feed.id, datasource=feed.datasource, now=utc_now(), rules=admission.rules)
             bench = Workbench(unit, feeding, Lane.BULK)
             bench.load(change.url for change, _ in taken if change.url is not None)
             for change, content in taken:

@@ -29,7 +29,7 @@ from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.policy import build_rules, digest_of
+from feedmill.core.admission import build_rules, digest_of
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.model.feed import Feed
 from feedmill.model.latebinding import AuthorizationRule, Mechanism
@@ -42,7 +42,7 @@ from feedmill.services.access.explaining import Explaining
 from feedmill.services.access.policykeeping import adopt_of_settings
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.feeder import Feeder, FeederLane
-from feedmill.services.feeds.feeding import Policy, SliceLimits
+from feedmill.services.feeds.feeding import Admission, SliceLimits
 from feedmill.services.feeds.feedrun import Tools
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.feeds.reading import FeedReader, GroupsReader
@@ -66,8 +66,8 @@ from feedmill.services.signin.sessions import SessionLimits, Sessions
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
+from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
-from feedmill.services.sweeps.policysweep import PolicySweep
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 from feedmill.settings import Settings
 from feedmill.settings.authorization import early_order, limits_of, rules_of
@@ -164,15 +164,15 @@ class House:
         """Finds groups of results that are alike."""
         return find_groups
 
-    def policy(self) -> Policy:
+    def admission(self) -> Admission:
         """Gives what the settings say of every document."""
-        return Policy(rules=build_rules(*self._policy_values()), max_documents=self.settings.limits.max_documents)
+        return Admission(rules=build_rules(*self._admission_values()), max_documents=self.settings.limits.max_documents)
 
-    def policy_digest(self) -> str:
-        """Gives a digest that changes with the policy."""
-        return digest_of(*self._policy_values(), self.settings.limits.max_documents)
+    def admission_digest(self) -> str:
+        """Gives a digest that changes with what the settings say of documents."""
+        return digest_of(*self._admission_values(), self.settings.limits.max_documents)
 
-    def _policy_values(self) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[str, bool]], list[str]]:
+    def _admission_values(self) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[str, bool]], list[str]]:
         urls, access = self.settings.urls, self.settings.crawl.access
         secure = [source.name for source in self.settings.datasources if source.secure]
         return urls.follow, urls.do_not_follow, [(rule.pattern, rule.make_public) for rule in access], secure
@@ -194,12 +194,12 @@ class House:
 
     def feeder(self, lane: FeederLane) -> Feeder:
         """Makes a feeder of one lane."""
-        policy = self.policy()
+        admission = self.admission()
         tools = Tools(
             store=self.store,
             blobs=self.blobs,
             clock=utc_now,
-            policy=lambda: policy,
+            admission=lambda: admission,
             reader=self.reader,
             groups_reader=self.groups_reader,
             limits=SliceLimits(),
@@ -233,9 +233,9 @@ class House:
             on_committed=metrics.count_commit,
         )
 
-    def sweep(self) -> PolicySweep:
-        """Makes the sweep that holds every document against a changed policy."""
-        return PolicySweep(self.store, self.policy, self.policy_digest, self.bell, utc_now)
+    def admission_sweep(self) -> AdmissionSweep:
+        """Makes the sweep that holds every document against changed settings."""
+        return AdmissionSweep(self.store, self.admission, self.admission_digest, self.bell, utc_now)
 
     def adopt_policies(self) -> None:
         """Puts the policy ACLs of file and API in force."""
@@ -243,7 +243,7 @@ class House:
 
     def policy_acl_sweep(self) -> PolicyAclSweep:
         """Makes the sweep that puts documents into the classes of their policy ACLs."""
-        return PolicyAclSweep(self.store, lambda: self.policy().rules, self.bell, utc_now)
+        return PolicyAclSweep(self.store, lambda: self.admission().rules, self.bell, utc_now)
 
     def upkeep(self) -> Upkeep:
         """Makes the service that forgets what is no longer needed."""

@@ -209,7 +209,7 @@ def _until_told(house: House, role: str) -> Iterator[Callable[[], bool]]:
 def _run_feeder(house: House, _sockets: Sockets) -> None:
     with _until_told(house, "feeder") as is_stopped:
         feeder = house.feeder(FeederLane(owner="feeder", min_bytes=QUICK_FEED_BYTES))
-        feeder.work(is_stopped, aside=(house.sweep().step, house.upkeep().step))
+        feeder.work(is_stopped, aside=(house.admission_sweep().step, house.upkeep().step))
 
 
 def _run_quick_feeder(house: House, _sockets: Sockets) -> None:

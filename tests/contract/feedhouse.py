@@ -17,7 +17,7 @@ from feedmill.model.document import Attributes, Document, DocumentState, Event, 
 from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed, FeedKind, LogEntry, NewFeed
 from feedmill.ports import BlobStore
-from feedmill.services.feeds.feeding import Policy, SliceLimits
+from feedmill.services.feeds.feeding import Admission, SliceLimits
 from feedmill.services.feeds.feedrun import FeedRun, Tools
 from feedmill.services.feeds.reading import GroupsReader, ScanReport
 
@@ -72,7 +72,7 @@ class FeedHouse:
 
     store: SqlStore
     blobs: BlobStore = field(default_factory=MemoryBlobs)
-    policy: Policy = field(default_factory=lambda: Policy(rules=OPEN))
+    admission: Admission = field(default_factory=lambda: Admission(rules=OPEN))
     limits: SliceLimits = field(default_factory=SliceLimits)
     feeds: dict[int, list[Change]] = field(default_factory=dict)
     faults: dict[int, FeedmillError] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class FeedHouse:
             store=self.store,
             blobs=self.blobs,
             clock=self.clock,
-            policy=lambda: self.policy,
+            admission=lambda: self.admission,
             reader=lambda feed: ListReader(made=self.feeds[feed.id], fault=self.faults.get(feed.id)),
             groups_reader=lambda feed: GroupsReader(opener=lambda: io.BytesIO(self.groups[feed.id])),
             limits=self.limits,
@@ -151,7 +151,7 @@ def open_house(folder: Path, *, max_documents: int = 0, changes_a_slice: int = 5
     """Opens a house on a fresh SQLite store."""
     store = open_sqlite(folder / "store.sqlite")
     migrate(store)
-    return FeedHouse(store=store, policy=Policy(rules=OPEN, max_documents=max_documents), limits=SliceLimits(changes=changes_a_slice))
+    return FeedHouse(store=store, admission=Admission(rules=OPEN, max_documents=max_documents), limits=SliceLimits(changes=changes_a_slice))
 
 
 def url(name: str) -> str:

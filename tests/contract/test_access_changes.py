@@ -139,7 +139,7 @@ def adopt(house: FeedHouse, policies: dict[str, list[str]]) -> None:
     ]
     with house.store.writing() as unit:
         unit.policies.replace(made, at=house.clock())
-    sweep = PolicyAclSweep(house.store, lambda: house.policy.rules, SilentBell(), house.clock)
+    sweep = PolicyAclSweep(house.store, lambda: house.admission.rules, SilentBell(), house.clock)
     while sweep.step():
         pass
 

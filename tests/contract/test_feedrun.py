@@ -12,7 +12,7 @@ from feedmill.model.document import Attributes, EventKind
 from feedmill.model.errors import BadFeed, Busy, NotFound
 from feedmill.model.feed import FeedKind, FeedState, LogLevel, Phase
 from feedmill.ports import Lane, Mark, Stage, Store, UnitOfWork
-from feedmill.services.feeds.feeding import Policy
+from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.feedrun import FeedRun
 from feedmill.services.feeds.progress import LOG_ENTRIES, ended
 
@@ -25,7 +25,7 @@ def house(tmp_path: Path) -> Iterator[FeedHouse]:
 
 
 def limit(house: FeedHouse, documents: int) -> None:
-    house.policy = Policy(rules=OPEN, max_documents=documents)
+    house.admission = Admission(rules=OPEN, max_documents=documents)
 
 
 def names(house: FeedHouse) -> set[str]:

@@ -1,10 +1,10 @@
-"""Result biasing: how a policy of the settings moves results.
+"""Result biasing: how a bias of the settings moves results.
 
     score = score x 2 ^ (sum of the weights that fit / 5)          -10 a quarter, -5 half, 0 as it is, 5 twice, 10 four times
     score = score x (1 + date x 0.3 x 2 ^ -(age in 90 days))       for a date from 0 to 10
 
 - Of source patterns and metadata values all that fit are summed, up to 20 either way.
-- What matches without words, as a restriction alone, has no score; it counts as a small one, so that a policy orders it too.
+- What matches without words, as a restriction alone, has no score; it counts as a small one, so that a bias orders it too.
 - Only the best thousand are moved; an order by date or metadata is not touched.
 Source: "Result Biasing" in the appliance's manual.
 """
@@ -24,7 +24,7 @@ WORDLESS_SCORE = 0.01
 
 
 def prepare_bias(bias: Bias | None) -> ScoreBias | None:
-    """Makes a policy ready, None for one that moves nothing. Errors: BadRequest for a pattern that is none."""
+    """Makes a bias ready, None for one that moves nothing. Errors: BadRequest for a pattern that is none."""
     if bias is None:
         return None
     parts = [(node_of_pattern(source.pattern), source.weight) for source in bias.sources if source.weight]
@@ -44,7 +44,7 @@ def bias_factor(weight: float) -> float:
 
 
 def biased(ranking: Ranking, bias: ScoreBias | None) -> Ranking:
-    """Returns the ranking under a policy: as deep as it reaches, and as fresh as it wants."""
+    """Returns the ranking under a bias: as deep as it reaches, and as fresh as it wants."""
     if bias is None:
         return ranking
     freshness = ranking.freshness + bias.date * FRESHNESS_A_STEP

@@ -89,7 +89,7 @@ class MetadataBias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bias:
-    """A named policy of result biasing. Units: ``date`` 0 to 10, how much newer documents are raised."""
+    """A named result bias. Units: ``date`` 0 to 10, how much newer documents are raised."""
 
     name: str
     date: int = 0

@@ -15,10 +15,11 @@ INDEX_REBUILD = "index.rebuild"
 INDEX_PARTIAL = "index.partial"
 """Set while the served folder is a new one that does not hold everything yet, because the one before is of another schema; else empty."""
 
-POLICY_DIGEST = "policy.digest"
+# the two keep the names that stores have them under
+ADMISSION_DIGEST = "policy.digest"
 """The settings that every document was last held against."""
 
-POLICY_CURSOR = "policy.cursor"
+ADMISSION_CURSOR = "policy.cursor"
 """How far the sweep towards a new digest is: ``DIGEST:ROUND:ID``."""
 
 POLICIES_SWEPT = "policies.swept"

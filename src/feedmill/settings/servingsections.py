@@ -147,7 +147,7 @@ class MetadataBiasSettings(Section):
 
 
 class BiasSettings(Section):
-    """A policy of result biasing, which front ends name. Units: ``date`` 0 to 10."""
+    """A result bias, which front ends name. Units: ``date`` 0 to 10."""
 
     name: Name
     date: Annotated[int, Field(ge=0, le=10)] = 0

@@ -33,8 +33,8 @@ class SliceLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """What the settings say that holds for every document. ``max_documents`` 0 = no licence limit."""
+class Admission:
+    """What the settings say of which documents there may be. ``max_documents`` 0 = no licence limit."""
 
     rules: Rules
     max_documents: int = 0

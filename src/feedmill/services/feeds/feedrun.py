@@ -15,7 +15,7 @@ from feedmill.model.document import Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, Phase
 from feedmill.ports import BlobStore, Clock, Lane, Store, UnitOfWork
-from feedmill.services.feeds.feeding import Policy, SliceLimits, Tally, Workbench, push_out, take_slice
+from feedmill.services.feeds.feeding import Admission, SliceLimits, Tally, Workbench, push_out, take_slice
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import ScanReport
 
@@ -47,12 +47,12 @@ class GroupReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What a run works with; ``policy`` is asked at each step, since the settings may change."""
+    """What a run works with; ``admission`` is asked at each step, since the settings may change."""
 
     store: Store
     blobs: BlobStore
     clock: Clock
-    policy: Callable[[], Policy]
+    admission: Callable[[], Admission]
     reader: Callable[[Feed], ChangeReader]
     groups_reader: Callable[[Feed], GroupReader]
     limits: SliceLimits
@@ -112,20 +112,20 @@ class FeedRun:
             self._end_apply()
             return
         self._tools.blobs.sync()
-        policy = self._tools.policy()
+        admission = self._tools.admission()
         with self._tools.store.writing() as unit:
-            feeding = self._feeding(policy)
+            feeding = self._feeding(admission)
             bench = Workbench(unit, feeding, self._lane)
             bench.load(change.url for change, _ in taken if change.url is not None)
             for change, content in taken:
                 bench.apply(change, content)
             feed = self._keep(unit, bench.finish())
             if feed.kind is not FeedKind.FULL:
-                push_out(unit, policy.max_documents, feeding, self._lane)
+                push_out(unit, admission.max_documents, feeding, self._lane)
         self.feed, self._changes = feed, changes
 
-    def _feeding(self, policy: Policy) -> Feeding:
-        return Feeding(feed_id=self.feed.id, datasource=self.feed.datasource, now=self._tools.clock(), rules=policy.rules)
+    def _feeding(self, admission: Admission) -> Feeding:
+        return Feeding(feed_id=self.feed.id, datasource=self.feed.datasource, now=self._tools.clock(), rules=admission.rules)
 
     def _keep(self, unit: UnitOfWork, tally: Tally) -> Feed:
         """Stores the checkpoint with what a transaction came to."""
@@ -159,9 +159,9 @@ class FeedRun:
         """
         feed, limit = self.feed, self._tools.limits.changes
         unseen_by = feed.id if feed.kind is FeedKind.FULL else None
-        policy = self._tools.policy()
+        admission = self._tools.admission()
         with self._tools.store.writing() as unit:
-            feeding = self._feeding(policy)
+            feeding = self._feeding(admission)
             documents = unit.documents.list_live(after=self._swept_to, limit=limit, datasource=feed.datasource, unseen_by=unseen_by)
             acls = [] if documents else unit.acls.list_of_source(feed.datasource, limit=limit, unseen_by=unseen_by)
             if documents or acls:
@@ -169,7 +169,7 @@ class FeedRun:
                 bench.load([document.url for document in documents] + [acl.url for acl in acls])
                 self._remove(bench, documents, acls)
                 feed = self._keep(unit, bench.finish())
-            has_more = bool(documents or acls) or push_out(unit, policy.max_documents, feeding, self._lane) > 0
+            has_more = bool(documents or acls) or push_out(unit, admission.max_documents, feeding, self._lane) > 0
         self.feed = feed
         if documents:
             self._swept_to = documents[-1].id or 0

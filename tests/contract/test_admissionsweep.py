@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from feedhouse import STAFF, FeedHouse, SilentBell, open_house, put, url
 
-from feedmill.core.policy import build_rules, digest_of
+from feedmill.core.admission import build_rules, digest_of
 from feedmill.model.document import Attributes, AuthMethod, EventKind
 from feedmill.model.errors import Busy
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services import facts
-from feedmill.services.feeds.feeding import Policy
-from feedmill.services.sweeps import policysweep
-from feedmill.services.sweeps.policysweep import PolicySweep
+from feedmill.services.feeds.feeding import Admission
+from feedmill.services.sweeps import admissionsweep
+from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 
 
 @pytest.fixture
@@ -32,15 +32,15 @@ class Settings:
     secure: tuple[str, ...] = ()
     max_documents: int = 0
 
-    def policy(self) -> Policy:
-        return Policy(rules=build_rules(["/"], self.do_not_follow, self.access, self.secure), max_documents=self.max_documents)
+    def admission(self) -> Admission:
+        return Admission(rules=build_rules(["/"], self.do_not_follow, self.access, self.secure), max_documents=self.max_documents)
 
     def digest(self) -> str:
         return digest_of(["/"], self.do_not_follow, self.access, self.secure, self.max_documents)
 
 
-def sweep_of(house: FeedHouse, settings: Settings, store: Store | None = None) -> PolicySweep:
-    return PolicySweep(store or house.store, settings.policy, settings.digest, SilentBell(), house.clock, at_once=2)
+def sweep_of(house: FeedHouse, settings: Settings, store: Store | None = None) -> AdmissionSweep:
+    return AdmissionSweep(store or house.store, settings.admission, settings.digest, SilentBell(), house.clock, at_once=2)
 
 
 def sweep_all(house: FeedHouse, settings: Settings) -> int:
@@ -50,9 +50,9 @@ def sweep_all(house: FeedHouse, settings: Settings) -> int:
     for _ in range(3):
         while sweep.step():
             busy += 1
-        house.now += policysweep.BETWEEN_ROUNDS
+        house.now += admissionsweep.BETWEEN_ROUNDS
     with house.store.reading() as unit:
-        assert unit.facts.get(facts.POLICY_DIGEST) == settings.digest()
+        assert unit.facts.get(facts.ADMISSION_DIGEST) == settings.digest()
     return busy
 
 
@@ -127,7 +127,7 @@ def test_sweep_comes_again_for_what_a_feeder_fed_by_old_settings(house: FeedHous
     assert not sweep.step()
     assert len(house.live()) == 2
 
-    house.now += policysweep.BETWEEN_ROUNDS
+    house.now += admissionsweep.BETWEEN_ROUNDS
     while sweep.step():
         pass
 
@@ -200,7 +200,7 @@ def test_sweep_goes_back_when_the_old_settings_return_before_its_end(house: Feed
         for _ in range(3):
             while sweep.step():
                 pass
-            house.now += policysweep.BETWEEN_ROUNDS
+            house.now += admissionsweep.BETWEEN_ROUNDS
 
     run()
     settings.secure = ()

@@ -15,13 +15,13 @@ import structlog
 from feedmill.core.lifecycle import Feeding
 from feedmill.ports import Bell, Clock, Lane, Store, UnitOfWork
 from feedmill.services import facts
-from feedmill.services.feeds.feeding import Policy, Workbench, push_out
+from feedmill.services.feeds.feeding import Admission, Workbench, push_out
 
 DOCUMENTS_AT_ONCE = 500
 ROUNDS = 2
 BETWEEN_ROUNDS = timedelta(seconds=30)
 
-log = structlog.get_logger("policy")
+log = structlog.get_logger("admission")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +44,13 @@ def _read_cursor(kept: str | None, digest: str) -> _Cursor:
     return _Cursor(digest=digest, round=int(parts[1]), reached=int(parts[2]))
 
 
-class PolicySweep:
+class AdmissionSweep:
     """The sweep of one process; ``step`` from its loop."""
 
     def __init__(
         self,
         store: Store,
-        policy: Callable[[], Policy],
+        admission: Callable[[], Admission],
         digest: Callable[[], str],
         bell: Bell,
         clock: Clock,
@@ -58,7 +58,7 @@ class PolicySweep:
         at_once: int = DOCUMENTS_AT_ONCE,
     ) -> None:
         self._store = store
-        self._policy = policy
+        self._admission = admission
         self._digest = digest
         self._bell = bell
         self._clock = clock
@@ -82,9 +82,9 @@ class PolicySweep:
     def _find_cursor(self, digest: str) -> _Cursor | None:
         """Gives where to go on, None where every document was held against these settings."""
         with self._store.reading() as unit:
-            if unit.facts.get(facts.POLICY_DIGEST) == digest:
+            if unit.facts.get(facts.ADMISSION_DIGEST) == digest:
                 return None
-            return _read_cursor(unit.facts.get(facts.POLICY_CURSOR), digest)
+            return _read_cursor(unit.facts.get(facts.ADMISSION_CURSOR), digest)
 
     def _is_time(self) -> bool:
         """Whether the settings have had time to spread; a process that starts between the rounds waits anew."""
@@ -94,17 +94,17 @@ class PolicySweep:
         return now - self._round_ended_at >= BETWEEN_ROUNDS
 
     def _work(self, cursor: _Cursor) -> bool:
-        policy = self._policy()
+        admission = self._admission()
         self._done = ""
         with self._store.writing() as unit:
             # from here on documents are held against other settings than those they were last held against whole: should these come
             # back before this sweep ends, they have everything to do again
-            unit.facts.put(facts.POLICY_DIGEST, "")
-            feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=policy.rules)
+            unit.facts.put(facts.ADMISSION_DIGEST, "")
+            feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
             reached = self._reconsider(unit, feeding, cursor.reached)
             if reached is not None:
-                unit.facts.put(facts.POLICY_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round, reached=reached)))
-            has_more = reached is not None or self._push_out(unit, policy, feeding)
+                unit.facts.put(facts.ADMISSION_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round, reached=reached)))
+            has_more = reached is not None or self._push_out(unit, admission, feeding)
             if not has_more:
                 self._end_round(unit, cursor)
         self._bell.ring("indexer")
@@ -122,14 +122,14 @@ class PolicySweep:
         bench.finish()
         return documents[-1].id
 
-    def _push_out(self, unit: UnitOfWork, policy: Policy, feeding: Feeding) -> bool:
-        return push_out(unit, policy.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
+    def _push_out(self, unit: UnitOfWork, admission: Admission, feeding: Feeding) -> bool:
+        return push_out(unit, admission.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
 
     def _end_round(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         if cursor.round < ROUNDS:
-            unit.facts.put(facts.POLICY_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round + 1)))
+            unit.facts.put(facts.ADMISSION_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round + 1)))
             self._round_ended_at = self._clock()
         else:
-            unit.facts.put(facts.POLICY_DIGEST, cursor.digest)
-            unit.facts.put(facts.POLICY_CURSOR, "")
+            unit.facts.put(facts.ADMISSION_DIGEST, cursor.digest)
+            unit.facts.put(facts.ADMISSION_CURSOR, "")
         log.info("policy_swept", digest=cursor.digest, round=cursor.round)

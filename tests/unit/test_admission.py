@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.policy import build_rules, digest_of
+from feedmill.core.admission import build_rules, digest_of
 from feedmill.model.errors import BadRequest
 
 
@@ -47,10 +47,10 @@ _values = st.tuples(
 
 @given(left=_values, right=_values)
 def test_digest_is_equal_exactly_for_equal_policies(left: Values, right: Values) -> None:
-    def policy(values: Values) -> object:
+    def admission(values: Values) -> object:
         return (*values[:3], set(values[3]), values[4])
 
-    assert (digest_of(*left) == digest_of(*right)) is (policy(left) == policy(right))
+    assert (digest_of(*left) == digest_of(*right)) is (admission(left) == admission(right))
 
 
 def test_digest_does_not_depend_on_the_order_of_sources() -> None:

@@ -1,4 +1,4 @@
-"""What the settings say of every document, made ready to be asked.
+"""What the settings say of every document (which may be one, and which may be public), made ready to be asked.
 
 Of the crawler access rules the first whose pattern means the URL decides, so that an exception stands before the rule that it is from.
 """
@@ -43,7 +43,7 @@ def digest_of(
     secure_sources: Iterable[str],
     max_documents: int,
 ) -> str:
-    """Gives a text that is another whenever the policy may be another."""
+    """Gives a text that is another whenever what the settings say may be another."""
     access = [[text, public] for text, public in access_patterns]
     values = [list(follow), list(do_not_follow), access, sorted(set(secure_sources)), max_documents]
     return hashlib.sha256(json.dumps(values, ensure_ascii=True).encode("ascii")).hexdigest()[:32]
