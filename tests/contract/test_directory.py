@@ -195,6 +195,45 @@ def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
         table.resolve(ANN)
 
 
+def test_group_of_very_many_members_is_read_whole(store: SqlStore) -> None:
+    members = 50_001
+    publish(store, 1, {"staff": [user("ann"), *(user(f"user{number}") for number in range(members))], "few": [user("ann"), group("staff")]})
+    table = GroupTable()
+    with store.reading() as unit:
+        table.refresh(unit.groups)
+        assert unit.groups.measure_layer(1) == (2, members + 3)
+    for name, expected in {
+        "ann": {"staff", "few"},
+        "user0": {"staff", "few"},
+        f"user{members - 1}": {"staff", "few"},
+        "bob": set(),
+    }.items():
+        reached = table.resolve(Identity(users=(read_subject(Scope.USER, name),))).reached
+        assert {each.name for each in reached} == expected
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_table_without_what_was_struck_out_finds_the_same(store: SqlStore, seed: int) -> None:
+    chance = random.Random(seed)
+    table, put_back = GroupTable(struck_out_at_least=0), 0
+    for feed_id in range(1, 16):
+        with store.writing() as unit:
+            unit.groups.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
+            unit.groups.define_many(feed_id, groups_by_chance(chance))
+            unit.groups.publish(feed_id)
+        is_late = chance.random() < 0.3
+        put = table.tidied() if is_late else None
+        with store.reading() as unit:
+            table.refresh(unit.groups)
+            put = put if is_late else table.tidied()
+            put_back += put is not None
+            if put is not None:
+                put()
+            for who in [an_identity(chance) for _ in range(5)]:
+                assert set(table.resolve(who).reached) == set(resolve_groups(who, unit.groups.find_parents).reached)
+    assert put_back > 1
+
+
 # --- the set evaluator and the reference ----------------------------------------------------------------------------------------
 
 

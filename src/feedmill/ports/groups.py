@@ -56,10 +56,10 @@ class Groups(Protocol):
     def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
         """Gives the definitions of a layer by id, those behind one, also those that a newer layer covers."""
 
-    def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[Sequence[tuple[int, bytes]]]:
-        """Gives the members of a layer's definitions behind one and up to another, many at a time.
+    def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Gives the members of a layer's definitions behind one and up to another, by definition.
 
-        Shape: the definition's id and the digest of the member's key.
+        Shape: the definition's id and the digests of members' keys, one behind the other; one of very many comes in several pieces.
         """
 
     def count_memberships(self) -> int:

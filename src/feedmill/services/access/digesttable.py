@@ -101,6 +101,20 @@ class DigestTable:
 
         return put
 
+    def copy(self) -> "DigestTable":
+        """Gives another table of the same pairs, to which others may be added."""
+        other = DigestTable()
+        other._segments = self._segments
+        return other
+
+    def renumbered(self, is_kept: Callable[[Numbers], Flags], renumber: Callable[[Numbers], Numbers]) -> "DigestTable":
+        """Gives a table of the pairs whose numbers are kept, under other numbers."""
+        other = DigestTable()
+        if self._segments:
+            merged = _merge_all(self._segments, is_kept)
+            other._segments = [replace(merged, numbers=renumber(merged.numbers))]
+        return other
+
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
         """Gives the places of the digests asked for that have numbers, each with its numbers."""
         found = [segment.find(high, low) for segment in self._segments]

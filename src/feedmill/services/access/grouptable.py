@@ -6,20 +6,20 @@ overtaken is struck out where it stands.
 ``groupresolution`` is the reference; tests hold the two equal.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from feedmill.core.groupresolution import MAX_GROUPS
-from feedmill.core.principals import digest_of, exact_key, folded_key, signed_in_keys
+from feedmill.core.principals import digest_of, exact_key, signed_in_keys
 from feedmill.model.errors import Denied
 from feedmill.model.identity import Identity, Subject
-from feedmill.ports import GroupDefinition, Groups
+from feedmill.ports import Groups
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, Numbers, split_digests
-from feedmill.services.access.layerreading import LayersAhead
+from feedmill.services.access.layerreading import LayerReading, LayersAhead
 
-_FORGOTTEN_AT_LEAST = 100_000
+STRUCK_OUT_AT_LEAST = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,103 +40,134 @@ class Membership:
         return replace(self.identity, reached={group: all_[place] for group, place in zip(self.reached, self.through, strict=True)})
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
+    """A layer's source and the places of its definitions."""
+
     source: str
-    definitions: list[int] = field(default_factory=list)
+    definitions: Numbers
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """What a table holds.
+
+    Shape: groups and definitions by place; ``exact`` and ``folded`` have 16 bytes a group; ``newest`` the definition that counts by source
+    and group. What grows does so in the order in which it is looked up backwards: groups, definitions, ``is_seen``, members, layers.
+    """
+
+    layers: dict[int, _Layer] = field(default_factory=dict)
+    groups: list[Subject] = field(default_factory=list)
+    group_places: dict[bytes, int] = field(default_factory=dict)
+    exact: bytearray = field(default_factory=bytearray)
+    folded: bytearray = field(default_factory=bytearray)
+    definition_groups: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
+    definition_feeds: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
+    is_seen: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    has_members: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    newest: dict[str, dict[int, int]] = field(default_factory=dict)
+    members: DigestTable = field(default_factory=DigestTable)
 
 
 class GroupTable:
-    """Groups as far as they were read. Not for several threads at a time."""
+    """Groups as far as they were read. Not for several threads at a time, but for ``read_ahead`` and ``tidied``."""
 
-    def __init__(self, max_groups: int = MAX_GROUPS) -> None:
+    def __init__(self, max_groups: int = MAX_GROUPS, *, struck_out_at_least: int = STRUCK_OUT_AT_LEAST) -> None:
         self._max_groups = max_groups
+        self._struck_out_at_least = struck_out_at_least
         self._ahead = LayersAhead()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._layers: dict[int, _Layer] = {}
-        self._groups: list[Subject] = []
-        self._group_places: dict[bytes, int] = {}
-        self._exact = bytearray()
-        self._folded = bytearray()
-        self._definition_groups: list[int] = []
-        self._definition_feeds: list[int] = []
-        self._is_seen = bytearray()
-        self._has_members = bytearray()
-        self._newest: dict[tuple[str, int], int] = {}
-        self._members = DigestTable()
+        self._state = _State()
+        self._version = 0
         self._arrays: _Arrays | None = None
 
     def refresh(self, groups: Groups) -> None:
         """Takes up what has changed since the last time; ``groups`` is of one snapshot."""
         visible = groups.list_visible()
-        gone = set(self._layers) - set(visible)
-        if self._may_uncover(gone) or self._is_mostly_struck_out():
-            self._forget()
+        gone = set(self._state.layers) - set(visible)
+        if self._may_uncover(gone):
+            self._state = _State()
         else:
             self._strike_out(gone)
-        for feed_id in sorted(set(visible) - set(self._layers)):
+        for feed_id in sorted(set(visible) - set(self._state.layers)):
             self._read_layer(groups, feed_id, visible[feed_id])
         self._arrays = None
+        self._version += 1
 
     def _may_uncover(self, gone: set[int]) -> bool:
         """Whether what other layers of the same source say of a group may count again: that is struck out where it stands."""
-        staying = {layer.source for feed_id, layer in self._layers.items() if feed_id not in gone}
-        going = (layer for feed_id, layer in self._layers.items() if feed_id in gone and layer.source in staying)
-        return any(self._is_seen[place] and self._has_members[place] for layer in going for place in layer.definitions)
+        state = self._state
+        staying = {layer.source for feed_id, layer in state.layers.items() if feed_id not in gone}
+        going = (state.layers[feed_id] for feed_id in gone if state.layers[feed_id].source in staying)
+        return any((state.is_seen[layer.definitions] & state.has_members[layer.definitions]).any() for layer in going)
 
     def _strike_out(self, gone: set[int]) -> None:
-        for feed_id in gone:
-            layer = self._layers.pop(feed_id)
-            for place in layer.definitions:
-                self._is_seen[place] = 0
-                if self._newest.get((layer.source, self._definition_groups[place])) == place:
-                    del self._newest[layer.source, self._definition_groups[place]]
-
-    def _is_mostly_struck_out(self) -> bool:
-        total = len(self._is_seen)
-        return total - self._is_seen.count(1) > _FORGOTTEN_AT_LEAST + total // 2
+        state = self._state
+        going = [state.layers.pop(feed_id) for feed_id in gone]
+        staying = {layer.source for layer in state.layers.values()}
+        for layer in going:
+            state.is_seen[layer.definitions] = False
+            if layer.source not in staying:
+                state.newest.pop(layer.source, None)
+                continue
+            newest = state.newest[layer.source]
+            for place, group in zip(layer.definitions.tolist(), state.definition_groups[layer.definitions].tolist(), strict=True):
+                if newest.get(group) == place:
+                    del newest[group]
 
     def _read_layer(self, groups: Groups, feed_id: int, source: str) -> None:
-        layer = self._layers[feed_id] = _Layer(source)
-        reading = self._ahead.take(groups, feed_id)
-        places = np.array([self._define(layer, feed_id, definition) for definition in reading.definitions], np.int64)
-        ids = np.array([definition.id for definition in reading.definitions], np.int64)
-        self._members.absorb(reading.members, lambda owners: places[np.searchsorted(ids, owners)])
+        state, reading = self._state, self._ahead.take(groups, feed_id)
+        count, begin = len(reading.definitions), state.is_seen.size
+        places = np.arange(begin, begin + count)
+        defined = np.array(self._place_groups(reading), np.int64)
+        state.definition_groups = np.concatenate([state.definition_groups, defined])
+        state.definition_feeds = np.concatenate([state.definition_feeds, np.full(count, feed_id)])
+        state.has_members = np.concatenate([state.has_members, np.array([each.memberships > 0 for each in reading.definitions], np.bool_)])
+        state.is_seen = np.concatenate([state.is_seen, np.ones(count, np.bool_)])
+        self._cover(state.newest.setdefault(source, {}), dict(zip(defined.tolist(), places.tolist(), strict=True)), feed_id)
+        state.members.absorb(reading.members, lambda owners: owners + begin)
+        state.layers[feed_id] = _Layer(source, places)
+
+    def _place_groups(self, reading: LayerReading) -> list[int]:
+        """Gives the places of the groups that a layer defines, each of which it defines once."""
+        state = self._state
+        found = [state.group_places.get(each.key) for each in reading.definitions]
+        for number, place in enumerate(found):
+            if place is None:
+                definition = reading.definitions[number]
+                found[number] = state.group_places[definition.key] = len(state.groups)
+                state.groups.append(definition.group)
+                state.exact += definition.key
+                state.folded += reading.folded[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+        return [place for place in found if place is not None]
+
+    def _cover(self, newest: dict[int, int], defined: dict[int, int], feed_id: int) -> None:
+        """Has the definitions of a layer count in place of older ones of its source, and those that newer ones cover not."""
+        state = self._state
+        for group in newest.keys() & defined.keys():
+            earlier, later = newest[group], defined[group]
+            if state.definition_feeds[earlier] > feed_id:
+                earlier, later = later, earlier
+            state.is_seen[earlier] = False
+            defined[group] = later
+        newest.update(defined)
 
     def read_ahead(self, groups: Groups) -> bool:
         """Reads a piece of what is being built and does not count yet, beside whoever looks up; whether there may be more."""
         return self._ahead.go_on(groups)
 
     def tidied(self) -> Callable[[], None] | None:
-        """Brings what many layers left into order, as ``DigestTable`` does."""
-        return self._members.tidied(self._are_seen)
+        """Brings what many layers left into order, beside whoever looks up; gives what puts it in place, None where all is well."""
+        version, state = self._version, self._state
+        total, seen = state.is_seen.size, int(np.count_nonzero(state.is_seen))
+        if total - seen <= self._struck_out_at_least + total // 2:
+            return state.members.tidied(lambda definitions: state.is_seen[definitions])
+        compacted = _compact(state)
 
-    def _are_seen(self, definitions: Numbers) -> Flags:
-        seen: Flags = np.frombuffer(bytes(self._is_seen), np.bool_)[definitions]
-        return seen
+        def put() -> None:
+            if self._version == version:
+                self._state, self._arrays = compacted, None
 
-    def _define(self, layer: _Layer, feed_id: int, definition: GroupDefinition) -> int:
-        group = self._group_places.get(definition.key)
-        if group is None:
-            group = self._group_places[definition.key] = len(self._groups)
-            self._groups.append(definition.group)
-            self._exact += definition.key
-            self._folded += digest_of(folded_key(definition.group))
-        place = len(self._definition_groups)
-        self._definition_groups.append(group)
-        self._definition_feeds.append(feed_id)
-        self._has_members.append(definition.memberships > 0)
-        layer.definitions.append(place)
-        earlier = self._newest.get((layer.source, group))
-        is_newer = earlier is None or self._definition_feeds[earlier] < feed_id
-        self._is_seen.append(is_newer)
-        if is_newer:
-            if earlier is not None:
-                self._is_seen[earlier] = 0
-            self._newest[layer.source, group] = place
-        return place
+        return put
 
     # --- looking up ---
 
@@ -152,38 +183,71 @@ class GroupTable:
         """Gives what is looked up by the thousand as arrays."""
         if self._arrays is None:
             self._arrays = _Arrays(
-                exact=split_digests(bytes(self._exact)),
-                folded=split_digests(bytes(self._folded)),
-                groups=np.array(self._definition_groups, np.int64),
-                is_seen=np.frombuffer(bytes(self._is_seen), np.bool_),
+                exact=split_digests(bytes(self._state.exact)),
+                folded=split_digests(bytes(self._state.folded)),
+                groups=self._state.definition_groups,
+                is_seen=self._state.is_seen,
             )
         return self._arrays
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
         """Gives the pairs of a key's place and a group that has this key as a member."""
         arrays = self.arrays()
-        asked, definitions = self._members.find(high, low)
+        asked, definitions = self._state.members.find(high, low)
         is_seen = arrays.is_seen[definitions]
         return asked[is_seen], arrays.groups[definitions[is_seen]]
 
     def group(self, place: int) -> Subject:
         """Gives a group by its place."""
-        return self._groups[place]
+        return self._state.groups[place]
 
     def find_group(self, subject: Subject) -> int | None:
         """Finds the place of a group that is defined."""
-        return self._group_places.get(digest_of(exact_key(subject)))
+        return self._state.group_places.get(digest_of(exact_key(subject)))
 
     def keys_of(self, places: Sequence[int]) -> Iterable[bytes]:
         """Gives the digests of the two keys of each group."""
         arrays, chosen = self.arrays(), np.array(places, np.int64)
         halves = [half[chosen] for key in (arrays.exact, arrays.folded) for half in key]
-        packed = np.stack(halves, axis=1).tobytes()
-        return [packed[start : start + DIGEST_BYTES] for start in range(0, len(packed), DIGEST_BYTES)]
+        # of void, since strings of bytes would lose zeros at their end
+        keys: list[bytes] = np.stack(halves, axis=1).view(f"V{DIGEST_BYTES}").ravel().tolist()
+        return keys
 
-    def defines(self, keys: Iterable[bytes]) -> Mapping[bytes, bool]:
-        """Says of digests of keys whether a group of this exact key is defined."""
-        return {key: key in self._group_places for key in keys}
+
+def _compact(state: _State) -> _State:
+    """Gives a state without what is struck out, and without the groups that nothing defines any more."""
+    # in this order, since another thread may add to it meanwhile
+    layers, members, is_seen = dict(state.layers), state.members.copy(), state.is_seen.copy()
+    kept = np.flatnonzero(is_seen)
+    place_of = np.cumsum(is_seen) - 1
+    used = np.unique(state.definition_groups[kept])
+    group_of = np.zeros(len(state.groups), np.int64)
+    group_of[used] = np.arange(used.size)
+    groups = group_of[state.definition_groups[kept]]
+    compacted = _State(
+        groups=[state.groups[place] for place in used.tolist()],
+        exact=_take_digests(state.exact, used),
+        folded=_take_digests(state.folded, used),
+        definition_groups=groups,
+        definition_feeds=state.definition_feeds[kept],
+        is_seen=np.ones(kept.size, np.bool_),
+        has_members=state.has_members[kept],
+        members=members.renumbered(lambda definitions: is_seen[definitions], lambda definitions: place_of[definitions]),
+    )
+    keys = (bytes(compacted.exact[start : start + DIGEST_BYTES]) for start in range(0, len(compacted.exact), DIGEST_BYTES))
+    compacted.group_places = {key: place for place, key in enumerate(keys)}
+    for feed_id, layer in layers.items():
+        places = place_of[layer.definitions[is_seen[layer.definitions]]]
+        compacted.layers[feed_id] = _Layer(layer.source, places)
+        newest = compacted.newest.setdefault(layer.source, {})
+        newest.update(zip(groups[places].tolist(), places.tolist(), strict=True))
+    return compacted
+
+
+def _take_digests(digests: bytearray, places: Numbers) -> bytearray:
+    count = len(digests) // DIGEST_BYTES
+    taken = np.frombuffer(bytes(digests), np.uint8)[: count * DIGEST_BYTES].reshape(count, DIGEST_BYTES)[places]
+    return bytearray(taken.tobytes())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,17 +9,19 @@ from itertools import islice
 
 import numpy as np
 
+from feedmill.core.principals import digest_of, folded_key
 from feedmill.ports import GroupDefinition, Groups
-from feedmill.services.access.digesttable import DigestTable, split_digests
+from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, split_digests
 
 DEFINITIONS_AT_ONCE = 2_000
 
 
 class LayerReading:
-    """What was read of one layer: its definitions by id, and its members with the ids of their definitions."""
+    """What was read of one layer: its definitions by id, and its members with the places of their definitions among these."""
 
     def __init__(self) -> None:
         self.definitions: list[GroupDefinition] = []
+        self.folded = bytearray()
         self.members = DigestTable()
         self._count = 0
 
@@ -36,17 +38,22 @@ class LayerReading:
 
     def finish(self, groups: Groups, feed_id: int) -> bool:
         """Reads the rest of a layer that is built; whether all of it is what the store has."""
-        rest = list(groups.iter_definitions(feed_id, after=self._reached))
-        if rest:
+        definitions = groups.iter_definitions(feed_id, after=self._reached)
+        while rest := list(islice(definitions, DEFINITIONS_AT_ONCE)):
             self._take(groups, feed_id, rest)
         return (len(self.definitions), self._count) == groups.measure_layer(feed_id) and not groups.is_redefined(feed_id)
 
     def _take(self, groups: Groups, feed_id: int, definitions: list[GroupDefinition]) -> None:
-        after, until = self._reached, definitions[-1].id
-        for chunk in groups.iter_members(feed_id, after=after, until=until):
-            owners = np.array([definition for definition, _ in chunk], np.int64)
-            self.members.add(*split_digests(b"".join([member for _, member in chunk])), owners)
-            self._count += len(chunk)
+        places = {each.id: place for place, each in enumerate(definitions, len(self.definitions))}
+        owners: list[int] = []
+        members: list[bytes] = []
+        for id_, digests in groups.iter_members(feed_id, after=self._reached, until=definitions[-1].id):
+            owners.append(places[id_])
+            members.append(digests)
+        counts = [len(digests) // DIGEST_BYTES for digests in members]
+        self.members.add(*split_digests(b"".join(members)), np.repeat(np.array(owners, np.int64), np.array(counts, np.int64)))
+        self._count += sum(counts)
+        self.folded += b"".join([digest_of(folded_key(each.group)) for each in definitions])
         self.definitions += definitions
 
 
