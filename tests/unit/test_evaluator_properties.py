@@ -8,7 +8,7 @@ from aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, permit, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.core.evaluator import decide, decide_locally, is_empty
+from feedmill.core.evaluator import decide, decide_locally, decide_verdict, is_empty
 from feedmill.core.principals import forms_of
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Cause, Verdict
@@ -47,7 +47,9 @@ moderate = settings(max_examples=150)
 
 
 def verdict(forest: dict[str, Acl], who: Identity) -> Verdict:
-    return decide("a", who, forest.get).verdict
+    found = decide("a", who, forest.get).verdict
+    assert decide_verdict("a", forms_of(who), forest.get) is found
+    return found
 
 
 def add(forest: dict[str, Acl], url: str, entry: Entry) -> dict[str, Acl]:

@@ -60,9 +60,7 @@ def decide(url: str, identity: Identity, find_acl: FindAcl, *, max_chain: int = 
 
 def decide_for(url: str, forms: Forms, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
     """Decides as ``decide`` does, for somebody whose forms are worked out already. Errors: those of ``find_acl``."""
-    chain, fault = _climb(url, find_acl, max_chain)
-    path = tuple(_judge(owner, acl, forms) for owner, acl in chain.items())
-    state = _State(verdict=_INDETERMINATE, cause=fault, step=path[-1] if path else None) if fault else _check(path) or _settle(path)
+    path, state = _decide(url, forms, find_acl, max_chain)
     return Decision(
         url=url,
         verdict=state.verdict,
@@ -71,6 +69,19 @@ def decide_for(url: str, forms: Forms, find_acl: FindAcl, *, max_chain: int = MA
         path=path,
         decisive=state.step,
     )
+
+
+def decide_verdict(url: str, forms: Forms, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Verdict:
+    """Gives the verdict of ``decide_for``, where nobody asks for the reason. Errors: those of ``find_acl``."""
+    return _decide(url, forms, find_acl, max_chain)[1].verdict
+
+
+def _decide(url: str, forms: Forms, find_acl: FindAcl, max_chain: int) -> tuple[tuple[Step, ...], _State]:
+    chain, fault = _climb(url, find_acl, max_chain)
+    path = tuple(_judge(owner, acl, forms) for owner, acl in chain.items())
+    if fault:
+        return path, _State(verdict=_INDETERMINATE, cause=fault, step=path[-1] if path else None)
+    return path, _check(path) or _settle(path)
 
 
 def decide_locally(acl: Acl, forms: Forms) -> tuple[Verdict, Match | None]:

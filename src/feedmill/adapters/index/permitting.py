@@ -15,6 +15,7 @@ costs the engine several times what a word does.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -134,21 +135,31 @@ def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int
         total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
         # the engine makes the list anew whenever it is asked for it
         hits = found.hits
-        kept = _keep(searcher, hits, table)
+        kept = _keep(searcher, hits, access)
+        known = kept.count(1)
         if total <= len(hits):
-            return Permitted(pairs=kept[:wanted], total=len(kept))
-        if len(kept) >= needed:
-            estimate = round(total * len(kept) / len(hits))
-            return Permitted(pairs=kept[:wanted], total=max(estimate, len(kept)), is_exact=False)
-        depth = min(total, int(depth * needed * MARGIN / max(len(kept), 1)))
+            return Permitted(pairs=_choose(hits, kept, wanted), total=known)
+        if known >= needed:
+            estimate = round(total * known / len(hits))
+            return Permitted(pairs=_choose(hits, kept, wanted), total=max(estimate, known), is_exact=False)
+        depth = min(total, int(depth * needed * MARGIN / max(known, 1)))
         if depth > limit:
             return None
     return None
 
 
-def _keep(searcher: Searcher, pairs: Sequence[Pair], table: Flags) -> list[Pair]:
+def _keep(searcher: Searcher, pairs: Sequence[Pair], access: ClassSet) -> bytes:
+    """Gives 1 for each match that the asker may see, 0 for any other, in the order of the matches."""
     if not pairs:
-        return []
+        return b""
     numbers = searcher.fast_field_values("access_class", [address for _, address in pairs])
-    flags, count = table.tobytes(), table.size
-    return [pair for pair, number in zip(pairs, numbers, strict=True) if number is not None and number < count and flags[int(number)]]
+    if isinstance(access.permitted, ClassMap):
+        try:
+            return bytes(map(access.permitted.table.__getitem__, numbers))  # type: ignore[arg-type]  # None is a TypeError
+        except (IndexError, TypeError):
+            pass  # one is newer than the set
+    return bytes(number is not None and int(number) in access.permitted for number in numbers)
+
+
+def _choose(pairs: Sequence[Pair], kept: bytes, wanted: int) -> list[Pair]:
+    return list(islice(compress(pairs, kept), wanted))

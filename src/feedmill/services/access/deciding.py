@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from feedmill.core.access import class_of
-from feedmill.core.evaluator import MAX_CHAIN, FindAcl, decide_for
+from feedmill.core.evaluator import MAX_CHAIN, FindAcl, decide_verdict
 from feedmill.core.policyacls import PolicyBook, rule_on, settle
 from feedmill.core.principals import Forms
 from feedmill.model.access import AccessClass, Acl, ClassSet
@@ -59,7 +59,7 @@ class Decider:
             ruling = rule_on(read_book().find(url), forms)
             return Verdict.INDETERMINATE if ruling is None else ruling.verdict
 
-        answers = {Early.ACL: lambda: decide_for(url, forms, find_acl).verdict, Early.POLICY: ask_policy}
+        answers = {Early.ACL: lambda: decide_verdict(url, forms, find_acl), Early.POLICY: ask_policy}
         return settle(self._directory.order, answers)[0]
 
 
