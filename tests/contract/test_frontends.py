@@ -5,8 +5,9 @@ from lxml import etree
 from searchhouse import NOW, SearchHouse, ask, open_house
 from structlog.testing import capture_logs
 
-from feedmill.http.frontends import FrontEnds, compile_stylesheet, read_custom
+from feedmill.http.frontends import FrontEnds, read_custom
 from feedmill.http.search import SearchSite, search_app
+from feedmill.http.stylesheets import compile_stylesheet
 from feedmill.model.errors import Corrupt
 
 HEAD = (

@@ -2,7 +2,8 @@
 
 - A stylesheet reads and writes nothing but the results: no file, no network, whether by ``document()``, by an import or include, by an
   entity or by an element that writes. It may declare entities of its own.
-- Its depth and its output are bounded; it is kept ready for 15 minutes, or until a request asks for it anew.
+- It is applied in a process of its own (``transforming``), where its depth, time, memory and output are bounded; it is kept for 15
+  minutes, or until a request asks for it anew.
 - The page may hold styles, and scripts from this server alone; script that stands in the page does not run, since titles and URLs in it
   come from documents that anybody may have written.
 Source: Search Protocol Reference, "Custom HTML Output", "proxyreload".
@@ -15,28 +16,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from lxml import etree
 
+from feedmill.http.stylesheets import make_parser
+from feedmill.http.transforming import Transformer
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.serving import DEFAULT_FRONTEND
 
 KEPT_SECONDS = 900.0
 MAX_STYLESHEET_BYTES = 4_000_000
 MAX_PAGE_BYTES = 20_000_000
-MAX_DEPTH = 1_000
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: http: https:; font-src 'self';"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-
-etree.XSLT.set_global_max_depth(MAX_DEPTH)  # type: ignore[attr-defined]  # the stub leaves it out
-
-
-_RIGHTS = dict.fromkeys(("read_file", "write_file", "create_dir", "read_network", "write_network"), False)
-_NO_ACCESS = etree.XSLTAccessControl(**_RIGHTS)
-
 
 Stylesheets = Callable[[], Mapping[str, str]]
 """Gives the path of each front end's stylesheet, "" for the built-in page."""
@@ -66,7 +60,7 @@ class _Output:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    transform: etree.XSLT
+    stylesheet: bytes
     output: _Output
     until: float
 
@@ -80,6 +74,7 @@ class FrontEnds:
     def __init__(self, stylesheets: Stylesheets, clock: Callable[[], float] = time.monotonic) -> None:
         self._stylesheets = stylesheets
         self._clock = clock
+        self._transformer = Transformer()
         self._ready: dict[tuple[str, str], _Ready] = {}
         self._lock = threading.Lock()
 
@@ -101,8 +96,8 @@ class FrontEnds:
         with self._lock:
             ready = self._find(name, path, reload=reload)
         try:
-            body = bytes(ready.transform(etree.fromstring(xml, _parser())))
-        except etree.LxmlError as exc:
+            body = self._transformer.transform(ready.stylesheet, xml)
+        except Corrupt as exc:
             raise Corrupt(f"the stylesheet of front end {name} failed: {exc}") from exc
         if len(body) > MAX_PAGE_BYTES:
             raise Corrupt(f"the stylesheet of front end {name} made more than {MAX_PAGE_BYTES} bytes")
@@ -114,7 +109,11 @@ class FrontEnds:
         ready = self._ready.get((name, path))
         if ready is None or reload or ready.until <= self._clock():
             data = self._read(name, path)
-            ready = _Ready(compile_stylesheet(data), _read_output(data), self._clock() + KEPT_SECONDS)
+            try:
+                output = _read_output(data)
+            except etree.LxmlError as exc:
+                raise Corrupt(f"the stylesheet of front end {name} is no XML: {exc}") from exc
+            ready = _Ready(data, output, self._clock() + KEPT_SECONDS)
             self._ready[name, path] = ready
         return ready
 
@@ -129,42 +128,20 @@ class FrontEnds:
         return data
 
 
-def compile_stylesheet(data: bytes) -> etree.XSLT:
-    """Makes a stylesheet ready. Errors: Corrupt, also for one that imports or includes another."""
-    try:
-        return etree.XSLT(etree.fromstring(data, _parser()), regexp=False, access_control=_NO_ACCESS)
-    except etree.LxmlError as exc:
-        raise Corrupt(f"the stylesheet is no XSLT 1.0 that stands alone: {exc}") from exc
-
-
 def read_custom(text: str) -> str:
     """Returns what ``proxycustom=`` gives to the stylesheet: XML that is well-formed, anything else as text; "" for nothing."""
     if not text.strip():
         return ""
     try:
-        return etree.tostring(etree.fromstring(text.encode("utf-8", "replace"), _parser()), encoding="unicode")
+        return etree.tostring(etree.fromstring(text.encode("utf-8", "replace"), make_parser()), encoding="unicode")
     except (etree.LxmlError, ValueError):
         return escape("".join(character if character.isprintable() else " " for character in text))
-
-
-class _Nothing(etree.Resolver):
-    """Gives an empty document for whatever a stylesheet names."""
-
-    def resolve(self, system_url: str, public_id: str, context: Any = None) -> Any:  # noqa: ARG002 - lxml names them
-        return self.resolve_empty(context)  # type: ignore[attr-defined]  # the stub leaves it out
-
-
-def _parser() -> etree.XMLParser:
-    options: dict[str, Any] = {"resolve_entities": "internal", "no_network": True, "load_dtd": False, "huge_tree": False}
-    parser = etree.XMLParser(**options)
-    parser.resolvers.add(_Nothing())
-    return parser
 
 
 def _read_output(stylesheet: bytes) -> _Output:
     """Reads what a stylesheet that was compiled says of its page; of several elements the last counts."""
     said: dict[str, str] = {}
-    for element in etree.fromstring(stylesheet, _parser()).iterchildren(f"{XSL}output"):
+    for element in etree.fromstring(stylesheet, make_parser()).iterchildren(f"{XSL}output"):
         said |= {str(name): str(value).strip() for name, value in element.attrib.items()}
     media_type, encoding = said.get("media-type", "").lower(), said.get("encoding", "")
     return _Output(

@@ -18,8 +18,9 @@ from starlette.routing import Route
 
 from feedmill.core.sites import is_collection_name
 from feedmill.http.bodies import read_body
-from feedmill.http.frontends import MAX_STYLESHEET_BYTES, compile_stylesheet
+from feedmill.http.frontends import MAX_STYLESHEET_BYTES
 from feedmill.http.settingsroutes import read_condition
+from feedmill.http.stylesheets import compile_stylesheet
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.settings.editing import ALWAYS, Condition, Entry, SettingsEditor
 

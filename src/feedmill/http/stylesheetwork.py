@@ -1,0 +1,68 @@
+"""The process that applies stylesheets: request after request from its input, answer after answer to its output.
+
+    request   length of the stylesheet, length of the XML, both   ->   answer   0 for a page, 1 for why there is none; length; bytes
+
+It ends with its input. A stylesheet that takes too long ends it by a signal, which no loop in the engine holds back; one that needs too
+much memory gets none.
+"""
+
+import resource
+import signal
+import struct
+import sys
+from typing import BinaryIO, Final
+
+from lxml import etree
+from setproctitle import setproctitle
+
+from feedmill.http.stylesheets import compile_stylesheet, make_parser
+from feedmill.model.errors import Corrupt
+
+REQUEST: Final = struct.Struct(">QQ")
+ANSWER: Final = struct.Struct(">BQ")
+PAGE: Final = 0
+FAULT: Final = 1
+MAX_MEMORY_BYTES: Final = 1_500_000_000
+_KEPT: Final = 16
+
+
+def main(seconds: int) -> None:
+    """Runs the process. Units: ``seconds`` that a page may take."""
+    setproctitle("feedmill: stylesheets")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _work(sys.stdin.buffer, sys.stdout.buffer, seconds)
+
+
+def _work(source: BinaryIO, sink: BinaryIO, seconds: int) -> None:
+    kept: dict[bytes, etree.XSLT] = {}
+    while len(head := source.read(REQUEST.size)) == REQUEST.size:
+        sheet_bytes, xml_bytes = REQUEST.unpack(head)
+        sheet, xml = source.read(sheet_bytes), source.read(xml_bytes)
+        signal.alarm(seconds)
+        kind, body = _apply(kept, sheet, xml)
+        signal.alarm(0)
+        sink.write(ANSWER.pack(kind, len(body)))
+        sink.write(body)
+        sink.flush()
+
+
+def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes) -> tuple[int, bytes]:
+    try:
+        if sheet not in kept:
+            transform = compile_stylesheet(sheet)
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[sheet] = transform
+        return PAGE, bytes(kept[sheet](etree.fromstring(xml, make_parser())))
+    except (Corrupt, etree.LxmlError) as exc:
+        return FAULT, str(exc).encode("utf-8", "replace")
+    except MemoryError:
+        return FAULT, b"it needs more memory than stylesheets may have"
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
