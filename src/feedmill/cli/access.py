@@ -15,7 +15,7 @@ from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print
 from feedmill.cli.users import tell_command
 from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.principals import read_identity
-from feedmill.model.audit import AuditKind
+from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -80,7 +80,7 @@ def explain(
             tell_command(house, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
             _explain_batch(partial(explaining.explain_many, at=moment), batch, as_json=as_json)
         elif url is not None:
-            asked: dict[str, str | int | bool | list[str]] = {
+            asked: dict[str, Detail] = {
                 "url": url,
                 "user": user or "",
                 "namespace": namespace,

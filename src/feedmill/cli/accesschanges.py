@@ -10,7 +10,7 @@ from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print
 from feedmill.cli.users import tell_command
 from feedmill.core.principals import read_identity
 from feedmill.model.accesschange import AccessChange, Origin
-from feedmill.model.audit import AuditKind
+from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.wire.decisions import render_change
 
@@ -35,7 +35,7 @@ def list_changes(
     """List documents that somebody could not see then and can see now, or the other way round, with what did it."""
     first, last = read_time(since), None if until is None else read_time(until)
     with workplace(data, config).read() as house:
-        asked: dict[str, str | int | bool | list[str]] = {"user": user or "", "namespace": namespace, "groups": groups or []}
+        asked: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}
         tell_command(house, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
         service = house.access_changes
         comparison = service.compare(read_identity(user, namespace, groups or ()), first, last)

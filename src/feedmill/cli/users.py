@@ -3,7 +3,6 @@
 import getpass
 import os
 import sys
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +15,7 @@ from feedmill.core.principals import read_subject
 from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.signin.adminroutes import render_account
 from feedmill.model.access import Scope
-from feedmill.model.audit import AuditKind
+from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
@@ -134,9 +133,7 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
     _tell({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
 
 
-def tell_command(
-    house: House, command: str, details: Mapping[str, str | int | bool | list[str]], kind: AuditKind = AuditKind.COMMANDED
-) -> None:
+def tell_command(house: House, command: str, details: Details, kind: AuditKind = AuditKind.COMMANDED) -> None:
     """Puts a command that no server was asked for into the audit log."""
     house.auditing.tell(kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
+from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind, Detail
 from feedmill.model.errors import Corrupt
 
 FIRST = "0" * 64
@@ -133,7 +133,7 @@ def _read_event(held: dict[str, Any]) -> AuditEvent:
     )
 
 
-def _cut(value: str | int | bool | list[str]) -> str | int | bool | list[str]:
+def _cut(value: Detail) -> Detail:
     if isinstance(value, list):
         return [text[:MAX_TEXT] for text in value[:MAX_TEXT]]
     return value[:MAX_TEXT] if isinstance(value, str) else value

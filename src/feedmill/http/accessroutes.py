@@ -23,6 +23,7 @@ from feedmill.core.dates import parse_iso
 from feedmill.core.principals import read_identity
 from feedmill.http.bodies import read_body
 from feedmill.http.signin.adminlock import ASKED
+from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
 from feedmill.services.access.accesschanges import AccessChanges
@@ -97,7 +98,7 @@ def _read_lines(body: bytes) -> Lines:
     return asked
 
 
-def _summarize(asked: Lines) -> dict[str, str | int | bool | list[str]]:
+def _summarize(asked: Lines) -> dict[str, Detail]:
     """Gives what the audit log keeps of a batch."""
     users, urls = (list(dict.fromkeys(each))[:SUMMARIZED] for each in ((user or "" for _, user, _ in asked), (url for url, _, _ in asked)))
     return {"questions": len(asked), "users": users, "urls": urls}

@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 from itertools import compress, count
 from typing import NamedTuple
 
-from feedmill.model.identity import NOBODY, Identity
+from feedmill.model.identity import DEFAULT_NAMESPACE, NOBODY, Identity
 from feedmill.model.latebinding import LateAccess
 from feedmill.model.scope import Scope as Scope
 
@@ -47,7 +47,7 @@ class Principal:
 
     scope: Scope
     name: str
-    namespace: str = "Default"
+    namespace: str = DEFAULT_NAMESPACE
     case_sensitive: bool = True
     unqualified: bool = False
 

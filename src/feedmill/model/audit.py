@@ -21,6 +21,10 @@ class AuditKind(Enum):
     TRIMMED = "audit.trimmed"
 
 
+Detail = str | int | bool | list[str]
+Details = Mapping[str, Detail]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
     """One thing that happened. Shape: ``actor`` is who did it, "" where nobody is known; ``address`` is his, "" on this machine itself."""
@@ -29,7 +33,7 @@ class AuditEvent:
     at: datetime
     actor: str = ""
     address: str = ""
-    details: Mapping[str, str | int | bool | list[str]] = field(default_factory=dict, hash=False)
+    details: Details = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

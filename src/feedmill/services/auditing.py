@@ -4,19 +4,17 @@ An event that cannot be written does not stop what it tells of, since an adminis
 server's log instead, as an error and whole.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 import structlog
 
-from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
+from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind, Details
 from feedmill.model.errors import FeedmillError
 from feedmill.ports import Clock
 from feedmill.ports.signin import AuditLog
-
-Details = Mapping[str, str | int | bool | list[str]]
 
 _log = structlog.get_logger("audit")
 

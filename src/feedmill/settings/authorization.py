@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 
 from feedmill.core.targets import parse_target
 from feedmill.model.errors import BadRequest
+from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism, QueryForm, Trust
 from feedmill.model.policyacl import Early
 from feedmill.settings.section import RulePattern, Section
@@ -45,7 +46,7 @@ class AuthorizationSettings(Section):
     issuer: Annotated[str, Field(min_length=1, max_length=1_000)] = ISSUER
     credential: bool = True
     connector: Annotated[str, Field(max_length=200)] = ""
-    namespace: Namespace = "Default"
+    namespace: Namespace = DEFAULT_NAMESPACE
     forward_password: bool = False
     user_header: Literal[""] | Annotated[HeaderName, AfterValidator(_check_user_header)] = ""
     method: Literal["HEAD", "GET"] = "HEAD"

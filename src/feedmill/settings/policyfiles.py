@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from feedmill.model.errors import BadRequest
+from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.settings.editing import API, Entry, SettingsEditor
 from feedmill.wire.applianceconfig.policies import read_policies
@@ -61,7 +62,7 @@ def _value_of(policy: PolicyAcl, order: int) -> dict[str, Any]:
     value: dict[str, Any] = {"pattern": policy.pattern, "order": order}
     for entry in policy.entries:
         who, access = entry.principal, entry.access.value
-        if who.namespace == "Default" and who.case_sensitive and not who.unqualified:
+        if who.namespace == DEFAULT_NAMESPACE and who.case_sensitive and not who.unqualified:
             value.setdefault(f"{access}_{who.scope.value}s", []).append(who.name)
         else:
             one = {"scope": who.scope.value, "access": access, "name": who.name, "namespace": who.namespace}

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from feedmill.core.networks import EVERYBODY, LOOPBACK
+from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.settings.section import Section, check_network, wrap_word
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -40,7 +41,7 @@ class SignInProxy(Section):
     trusted: Annotated[tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(wrap_word)] = ()
     user_header: HeaderName = "X-Forwarded-User"
     groups_header: HeaderName = "X-Forwarded-Groups"
-    namespace: Namespace = "Default"
+    namespace: Namespace = DEFAULT_NAMESPACE
 
 
 class ClientAddress(Section):
@@ -82,7 +83,7 @@ class Provider(Section):
     """What every other provider than this server has. Shape: ``administrators`` and so on are names of groups."""
 
     name: ProviderName
-    namespace: Namespace = "Default"
+    namespace: Namespace = DEFAULT_NAMESPACE
     domain: str = ""
     administrators: tuple[str, ...] = ()
     managers: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal, TypeVar
 
 from feedmill.model.access import Principal, Scope
+from feedmill.model.identity import DEFAULT_NAMESPACE
 
 MAX_NAME_CHARACTERS = 1_000
 _REMEMBERED_CHARACTERS = 300
@@ -71,7 +72,7 @@ def _remember(scope: str, namespace: str, case: str, kind: str) -> tuple[Scope, 
 
 def _read_attributes(attributes: Mapping[str, str], name: str) -> tuple[Scope, str, bool, bool]:
     """Gives scope, namespace, whether letter case counts, and whether the name is unqualified. Errors: Unreadable."""
-    namespace = attributes.get("namespace", "").strip() or "Default"
+    namespace = attributes.get("namespace", "").strip() or DEFAULT_NAMESPACE
     if len(namespace) > MAX_NAME_CHARACTERS:
         raise Unreadable(f"a principal's namespace is longer than {MAX_NAME_CHARACTERS} characters")
     case_sensitive = _CASES.get(read_token(attributes.get("case-sensitivity-type", "")))

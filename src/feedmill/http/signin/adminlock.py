@@ -19,7 +19,7 @@ from feedmill.http.problems import FORBIDDEN, Problem, describe_problem, find_pr
 from feedmill.http.signin.check import answer_refusal
 from feedmill.http.signin.desk import Desk, Refusal
 from feedmill.http.signin.slowly import run_slowly
-from feedmill.model.audit import AuditKind
+from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.errors import FeedmillError
 from feedmill.model.role import Role
 from feedmill.services.auditing import Auditing
@@ -121,7 +121,7 @@ class AdminLock:
     async def _tell(self, kind: AuditKind, request: Request, actor: str, status: int) -> None:
         if self._auditing is None:
             return
-        details: dict[str, str | int | bool | list[str]] = {"method": request.method, "path": request.url.path, "status": status}
+        details: dict[str, Detail] = {"method": request.method, "path": request.url.path, "status": status}
         if request.url.query:
             details["query"] = request.url.query
         details |= request.scope.get(ASKED, {})

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from feedmill.core.accounts import write_user
 from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.flows import Flows
-from feedmill.model.audit import AuditKind
+from feedmill.model.audit import AuditKind, Detail, Details
 from feedmill.model.errors import BadRequest, Denied, FeedmillError
 from feedmill.model.signin import Credential
 from feedmill.services.auditing import Auditing
@@ -49,7 +49,7 @@ class Gates:
     def let_in(self, request: Request, credential: Credential, target: str) -> Response:
         """Lets somebody in whom a provider proved."""
         proved = [f"{credential.provider}:{credential.user.namespace}"]
-        details: dict[str, str | int | bool | list[str]] = {"name": credential.user.name, "way": credential.provider, "proved": proved}
+        details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": proved}
         self.auditing.tell(
             AuditKind.SIGNED_IN, actor=write_user(credential.user), address=self.clients.find(request.scope).address, details=details
         )
@@ -57,7 +57,7 @@ class Gates:
         self.flows.end(response, request.scope)
         return response
 
-    def tell(self, request: Request, kind: AuditKind, details: Mapping[str, str | int | bool | list[str]]) -> None:
+    def tell(self, request: Request, kind: AuditKind, details: Details) -> None:
         """Puts something that a provider did into the audit log."""
         self.auditing.tell(kind, address=self.clients.find(request.scope).address, details=details)
 

@@ -20,8 +20,9 @@ from feedmill.core.accounts import MAX_NAME, MAX_PASSWORD_BYTES, account_key, wr
 from feedmill.core.folding import fold
 from feedmill.core.principals import read_subject
 from feedmill.model.access import Scope
-from feedmill.model.audit import AuditEvent, AuditKind
+from feedmill.model.audit import AuditEvent, AuditKind, Detail
 from feedmill.model.errors import Busy
+from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.signin import LOCAL, Account, Credential
 from feedmill.ports import Clock, Store
 from feedmill.ports.signin import Directory, PasswordHasher
@@ -96,7 +97,7 @@ class PasswordCheck:
         with self._tools.store.reading() as unit:
             local = unit.accounts.list_namespaces()
         known = {*local, *(directory.namespace for directory in self._tools.directories)}
-        return sorted(known, key=lambda name: (name != "Default", name))
+        return sorted(known, key=lambda name: (name != DEFAULT_NAMESPACE, name))
 
     def _prove(self, attempt: Attempt) -> list[Credential]:
         if not attempt.name.strip() or not attempt.password:
@@ -160,7 +161,7 @@ class PasswordCheck:
         return list(proved.values())
 
     def _record(self, kind: AuditKind, attempt: Attempt, proved: Sequence[Credential] = ()) -> None:
-        details: dict[str, str | int | bool | list[str]] = {"name": attempt.name[:MAX_NAME], "way": attempt.way}
+        details: dict[str, Detail] = {"name": attempt.name[:MAX_NAME], "way": attempt.way}
         if proved:
             details["proved"] = [f"{credential.provider}:{credential.user.namespace}" for credential in proved]
         elif attempt.namespace is not None:
