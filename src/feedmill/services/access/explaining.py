@@ -4,7 +4,8 @@ Decisions are those of the reference evaluator on what the store has now, or had
 together, a level of chains and of groups at a time, so that a question costs no statement of its own.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -52,14 +53,10 @@ class Explaining:
 
     def explain_whole(self, question: Question, *, at: datetime | None = None) -> Whole:
         """Decides one question by ACLs, and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
-        with self._store.reading() as unit:
-            if at is not None:
-                check_kept(unit, at, self._clock() - self._history)
-            acls = read_chains(unit, [question.url]) if at is None else read_chains_at(unit, [question.url], at)
-            forms = resolve_many(unit, [question.identity], at=at)[question.identity]
-            book = unit.policies.current() if at is None else _read_book(unit, at)
-            is_public = _is_public(unit, question.url, at)
-        return replace(self._decide_whole(question.url, forms, acls, book.find(question.url)), is_public=is_public)
+        with self._look(at) as moment:
+            acls, forms = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
+            policy, is_public = moment.read_policies().find(question.url), moment.is_public(question.url)
+        return replace(self._decide_whole(question.url, forms, acls, policy), is_public=is_public)
 
     def _decide_whole(self, url: str, forms: Forms, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> Whole:
         decision = decide_for(url, forms, acls.get)
@@ -73,11 +70,8 @@ class Explaining:
 
         Errors: BadRequest for a time of which nothing is kept; Busy.
         """
-        with self._store.reading() as unit:
-            if at is not None:
-                check_kept(unit, at, self._clock() - self._history)
-            acls = read_chains(unit, [url]) if at is None else read_chains_at(unit, [url], at)
-            policy = (unit.policies.current() if at is None else _read_book(unit, at)).find(url)
+        with self._look(at) as moment:
+            acls, policy = moment.read_chains([url]), moment.read_policies().find(url)
         named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
         named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
         return [(each, self._decide_whole(url, forms_of(_alone(each)), acls, policy).verdict) for each in named]
@@ -86,27 +80,44 @@ class Explaining:
         """Decides questions, in order, all as of one moment. Errors: as above."""
         urls = [question.url for question in questions]
         identities = {question.identity for question in questions}
+        with self._look(at) as moment:
+            acls, forms = moment.read_chains(urls), moment.resolve(identities)
+        return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+
+    @contextmanager
+    def _look(self, at: datetime | None) -> Iterator["_Moment"]:
         with self._store.reading() as unit:
             if at is not None:
                 check_kept(unit, at, self._clock() - self._history)
-            acls: dict[str, Acl] = read_chains(unit, urls) if at is None else read_chains_at(unit, urls, at)
-            forms = resolve_many(unit, identities, at=at)
-        return [decide_for(question.url, forms[question.identity], acls.get) for question in questions]
+            yield _Moment(unit=unit, at=at)
 
 
-def _is_public(unit: UnitOfWork, url: str, at: datetime | None) -> bool:
-    document = unit.documents.find_many([url]).get(url)
-    if document is None or document.id is None:
-        return False
-    if at is None:
-        return document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
-    return class_at(unit.spells.list_of([document.id]).get(document.id, ()), at) == AccessClass.PUBLIC
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """The store as it is now, or as it was at a time."""
 
+    unit: UnitOfWork
+    at: datetime | None
 
-def _read_book(unit: UnitOfWork, at: datetime) -> PolicyBook:
-    """Reads the policies that were in force at a time."""
-    versions = unit.policies.list_since(at)
-    return PolicyBook(versions[0].policies) if versions and versions[0].since <= at else PolicyBook()
+    def read_chains(self, urls: Sequence[str]) -> dict[str, Acl]:
+        return read_chains(self.unit, urls) if self.at is None else read_chains_at(self.unit, urls, self.at)
+
+    def resolve(self, identities: Iterable[Identity]) -> dict[Identity, Forms]:
+        return resolve_many(self.unit, identities, at=self.at)
+
+    def read_policies(self) -> PolicyBook:
+        if self.at is None:
+            return self.unit.policies.current()
+        versions = self.unit.policies.list_since(self.at)
+        return PolicyBook(versions[0].policies) if versions and versions[0].since <= self.at else PolicyBook()
+
+    def is_public(self, url: str) -> bool:
+        document = self.unit.documents.find_many([url]).get(url)
+        if document is None or document.id is None:
+            return False
+        if self.at is None:
+            return document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
+        return class_at(self.unit.spells.list_of([document.id]).get(document.id, ()), self.at) == AccessClass.PUBLIC
 
 
 def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
