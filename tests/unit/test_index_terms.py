@@ -46,6 +46,8 @@ def test_site_terms_other_urls(url: str, terms: list[str]) -> None:
         ("Example.com", ("example.com", "")),
         ("example.com/", ("example.com", "")),
         (".com", ("com", "")),
+        ("*.example.com/dir", ("example.com", "/dir")),
+        ("*", ("*", "")),
         ("https://example.com:81/Dir", ("example.com:81", "/dir")),
         ("/dir/", ("", "/dir/")),
         ("", ("", "")),

@@ -66,12 +66,12 @@ def _host_terms(host: str) -> list[str]:
 
 
 def split_site(value: str) -> tuple[str, str]:
-    """Returns host (with its port, without a leading dot) and path prefix of what stands behind ``site:``.
+    """Returns host (with its port, without a leading dot or star) and path prefix of what stands behind ``site:``.
 
     Shape: the path is "" when none was given, also where only the slash after the host was, else it begins with "/".
     """
     host, port, path = split_url(value)
-    host = host.strip(".")
+    host = host.removeprefix("*.").strip(".")
     return (f"{host}:{port}" if port else host), ("" if path == "/" else path)
 
 
