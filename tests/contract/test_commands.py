@@ -1,11 +1,15 @@
 """Commands that need no server, called in this process."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from storevalues import a_document, save
 from typer.testing import CliRunner, Result
 
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.cli.documents import LISTED_AT_ONCE
 from feedmill.cli.main import app
 from feedmill.model.errors import BadSettings, NotFound
 
@@ -89,6 +93,23 @@ def test_make_feed_writes_what_validate_accepts(tmp_path: Path) -> None:
     made = run("make-feed", tmp_path / "in", "--datasource", "files", "--output", tmp_path / "files.xml", "--compress", "--json")
     assert json.loads(made.stdout)["files"][0]["records"] == 1
     assert run("validate", tmp_path / "files.xml").exit_code == 0
+
+
+def test_documents_are_listed_to_any_number_by_the_piece(tmp_path: Path, migrated_sqlite: Path) -> None:
+    shutil.copy(migrated_sqlite, tmp_path / "store.sqlite")
+    store = open_sqlite(tmp_path / "store.sqlite")
+    save(
+        store,
+        *(a_document(f"http://intranet.example.com/{number}", datasource="ab"[number % 2]) for number in range(LISTED_AT_ONCE * 2 + 5)),
+    )
+    store.close()
+    listed = json.loads(run("documents", "--limit", "5000", "--json", "--data", tmp_path).stdout)
+    assert [one["url"].rpartition("/")[2] for one in listed] == [str(number) for number in range(2_005)]
+    some = json.loads(run("documents", "--datasource", "b", "--limit", "1001", "--json", "--data", tmp_path).stdout)
+    assert (len(some), some[-1]["id"]) == (1_001, listed[2_001]["id"])
+    assert json.loads(run("documents", "--after", str(listed[-1]["id"]), "--json", "--data", tmp_path).stdout) == []
+    lines = run("documents", "--after", str(listed[-3]["id"]), "--data", tmp_path).stdout.splitlines()
+    assert [line.split()[-1] for line in lines] == ["url", *(f"http://intranet.example.com/{number}" for number in (2_003, 2_004))]
 
 
 def test_version_is_told() -> None:

@@ -1,16 +1,19 @@
 """``feedmill documents``: lists documents, shows what is known of one."""
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, print_json_list, workplace
 from feedmill.http.receipts import render_document, render_past
 from feedmill.model.document import Document
 from feedmill.model.errors import NotFound
-from feedmill.ports import UnitOfWork
+from feedmill.ports import Store, UnitOfWork
 from feedmill.services.inspection import inspect_url, judge, recall_url
+
+LISTED_AT_ONCE = 1_000
 
 documents_app = typer.Typer(invoke_without_command=True, help="List documents, show what is known of one.", rich_markup_mode=None)
 
@@ -34,16 +37,19 @@ def list_documents(
     """List documents in the order in which they were first known."""
     if is_for_subcommand(context):
         return
-    with workplace(data, config).read() as house, house.store.reading() as unit:
-        found = unit.documents.list_live(after=after, limit=limit, datasource=datasource)
-        listed = _render(unit, found)
-    if as_json:
-        print_json(listed)
-        return
-    table = Table("id", "url", "data source", "state", box=None, header_style="bold", pad_edge=False)
-    for row in listed:
-        table.add_row(str(row["id"]), clean(row["url"]), row["datasource"], row["state"])
-    console().print(table)
+    with workplace(data, config).read() as house:
+        listed = islice(_iter_rows(house.store, datasource, after, min(limit, LISTED_AT_ONCE)), limit)
+        if as_json:
+            print_json_list(listed)
+            return
+        _print_row("id", "state", "data source", "url")
+        for row in listed:
+            _print_row(str(row["id"]), row["state"], row["datasource"], clean(row["url"]))
+
+
+def _print_row(number: str, state: str, datasource: str, url: str) -> None:
+    # the longest stands last, so that no list has to be known to its end before it is printed
+    typer.echo(f"{number:<9} {state:<13} {datasource:<20} {url}")
 
 
 @documents_app.command("show", epilog="Example:\n\n  feedmill documents show http://intranet.example.com/a.html --json")
@@ -63,6 +69,18 @@ def show(
         print_json(shown)
     else:
         _print_document(shown)
+
+
+def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -> Iterator[dict[str, Any]]:
+    """Gives documents, a bounded number at a time, none of which is waited for while the store is held."""
+    while True:
+        with store.reading() as unit:
+            found = unit.documents.list_live(after=after, limit=at_once, datasource=datasource)
+            rows = _render(unit, found)
+        yield from rows
+        if len(found) < at_once:
+            return
+        after = rows[-1]["id"]
 
 
 def _render(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:

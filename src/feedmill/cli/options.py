@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,8 +39,19 @@ def is_for_subcommand(context: typer.Context) -> bool:
 
 def print_json(value: Any) -> None:
     """Prints one JSON value a line on standard output."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+    sys.stdout.write(_render_json(value) + "\n")
+
+
+def print_json_list(values: Iterable[Any]) -> None:
+    """Prints one JSON array, value by value as they come, so that it may be of any length."""
+    sys.stdout.write("[")
+    for number, value in enumerate(values):
+        sys.stdout.write((", " if number else "") + _render_json(value))
+    sys.stdout.write("]\n")
+
+
+def _render_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
 
 
 def clean(text: str) -> str:
