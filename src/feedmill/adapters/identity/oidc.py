@@ -19,6 +19,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.claims import read_groups, read_user
 from feedmill.adapters.identity.jsonhttp import JsonClient, check_url
 from feedmill.core.roles import RoleRules
@@ -89,7 +90,7 @@ class OidcProvider:
             "code_challenge_method": "S256",
         }
         address = _address(about, "authorization_endpoint")
-        return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
+        return with_query(address, urlencode(asked))
 
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
         """Gives the credential that a code stands for; ``issuer`` is "" where the provider did not name itself. Errors: Denied, Busy."""
@@ -125,7 +126,7 @@ class OidcProvider:
         if session.details and len(session.details) < MAX_KEPT_TOKEN:
             asked["id_token_hint"] = session.details
         address = _address(about, "end_session_endpoint")
-        return Departure(url=f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}")
+        return Departure(url=with_query(address, urlencode(asked)))
 
     def read_logout(self, text: str) -> LogoutAsked:
         """Reads a logout token. Source: Back-Channel Logout 1.0, 2.4 and 2.6."""

@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 
 from lxml import etree
 
+from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.claims import read_groups, read_user
 from feedmill.adapters.identity.samlencryption import decrypt_element
 from feedmill.adapters.identity.samlkeys import ServerKey
@@ -34,7 +35,7 @@ from feedmill.adapters.identity.samlmetadata import (
     write_metadata,
 )
 from feedmill.adapters.identity.samlsigning import verify_element, write_query
-from feedmill.adapters.identity.samltext import text_of, time_of, write_time
+from feedmill.adapters.identity.samltext import SUCCESS, text_of, time_of, write_time
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, Denied
 from feedmill.model.signin import Credential, ProviderSession
@@ -43,7 +44,6 @@ from feedmill.ports.signin import Assertion
 MAX_RESPONSE_BYTES = 2_000_000
 LEEWAY = timedelta(seconds=60)
 LONGEST = timedelta(hours=1)
-_SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 _BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 
 
@@ -91,7 +91,7 @@ class SamlIdentityProvider:
         }
         root = etree.Element(f"{{{PROTOCOL}}}AuthnRequest", given, nsmap={"samlp": PROTOCOL, "saml": ASSERTION})
         etree.SubElement(root, f"{{{ASSERTION}}}Issuer").text = self.entity_id(back_url)
-        return f"{place}{'&' if '?' in place else '?'}{write_query('SAMLRequest', root, self._options.key)}"
+        return with_query(place, write_query("SAMLRequest", root, self._options.key))
 
     def describe(self, back_url: str) -> bytes:
         """Gives the metadata of this server."""
@@ -115,7 +115,7 @@ class SamlIdentityProvider:
 
     def _check_response(self, response: etree._Element, back_url: str) -> None:
         status = response.find("p:Status/p:StatusCode", NAMES)
-        if status is None or status.get("Value") != _SUCCESS:
+        if status is None or status.get("Value") != SUCCESS:
             told = response.findtext("p:Status/p:StatusMessage", "", NAMES) or (status.get("Value", "") if status is not None else "")
             raise Denied(f"the provider says: {told[:300]}")
         if response.get("Destination", back_url) != back_url:

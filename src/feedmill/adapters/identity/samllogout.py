@@ -19,11 +19,12 @@ from datetime import datetime, timedelta
 
 from lxml import etree
 
+from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.samlencryption import decrypt_element
 from feedmill.adapters.identity.samlkeys import ServerKey
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, PROTOCOL, REDIRECT, IdentityProvider, LogoutPlace, parse_xml
 from feedmill.adapters.identity.samlsigning import MAX_MESSAGE_BYTES, read_query, sign_element, verify_element, write_query
-from feedmill.adapters.identity.samltext import text_of, time_of, write_time
+from feedmill.adapters.identity.samltext import SUCCESS, text_of, time_of, write_time
 from feedmill.model.errors import BadRequest, Denied
 from feedmill.model.signin import ProviderSession
 from feedmill.ports.signin import Departure, LogoutAsked, LogoutMessage
@@ -31,7 +32,6 @@ from feedmill.ports.signin import Departure, LogoutAsked, LogoutMessage
 LEEWAY = timedelta(seconds=60)
 LASTING = timedelta(minutes=5)
 MAX_INDEXES = 1_000
-_SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 _RESPONDER = "urn:oasis:names:tc:SAML:2.0:status:Responder"
 
 
@@ -87,7 +87,7 @@ class SamlLogoutDesk:
         url = place.answer_url or place.url
         root = self._make("LogoutResponse", entity_id, url, {"InResponseTo": asked.number})
         status = etree.SubElement(root, f"{{{PROTOCOL}}}Status")
-        etree.SubElement(status, f"{{{PROTOCOL}}}StatusCode", {"Value": _SUCCESS if is_done else _RESPONDER})
+        etree.SubElement(status, f"{{{PROTOCOL}}}StatusCode", {"Value": SUCCESS if is_done else _RESPONDER})
         return self._send("SAMLResponse", root, place, url, relay_state)
 
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:
@@ -95,7 +95,7 @@ class SamlLogoutDesk:
         root = self._open(message, "SAMLResponse", "LogoutResponse")
         self._check(root, logout_url)
         status = root.find("p:Status/p:StatusCode", NAMES)
-        if status is None or status.get("Value") != _SUCCESS:
+        if status is None or status.get("Value") != SUCCESS:
             raise Denied(f"the provider did not end all: {(status.get('Value', '') if status is not None else '')[:200]!a}")
 
     def _choose_place(self) -> LogoutPlace | None:
@@ -115,8 +115,7 @@ class SamlLogoutDesk:
 
     def _send(self, name: str, root: etree._Element, place: LogoutPlace, url: str, relay_state: str) -> Departure:
         if place.binding == REDIRECT:
-            query = write_query(name, root, self._key, relay_state)
-            return Departure(url=f"{url}{'&' if '?' in url else '?'}{query}")
+            return Departure(url=with_query(url, write_query(name, root, self._key, relay_state)))
         fields = {name: base64.b64encode(etree.tostring(sign_element(root, self._key))).decode()}
         return Departure(url=url, fields=fields | ({"RelayState": relay_state} if relay_state else {}))
 

@@ -7,6 +7,8 @@ from lxml import etree
 from feedmill.core.dates import parse_iso
 from feedmill.model.errors import Denied
 
+SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
+
 
 def text_of(element: etree._Element | None) -> str:
     """Gives all the text of an element: a comment within it must not cut it short."""
