@@ -83,7 +83,7 @@ def test_audit_tells_what_commands_did_and_can_be_checked(tmp_path: Path) -> Non
     assert done == ["users add", "users signout", "users remove"]
     assert PASSWORD.strip() not in exported
     assert run(tmp_path, "audit", "export", "--until", "2020-01-01").stdout == ""
-    assert isinstance(run(tmp_path, "audit", "export", "--since", "yesterday").exception, BadRequest)
+    assert run(tmp_path, "audit", "export", "--since", "yesterday").exit_code == 2
     file = tmp_path / "export.jsonl"
     file.write_text(exported)
     assert json.loads(run(tmp_path, "audit", "verify", "--file", str(file)).stdout)["entries"] == 3

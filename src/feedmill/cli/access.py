@@ -10,8 +10,8 @@ from typing import Annotated, TextIO
 import typer
 
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
-from feedmill.cli.accessoptions import At, Groups, Namespace, read_time
-from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
+from feedmill.cli.accessoptions import At, Groups, Namespace
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
 from feedmill.cli.users import tell_command
 from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.principals import read_identity

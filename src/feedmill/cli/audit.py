@@ -1,15 +1,13 @@
 """``feedmill audit``: checks the audit log and gives it out."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
+from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, read_time, workplace
 from feedmill.core.auditchain import check_lines, render_entry
-from feedmill.core.dates import parse_iso
 from feedmill.model.audit import AuditEntry
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.services.auditing import Checked, count_entries
@@ -71,8 +69,9 @@ def export(
 ) -> None:
     """Print the entries, one JSON object a line, byte for byte as they are kept."""
     del as_json  # it is JSON either way
+    first, last = (read_time(text) if text else None for text in (since, until))
     with workplace(data, config).read() as house:
-        for entry in house.auditing.iter_entries(since=_read_time(since), until=_read_time(until), kind=kind):
+        for entry in house.auditing.iter_entries(since=first, until=last, kind=kind):
             console().file.write(render_entry(entry) + "\n")
 
 
@@ -104,12 +103,3 @@ def _iter_file(path: Path) -> Iterator[tuple[str, bytes]]:
     with path.open("rb") as file:
         for place, line in enumerate(file, 1):
             yield f"{path}:{place}", line.rstrip(b"\r\n")
-
-
-def _read_time(text: str) -> datetime | None:
-    if not text:
-        return None
-    moment = parse_iso(text)
-    if moment is None:
-        raise BadRequest(f"'{text}' is no day and no time; write 2026-03-01 or 2026-03-01T12:00:00Z")
-    return moment

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from rich.console import Console
 
 from feedmill.cli.workplace import Workplace
+from feedmill.core.dates import parse_iso
 
 Data = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False)]
 Config = Annotated[Path | None, typer.Option("--config", envvar="FEEDMILL_CONFIG", help="Settings file (TOML).", dir_okay=False)]
@@ -35,6 +37,14 @@ def is_for_subcommand(context: typer.Context) -> bool:
         if source is not None and source.name == "COMMANDLINE":
             raise typer.BadParameter(f"options stand behind '{context.invoked_subcommand}', not before it", context)
     return True
+
+
+def read_time(text: str) -> datetime:
+    """Reads a date or time as somebody typed it. Errors: BadParameter."""
+    moment = parse_iso(text)
+    if moment is None:
+        raise typer.BadParameter(f"'{text}' is no time; write 2026-03-01 or 2026-03-01T12:30:00")
+    return moment
 
 
 def print_json(value: Any) -> None:

@@ -19,10 +19,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from feedmill.core.dates import parse_iso
 from feedmill.core.principals import read_identity
 from feedmill.http.bodies import read_body
 from feedmill.http.signin.adminlock import ASKED
+from feedmill.http.times import find_time
 from feedmill.model.audit import Detail
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
@@ -54,19 +54,19 @@ def access_routes(tools: AccessTools) -> list[Route]:
 
     async def explain(request: Request) -> Response:
         asked = request.query_params
-        question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), _read_time(asked, "at")
+        question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), find_time(asked, "at")
         return JSONResponse(render_whole(await run_in_threadpool(tools.explaining.explain_whole, question, at=at), asked.get("user")))
 
     async def explain_batch(request: Request) -> Response:
         body = await read_body(request, MAX_BATCH_BYTES)
-        at = _read_time(request.query_params, "at")
+        at = find_time(request.query_params, "at")
         asked = await run_in_threadpool(_read_lines, body)
         request.scope[ASKED] = _summarize(asked)
         return Response(await run_in_threadpool(_explain_lines, tools.explaining, asked, at), media_type="application/jsonl")
 
     async def who(request: Request) -> Response:
         url = _require(request.query_params, "url")
-        named = await run_in_threadpool(tools.explaining.list_named, url, at=_read_time(request.query_params, "at"))
+        named = await run_in_threadpool(tools.explaining.list_named, url, at=find_time(request.query_params, "at"))
         return JSONResponse({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
 
     async def changes(request: Request) -> Response:
@@ -112,10 +112,10 @@ def _explain_lines(explaining: Explaining, asked: Lines, at: datetime | None) ->
 
 def _list_changes(changes: AccessChanges, request: Request) -> dict[str, Any]:
     asked = request.query_params
-    since = _read_time(asked, "since")
+    since = find_time(asked, "since")
     if since is None:
         raise BadRequest("since= is missing, such as since=2026-03-01T12:30:00")
-    comparison = changes.compare(_read_identity(request), since, _read_time(asked, "until"))
+    comparison = changes.compare(_read_identity(request), since, find_time(asked, "until"))
     page = changes.list_page(comparison, after=_read_number(asked, "after", 0), limit=_read_limit(asked))
     return {
         "since": comparison.since.isoformat(timespec="microseconds"),
@@ -154,17 +154,6 @@ def _require(asked: Mapping[str, str], name: str) -> str:
 def _read_identity(request: Request) -> Identity:
     asked = request.query_params
     return read_identity(asked.get("user"), asked.get("namespace", DEFAULT_NAMESPACE), asked.getlist("group"))
-
-
-def _read_time(asked: Mapping[str, str], name: str) -> datetime | None:
-    text = asked.get(name, "")
-    if not text:
-        return None
-    # a plus sign that was not escaped arrives as a blank
-    moment = parse_iso(text.replace(" ", "+") if "T" in text else text)
-    if moment is None:
-        raise BadRequest(f"{name}= is '{text[:100]}', which is no time; write 2026-03-01 or 2026-03-01T12:30:00")
-    return moment
 
 
 def _read_limit(asked: Mapping[str, str]) -> int:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
@@ -12,10 +11,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from feedmill.core.auditchain import render_entry
-from feedmill.core.dates import parse_iso
 from feedmill.core.principals import read_subject
 from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.bodies import read_body
+from feedmill.http.times import find_time
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
@@ -115,7 +114,7 @@ def _audit_routes(auditing: Auditing) -> list[Route]:
 
     def export_audit(_body: Body, request: Request) -> Response:
         asked = request.query_params
-        since, until = (_read_time(asked.get(name, ""), name) for name in ("since", "until"))
+        since, until = (find_time(asked, name) for name in ("since", "until"))
         entries = auditing.iter_entries(since=since, until=until, kind=asked.get("kind", ""))
         # a log that is broken at its beginning is told with a status of its own
         first = list(islice(entries, 1))
@@ -197,13 +196,6 @@ async def _read_object(request: Request) -> Body:
     if not isinstance(body, dict):
         raise BadRequest("the body is no JSON object")
     return body
-
-
-def _read_time(text: str, name: str) -> datetime | None:
-    moment = parse_iso(text) if text else None
-    if text and moment is None:
-        raise BadRequest(f"{name}= is '{text[:100]}', which is no time; write 2026-03-01 or 2026-03-01T12:00:00Z")
-    return moment
 
 
 def _text(body: Body, name: str, default: str | None = None) -> str:
