@@ -44,7 +44,7 @@ class Role:
 
 @dataclass(slots=True)
 class _Place:
-    """A role and the process that has it now."""
+    """A role, and the process that has it now."""
 
     role: Role
     process: Child | None = None
@@ -75,7 +75,7 @@ class Supervisor:
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         """Takes what a child does: ``live`` in its role, ``probe`` until the server is ready; both give an exit code."""
-        self._children = [_Place(role) for role in roles]
+        self._places = [_Place(role) for role in roles]
         self._leaving: list[Child] = []
         self._live = live
         self._probe = probe
@@ -112,26 +112,26 @@ class Supervisor:
 
     def _start_due(self) -> None:
         now = time.monotonic()
-        due = [child for child in self._children if child.process is None and child.due_at <= now]
-        for child in due:
-            self._start(child)
+        due = [place for place in self._places if place.process is None and place.due_at <= now]
+        for place in due:
+            self._start(place)
         if due:
             self._on_change(self._states())
         if self._prober is None:
             self._prober = fork(self._probe)
 
-    def _start(self, child: _Place) -> None:
-        descriptors = [self._sockets[name].fileno() for name in child.role.listeners if name in self._sockets]
-        child.process = fork(lambda: self._live(child.role), keep=descriptors)
-        child.started_at = time.monotonic()
-        child.was_told = False
-        self._log.info("role started", started=child.role.name, pid=child.process.pid, restarts=child.restarts)
+    def _start(self, place: _Place) -> None:
+        descriptors = [self._sockets[name].fileno() for name in place.role.listeners if name in self._sockets]
+        place.process = fork(lambda: self._live(place.role), keep=descriptors)
+        place.started_at = time.monotonic()
+        place.was_told = False
+        self._log.info("role started", started=place.role.name, pid=place.process.pid, restarts=place.restarts)
 
     def _reap(self) -> None:
-        for child in self._children:
-            code = child.process.poll() if child.process else None
+        for place in self._places:
+            code = place.process.poll() if place.process else None
             if code is not None:
-                self._bury(child, code)
+                self._bury(place, code)
         self._leaving = [process for process in self._leaving if process.poll() is None]
         if self._prober and not self._is_ready and self._prober.poll() is not None:
             self._heed_prober(self._prober.wait())
@@ -145,16 +145,16 @@ class Supervisor:
             self._is_stopping = True
             self._exit_code = 1
 
-    def _bury(self, child: _Place, code: int) -> None:
+    def _bury(self, place: _Place, code: int) -> None:
         now = time.monotonic()
-        was_steady = child.was_told or now - child.started_at > STEADY_SECONDS
-        child.deaths_in_a_row = 1 if was_steady else child.deaths_in_a_row + 1
-        child.due_at = now + restart_delay(child.deaths_in_a_row)
-        child.process = None
-        child.restarts += 1
-        self._log.warning("role ended", ended=child.role.name, exit_code=code, again_in_seconds=round(child.due_at - now, 2))
-        if not self._is_ready and child.deaths_in_a_row >= HOPELESS_DEATHS:
-            self._log.error("role cannot be started", failed=child.role.name, exit_code=code)
+        was_steady = place.was_told or now - place.started_at > STEADY_SECONDS
+        place.deaths_in_a_row = 1 if was_steady else place.deaths_in_a_row + 1
+        place.due_at = now + restart_delay(place.deaths_in_a_row)
+        place.process = None
+        place.restarts += 1
+        self._log.warning("role ended", ended=place.role.name, exit_code=code, again_in_seconds=round(place.due_at - now, 2))
+        if not self._is_ready and place.deaths_in_a_row >= HOPELESS_DEATHS:
+            self._log.error("role cannot be started", failed=place.role.name, exit_code=code)
             self._is_stopping = True
             self._exit_code = 1
 
@@ -165,15 +165,15 @@ class Supervisor:
             self._renew()
 
     def _renew(self) -> None:
-        for child in self._children:
-            if child.process is None:
+        for place in self._places:
+            if place.process is None:
                 continue
-            child.was_told = True
-            child.process.send_signal(signal.SIGHUP)
-            if child.role.overlaps:
-                self._leaving.append(child.process)
-                child.process, child.due_at, child.deaths_in_a_row = None, 0.0, 0
-                child.restarts += 1
+            place.was_told = True
+            place.process.send_signal(signal.SIGHUP)
+            if place.role.overlaps:
+                self._leaving.append(place.process)
+                place.process, place.due_at, place.deaths_in_a_row = None, 0.0, 0
+                place.restarts += 1
 
     def _stop(self, reader: socket.socket) -> None:
         self._log.info("stopping")
@@ -192,16 +192,16 @@ class Supervisor:
             process.wait()
 
     def _living(self) -> list[Child]:
-        processes = [*(child.process for child in self._children), *self._leaving, self._prober]
+        processes = [*(place.process for place in self._places), *self._leaving, self._prober]
         return [process for process in processes if process is not None and process.poll() is None]
 
     def _seconds_to_next(self) -> float:
-        waiting = [child.due_at for child in self._children if child.process is None]
+        waiting = [place.due_at for place in self._places if place.process is None]
         return max(0.0, min(waiting) - time.monotonic()) if waiting else 5.0
 
     def _states(self) -> dict[str, RoleState]:
-        alive = ((child, child.process) for child in self._children)
-        return {child.role.name: RoleState(pid=process.pid if process else 0, restarts=child.restarts) for child, process in alive}
+        alive = ((place, place.process) for place in self._places)
+        return {place.role.name: RoleState(pid=process.pid if process else 0, restarts=place.restarts) for place, process in alive}
 
 
 def _ignore(_number: int, _frame: object) -> None:
