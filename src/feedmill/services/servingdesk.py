@@ -40,7 +40,10 @@ class ServingDesk:
 
         Errors: Corrupt, where what was kept cannot be read and nothing was read before; else what held before goes on.
         """
-        generation = unit.facts.get(SETTINGS_GENERATION)
+        return self.current_at(unit, unit.facts.get(SETTINGS_GENERATION))
+
+    def current_at(self, unit: UnitOfWork, generation: str | None) -> ServingBook:
+        """Gives what holds at the generation that the unit was just asked for. Errors: as above."""
         held = self._held
         if held is None or held.generation != generation:
             with self._lock:

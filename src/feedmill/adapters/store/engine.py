@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -19,29 +21,50 @@ from feedmill.adapters.store.spells import SqlSpells
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork
 
+_Made = TypeVar("_Made")
+
+
+def _on_connection(make: Callable[[sa.Connection], _Made]) -> cached_property[_Made]:
+    """Gives a repository that is made when it is first asked for: most transactions need one or two, and a search opens several."""
+    return cached_property(lambda unit: make(unit.connection))
+
 
 class SqlUnit:
     """Fills ``ports.UnitOfWork``."""
 
+    feeds = _on_connection(SqlFeeds)
+    sources = _on_connection(SqlSources)
+    documents = _on_connection(SqlDocuments)
+    classes = _on_connection(SqlClasses)
+    spells = _on_connection(SqlSpells)
+    marks = _on_connection(SqlMarks)
+    links = _on_connection(SqlLinks)
+    facts = _on_connection(SqlFacts)
+    groups = _on_connection(SqlGroups)
+    kept_settings = _on_connection(SqlKeptSettings)
+    accounts = _on_connection(SqlAccounts)
+    sessions = _on_connection(SqlSessions)
+    api_tokens = _on_connection(SqlApiTokens)
+    one_times = _on_connection(SqlOneTimes)
+
     def __init__(self, connection: sa.Connection, policy_cache: PolicyCache | None = None) -> None:
         self.connection = connection
-        self.feeds = SqlFeeds(connection)
-        self.sources = SqlSources(connection)
-        self.documents = SqlDocuments(connection)
-        self.classes = SqlClasses(connection)
-        self.acls = SqlAcls(connection, self.classes)
-        self.spells = SqlSpells(connection)
-        self.marks = SqlMarks(connection)
-        self.links = SqlLinks(connection)
-        self.facts = SqlFacts(connection)
-        self.groups = SqlGroups(connection)
-        self.group_history = SqlGroupHistory(connection, self.groups)
-        self.kept_settings = SqlKeptSettings(connection)
-        self.policies = SqlPolicies(connection, policy_cache or PolicyCache())
-        self.accounts = SqlAccounts(connection)
-        self.sessions = SqlSessions(connection)
-        self.api_tokens = SqlApiTokens(connection)
-        self.one_times = SqlOneTimes(connection)
+        self._policy_cache = policy_cache
+
+    @cached_property
+    def acls(self) -> SqlAcls:
+        """The ACLs."""
+        return SqlAcls(self.connection, self.classes)
+
+    @cached_property
+    def group_history(self) -> SqlGroupHistory:
+        """What groups were."""
+        return SqlGroupHistory(self.connection, self.groups)
+
+    @cached_property
+    def policies(self) -> SqlPolicies:
+        """The policy ACLs."""
+        return SqlPolicies(self.connection, self._policy_cache or PolicyCache())
 
 
 class SqlStore:

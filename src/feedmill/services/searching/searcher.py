@@ -27,7 +27,7 @@ from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.deciding import Decider
 from feedmill.services.access.directory import Directory
-from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN
+from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
 from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
@@ -222,8 +222,8 @@ class Searcher:
 
     def _look(self) -> _Now:
         with self._store.reading() as unit:
-            facts = unit.facts.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL))
-            book = self._desk.current(unit)
+            facts = unit.facts.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
+            book = self._desk.current_at(unit, facts.get(SETTINGS_GENERATION))
         folder = facts.get(INDEX_FOLDER)
         return _Now(
             index=None if folder is None else self._open(folder, facts.get(INDEX_TOKEN, "")),
