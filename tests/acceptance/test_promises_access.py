@@ -214,6 +214,13 @@ def test_explain_on_the_admin_port_answers_as_the_command(secured: Appliance) ->
     lines = "".join(json.dumps({"url": url, "user": user}) + "\n" for user in ("ann", "bob")).encode()
     status, _, body = secured.request("POST", secured.admin, "/api/v1/access/explain", lines, token)
     assert [json.loads(line)["decision"] for line in body.splitlines()] == ["PERMIT", "DENY"]
+    odd = [json.dumps({"url": url, "user": user}, ensure_ascii=False) for user in ("ann", "a\u2028n\x85n")]
+    status, _, body = secured.request(
+        "POST", secured.admin, "/api/v1/access/explain", "\r\n".join(["\ufeff" + odd[0], odd[1]]).encode(), token
+    )
+    assert [json.loads(line)["decision"] for line in body.splitlines()] == ["PERMIT", "DENY"]
+    status, _, body = secured.request("POST", secured.admin, "/api/v1/access/explain", b'\n{"url": "\xff"}', token)
+    assert (status, "line 2: no UTF-8" in body.decode()) == (400, True)
     status, _, body = secured.request("POST", secured.admin, "/api/v1/access/explain", b'{"url": 1}', token)
     assert (status, "line 1" in body.decode()) == (400, True)
 

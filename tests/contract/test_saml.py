@@ -74,6 +74,14 @@ def test_saml_takes_the_user_of_an_attribute_and_adds_to_a_session(provider: Sam
     assert [(group.domain, group.name) for group in house.seen[-1].identity.groups] == [("CORP", "staff"), ("CORP", "eng")]
 
 
+def test_saml_attribute_without_a_value_names_nobody(provider: SamlServer, tmp_path: Path) -> None:
+    house = open_with(tmp_path, provider, user_attribute="groups")
+    provider.groups = ()
+    browser = house.browser()
+    assert arrive(browser, provider.respond(depart(browser))) == 403
+    assert users(house, browser) == []
+
+
 WRONG: dict[str, dict[str, object]] = {
     "nothing signed": {"signs": "nothing"},
     "other issuer": {"issuer": "https://evil.example"},

@@ -9,7 +9,7 @@ import typer
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, read_time, workplace
 from feedmill.core.auditchain import check_lines, render_entry
 from feedmill.model.audit import AuditEntry
-from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.model.errors import Corrupt
 from feedmill.services.auditing import Checked, count_entries
 
 audit_app = typer.Typer(help="Check the audit log and give it out.", no_args_is_help=True, rich_markup_mode=None)
@@ -80,7 +80,7 @@ def _read_expected(text: str) -> tuple[int, str] | None:
         return None
     number, found, digest = text.partition(":")
     if not found or not (number.isascii() and number.isdigit()) or len(number) > 18:
-        raise BadRequest("--expect is NUMBER:HASH, as 'audit verify' printed it")
+        raise typer.BadParameter("--expect is NUMBER:HASH, as 'audit verify' printed it")
     return int(number), digest.strip()
 
 

@@ -8,6 +8,7 @@ GET  /api/v1/access/list/{finding}  what an administrator should look at, a page
 """
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -89,10 +90,13 @@ Lines = list[tuple[str, str | None, Identity]]
 
 def _read_lines(body: bytes) -> Lines:
     asked: Lines = []
-    for number, line in enumerate(body.decode("utf-8", "replace").splitlines(), start=1):
+    # at line feeds alone: names may hold other characters that end lines
+    for number, line in enumerate(body.removeprefix(BOM_UTF8).split(b"\n"), start=1):
         if line.strip():
             try:
-                asked.append(parse_question(line))
+                asked.append(parse_question(line.decode("utf-8")))
+            except UnicodeDecodeError as exc:
+                raise BadRequest(f"line {number}: no UTF-8") from exc
             except BadRequest as exc:
                 raise BadRequest(f"line {number}: {exc}") from exc
     return asked

@@ -154,7 +154,7 @@ class SamlIdentityProvider:
         _check_conditions(assertion, self.entity_id(back_url), now)
         told = _read_attributes(assertion)
         wanted, name_id = self._options.user_attribute, self._find_name(assertion)
-        named = told.get(wanted, [""])[0] if wanted else text_of(name_id)
+        named = next(iter(told.get(wanted, ())), "") if wanted else text_of(name_id)
         user = read_user(named, self._options)
         if user is None:
             raise Denied(f"the provider tells no user: {wanted or 'NameID'} is missing")
