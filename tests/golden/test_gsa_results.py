@@ -10,7 +10,7 @@ from lxml import etree
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.results import Parameter, Placed, ResultList
 from feedmill.model.search import Result, Snippet
-from feedmill.wire.results.charsets import Charset, decode, find_charset
+from feedmill.wire.results.charsets import Charset, decode, find_charset, find_charset_read
 from feedmill.wire.results.gsaxml import Reply, escape_url, readable_url, render_results
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -187,8 +187,20 @@ def test_readable_url_shows_hosts_of_other_scripts() -> None:
         (b"K\xe4se", "ISO_8859_1", "Käse"),
         (b"K\xc3\xa4se", "utf-7", "Käse"),
         (b"\x93\xfa", "Shift_JIS", "日"),
+        (b"\x93\xfa", "windows-31j", "日"),
+        ("①髙".encode("cp932"), "sjis", "①髙"),
+        ("電車".encode("iso2022_jp"), "jis", "電車"),
+        ("電車".encode("iso2022_jp"), "ISO-2022-JP", "電車"),
+        ("대한".encode("euc_kr"), "ks_c_5601-1987", "대한"),
+        ("똠".encode("cp949"), "euc-kr", "똠"),
+        ("朱镕基".encode("gbk"), "gb2312", "朱镕基"),
+        ("“€”".encode("cp1252"), "iso-8859-1", "“€”"),
         (b"\xff", "utf8", "\ufffd"),
     ],
 )
 def test_decode_reads_what_pages_send(data: bytes, name: str | None, text: str) -> None:
     assert decode(data, name) == text
+
+
+def test_encodings_that_are_only_read_are_not_written() -> None:
+    assert (find_charset("jis").name, find_charset_read("jis").name, find_charset_read("none").name) == ("UTF-8", "ISO-2022-JP", "UTF-8")

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 from feedmill.http.parameters import DEFAULT_NUM, MAX_NUM, read_number, read_search
 from feedmill.model.results import Parameter, Thinning
 from feedmill.model.search import Match, SearchRequest
-from feedmill.wire.results.charsets import decode, find_charset
+from feedmill.wire.results.charsets import decode, find_charset, find_charset_read
 
 MAX_PAIRS = 500
 MAX_ECHOED = 10_000
@@ -102,7 +102,7 @@ def echo_parameters(wanted: Wanted, client: str, start: int | None = None) -> tu
         "start": str(wanted.request.start if start is None else start),
         "access": wanted.access,
         "oe": find_charset(wanted.values.get("oe", "")).name,
-        "ie": find_charset(wanted.values.get("ie", "")).name,
+        "ie": find_charset_read(wanted.values.get("ie", "")).name,
     }
     charset = wanted.values.get("ie")
     told = [_echo(pair, used, charset) for pair in wanted.pairs if pair.name != "ip"]

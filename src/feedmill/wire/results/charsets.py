@@ -1,7 +1,7 @@
 """The names of character encodings that ``ie=`` and ``oe=`` may hold.
 
 Shape: a name in any letter case, with ``-`` or ``_``; one that is not known is UTF-8. Encodings that a browser would misread as markup
-(UTF-7) or that need a mark (UTF-16) are not among them.
+(UTF-7) or that need a mark (UTF-16) are not among them; one that turns characters by signs between them (JIS) is read and not written.
 Source: Search Protocol Reference, "Internationalization".
 """
 
@@ -32,7 +32,10 @@ _NAMES = {
     "sjis": "Shift_JIS",
     "shift-jis": "Shift_JIS",
     "euc-jp": "EUC-JP",
+    "x-sjis": "Shift_JIS",
+    "windows-31j": "Shift_JIS",
     "euc-kr": "EUC-KR",
+    "ks-c-5601-1987": "EUC-KR",
     "big5": "Big5",
     "gb": "GB2312",
     "gb2312": "GB2312",
@@ -42,10 +45,28 @@ _NAMES = {
     "koi8-u": "KOI8-U",
     "tis-620": "TIS-620",
 }
+# what browsers send that name these: their makers' own characters are among it
+_AS_SENT = {
+    "ISO-8859-1": "cp1252",
+    "ISO-8859-9": "cp1254",
+    "Shift_JIS": "cp932",
+    "EUC-KR": "cp949",
+    "Big5": "cp950",
+    "GB2312": "gb18030",
+    "GBK": "gb18030",
+    "TIS-620": "cp874",
+}
+_ONLY_READ = {"jis": "ISO-2022-JP", "iso-2022-jp": "ISO-2022-JP"}
+
+
+def find_charset_read(name: str) -> Charset:
+    """Returns the encoding that parameters come in, by its name, UTF-8 for one that is not known."""
+    known = _ONLY_READ.get(name.strip().lower().replace("_", "-"))
+    return find_charset(name) if known is None else Charset(known)
 
 
 def find_charset(name: str) -> Charset:
-    """Returns the encoding of a name, UTF-8 for one that is not known."""
+    """Returns the encoding to write in, by its name, UTF-8 for one that is not known."""
     known = _NAMES.get(name.strip().lower().replace("_", "-"))
     return UTF_8 if known is None else Charset(known)
 
@@ -57,7 +78,8 @@ def decode(data: bytes, name: str | None) -> str:
     Latin-1 is hardly ever well-formed UTF-8 by chance, so both kinds of old pages are understood.
     """
     if name:
-        return data.decode(find_charset(name).name, "replace")
+        charset = find_charset_read(name).name
+        return data.decode(_AS_SENT.get(charset, charset), "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
