@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from feedhouse import FeedHouse
 from storevalues import NewDatabase
+from tests.decisionpoint import DecisionPoint, running_point
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
@@ -101,3 +102,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
             connection.exec_driver_sql(f"TRUNCATE {', '.join(metadata.tables)} RESTART IDENTITY")
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def point() -> Iterator[DecisionPoint]:
+    """Runs a decision point, which gives documents too."""
+    with running_point() as running:
+        yield running

@@ -1,13 +1,14 @@
 """The indexer is killed at every one of its steps in turn: the next one brings the index to what the store has, and leaves nothing else."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from feedhouse import BEGIN, FeedHouse, SilentBell, delete, open_house, put
+from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
@@ -17,56 +18,10 @@ from feedmill.model.document import Metadata
 from feedmill.model.errors import DiskFull
 from feedmill.model.feed import FeedState
 from feedmill.model.search import IndexDocument, SearchRequest
-from feedmill.ports import Stage, UnitOfWork
+from feedmill.ports import Stage
 from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools, request_rebuild
 from feedmill.services.searching.searcher import REBUILDING, Searcher
-
-
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches SIGKILL."""
-
-
-@dataclass
-class Fuse:
-    """Burns down step by step; at the end it raises. Shape: None never ends."""
-
-    left: int | None = None
-    error: type[BaseException] = Killed
-
-    def burn(self) -> None:
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                raise self.error("the fuse has burnt down")
-
-    def burn_behind(self) -> None:
-        """Burns behind what is done: there one can be killed, but nothing fails any more."""
-        if self.error is Killed:
-            self.burn()
-
-
-@dataclass
-class FusedStore:
-    """A store on a fuse: before each transaction, and after its commit."""
-
-    store: SqlStore
-    fuse: Fuse
-
-    @contextmanager
-    def writing(self) -> Iterator[UnitOfWork]:
-        self.fuse.burn()
-        with self.store.writing() as unit:
-            yield unit
-        self.fuse.burn_behind()
-
-    @contextmanager
-    def reading(self) -> Iterator[UnitOfWork]:
-        with self.store.reading() as unit:
-            yield unit
-
-    def close(self) -> None:
-        self.store.close()
 
 
 @dataclass

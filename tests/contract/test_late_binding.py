@@ -3,83 +3,21 @@
 import base64
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from latehouse import BOB, LOGIN, URLS, Now, binding, files, head, saml, say, select
 from structlog.testing import capture_logs
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.selfsigned import CERTIFICATE, KEY
 
-from feedmill.adapters.authorize.http import HttpCaller
-from feedmill.bootstrap import utc_now
-from feedmill.model.access import ANONYMOUS, ClassSet, Scope
+from feedmill.model.access import ANONYMOUS, Scope
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism, Trust
-from feedmill.services.latebinding.asking import Asking
-from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.headasking import HeadAsking
-from feedmill.services.latebinding.samlasking import SamlAsking
-
-ANN = Identity(
-    users=(Subject(scope=Scope.USER, name="ann", domain="corp"),), groups=(Subject(scope=Scope.GROUP, name="staff", namespace="hr"),)
-)
-BOB = Identity(users=(Subject(scope=Scope.USER, name="bob"),))
-LOGIN = Login(name="ann", password="pa:ss", namespaces=("Default",))
-URLS = [f"http://wiki.example/{number}" for number in range(5)]
-
-
-class Now:
-    """A clock that a test moves."""
-
-    seconds = 1_000.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def point() -> Iterator[DecisionPoint]:
-    with running_point() as running:
-        yield running
-
-
-def saml(point: DecisionPoint, **given: Any) -> SamlAsking:
-    rule = AuthorizationRule(
-        label="pdp",
-        mechanism=Mechanism.SAML,
-        patterns=("wiki.example/",),
-        endpoint=f"http://127.0.0.1:{point.port}/authz?x=1",
-        issuer="urn:search",
-        seconds=5.0,
-    )
-    return SamlAsking(replace(rule, **given), HttpCaller(), utc_now)
-
-
-def head(point: DecisionPoint, **given: Any) -> HeadAsking:
-    here = f"http://127.0.0.1:{point.port}/"
-    rule = AuthorizationRule(
-        label="head", mechanism=Mechanism.HEAD, patterns=(here,), forwards_password=True, seconds=5.0, allow_private=(here,)
-    )
-    return HeadAsking(replace(rule, **given), HttpCaller(), time.monotonic)
-
-
-def binding(*askings: Asking, clock: Callable[[], float] = time.monotonic, **limits: Any) -> LateBinding:
-    return LateBinding(askings, clock, LateLimits(**limits))
-
-
-def select(late: LateBinding, urls: list[str], who: Identity = ANN, login: Login | None = None) -> set[str]:
-    access = late.allow(ClassSet(permitted=ANONYMOUS.permitted, asker=who), lambda: frozenset({1}), login)
-    return set(late.select(urls, access))
-
-
-def files(point: DecisionPoint, readers: dict[str, set[str]]) -> list[str]:
-    point.files = readers
-    return [f"http://127.0.0.1:{point.port}{path}" for path in readers]
-
+from feedmill.model.latebinding import AuthorizationRule, Mechanism, Trust
 
 # --- policy decision points -----------------------------------------------------------------------------------------------------
 
@@ -152,19 +90,15 @@ def _pour(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b"<a/>" * 16_384)
 
 
-def _say(*lines: str) -> Callable[[BaseHTTPRequestHandler], object]:
-    return lambda handler: handler.wfile.write("\r\n".join((*lines, "Content-Length: 0", "", "")).encode())
-
-
 MISBEHAVIOURS: dict[str, tuple[Callable[[BaseHTTPRequestHandler], object], str]] = {
     "drips": (_drip, "in time"),
     "pours": (_pour, "more than"),
     "hangs-up": (lambda handler: handler.connection.close(), ""),
-    "redirects": (_say("HTTP/1.1 302 Found", "Location: /permit"), "status 302"),
-    "fails": (_say("HTTP/1.1 500 Oh"), "status 500"),
+    "redirects": (say("HTTP/1.1 302 Found", "Location: /permit"), "status 302"),
+    "fails": (say("HTTP/1.1 500 Oh"), "status 500"),
     "no-http": (lambda handler: handler.wfile.write(b"220 mail ready\r\n"), "does not speak HTTP"),
     "endless-head": (lambda handler: handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000), "does not speak HTTP"),
-    "empty": (_say("HTTP/1.1 200 OK"), "not XML"),
+    "empty": (say("HTTP/1.1 200 OK"), "not XML"),
 }
 
 
@@ -318,7 +252,7 @@ def test_private_address_is_dialled_only_where_it_is_allowed(point: DecisionPoin
 
 @pytest.mark.parametrize("line", ["302 Found", "204 No Content", "404 Not Found", "500 Oh", "407 Proxy"])
 def test_server_that_neither_gives_nor_refuses_permits_nothing(point: DecisionPoint, line: str) -> None:
-    point.misbehave = _say(f"HTTP/1.1 {line}", "Location: /permit")
+    point.misbehave = say(f"HTTP/1.1 {line}", "Location: /permit")
     urls = files(point, {"/a": {"ann"}})
     assert select(binding(head(point)), urls, login=LOGIN) == set()
     assert [path for _, path, _ in point.requests] == ["/a"]

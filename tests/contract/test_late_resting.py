@@ -2,12 +2,12 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from latehouse import ANN, BOB, LOGIN, URLS, Now, files, head, saml, say, select
 from structlog.testing import capture_logs
-from test_late_binding import ANN, BOB, LOGIN, URLS, Now, _say, files, head, saml, select
 from tests.decisionpoint import DecisionPoint, running_point
 
 from feedmill import metrics
@@ -19,7 +19,7 @@ from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.latebinding.restingnote import RestingNote
 from feedmill.services.overview import tell_gauges, tell_overview
 
-DOWN = _say("HTTP/1.1 503 Down")
+DOWN = say("HTTP/1.1 503 Down")
 
 
 class Counts:
@@ -48,12 +48,6 @@ class Place:
 
     def _tell(self, resting: Sequence[RestingServer]) -> None:
         self.told.append([f"{each.rule} {each.reason}" for each in resting])
-
-
-@pytest.fixture
-def point() -> Iterator[DecisionPoint]:
-    with running_point() as running:
-        yield running
 
 
 def test_server_that_fails_again_and_again_is_left_alone_then_tried_once_and_asked_again(point: DecisionPoint) -> None:
@@ -110,7 +104,7 @@ def test_status_about_one_question_is_no_failure_of_the_server(point: DecisionPo
     point.permit("bob", *URLS)
     place = Place(saml(point), rest_after=1)
     for _ in range(4):
-        point.misbehave = _say("HTTP/1.1 400 All queries must be for the same subject")
+        point.misbehave = say("HTTP/1.1 400 All queries must be for the same subject")
         assert select(place.late, URLS) == set()
         point.misbehave = None
         assert select(place.late, URLS, BOB) == set(URLS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from feedhouse import BEGIN, STAFF, FeedHouse, SilentBell, delete, open_house, put, put_acl, url
-from test_indexing import Fuse, FusedStore, Killed
+from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.core.anchors import MAX_TARGETS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from searchhouse import ANN, FOR_ANN, Answer, SearchHouse, ask, open_house
 from starlette.requests import Request
-from tests.decisionpoint import DecisionPoint, running_point
+from tests.decisionpoint import DecisionPoint
 
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.bootstrap import utc_now
@@ -34,12 +34,6 @@ def house(tmp_path: Path) -> Iterator[SearchHouse]:
     opened = open_house(tmp_path)
     yield opened
     opened.store.close()
-
-
-@pytest.fixture
-def point() -> Iterator[DecisionPoint]:
-    with running_point() as running:
-        yield running
 
 
 def searcher_of(house: SearchHouse, point: DecisionPoint, **limits: Any) -> Searcher:
