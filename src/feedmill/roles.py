@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from feedmill import metrics
@@ -44,24 +45,29 @@ LONGEST_ANSWER_SECONDS = 600.0
 """For how long what was begun before the settings were read again is served by the old ones."""
 
 
-Sockets = Mapping[str, socket.socket]
-"""The listening sockets by name: gate, gate_tls, dtd, search, admin."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The listening sockets by name (gate, gate_tls, dtd, search, admin), and what has the processes before leave them."""
+
+    sockets: Mapping[str, socket.socket]
+    is_successor: bool = False
+    take_over: Callable[[], None] = lambda: None
 
 
-def run_role(name: str, data: Path, settings: Settings, sockets: Sockets) -> None:
+def run_role(name: str, data: Path, settings: Settings, ports: Ports) -> None:
     """Lives as one role until SIGTERM. Errors: ValueError for a role that does not exist."""
     if name not in ROLES:
         raise ValueError(f"there is no role {name}; the roles are {', '.join(ROLES)}")
     with open_house(data, settings, name) as house:
         house.adopt_policies()
-        ROLES[name](house, sockets)
+        ROLES[name](house, ports)
 
 
 # --- the ports ------------------------------------------------------------------------------------------------------------------
 
 
-def _run_gate(house: House, sockets: Sockets) -> None:
-    settings = house.settings.gate
+def _run_gate(house: House, ports: Ports) -> None:
+    settings, sockets = house.settings.gate, ports.sockets
     config = GateConfig(
         trusted=Networks.parse(settings.trusted),
         max_feed_bytes=settings.max_feed_bytes,
@@ -82,11 +88,12 @@ def _run_gate(house: House, sockets: Sockets) -> None:
         tls = Listener(app=app, socket=sockets["gate_tls"], protocol=GateProtocol, certificate=settings.certificate, key=settings.key)
         listeners.append(tls)
     listeners.append(Listener(app=dtd_app(DTD, _problems_of(house)), socket=sockets["dtd"]))
+    ports.take_over()
     serve(listeners, linger_seconds=LONGEST_UPLOAD_SECONDS)
 
 
-def _run_web(house: House, sockets: Sockets) -> None:
-    settings = house.settings
+def _run_web(house: House, ports: Ports) -> None:
+    settings, sockets = house.settings, ports.sockets
     house.resting_note.clear()
     searcher, signing, token = house.searcher, house.signing(), read_token(house.data)
     frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
@@ -102,7 +109,11 @@ def _run_web(house: House, sockets: Sockets) -> None:
     )
     search = search_app(searcher, site)
     admin = admin_app(_administration_of(house), token, AdminSignIn(desk=signin.desk, signing=signing))
+    if ports.is_successor:
+        # else who signed in would wait for it, where the process before need not
+        searcher.directory.load()
     with _kept_up(searcher):
+        ports.take_over()
         serve(
             [
                 Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
@@ -206,29 +217,29 @@ def _until_told(house: House, role: str) -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGTERM, earlier)
 
 
-def _run_feeder(house: House, _sockets: Sockets) -> None:
+def _run_feeder(house: House, _ports: Ports) -> None:
     with _until_told(house, "feeder") as is_stopped:
         feeder = house.feeder(FeederLane(owner="feeder", min_bytes=QUICK_FEED_BYTES))
         feeder.work(is_stopped, aside=(house.admission_sweep().step, house.upkeep().step))
 
 
-def _run_quick_feeder(house: House, _sockets: Sockets) -> None:
+def _run_quick_feeder(house: House, _ports: Ports) -> None:
     with _until_told(house, "feeder-quick") as is_stopped:
         feeder = house.feeder(FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES))
         feeder.work(is_stopped, aside=(house.policy_acl_sweep().step,))
 
 
-def _run_extractor(house: House, _sockets: Sockets) -> None:
+def _run_extractor(house: House, _ports: Ports) -> None:
     with _until_told(house, "extractor") as is_stopped:
         house.extracting().work(is_stopped)
 
 
-def _run_indexer(house: House, _sockets: Sockets) -> None:
+def _run_indexer(house: House, _ports: Ports) -> None:
     with _until_told(house, "indexer") as is_stopped:
         house.indexing().work(is_stopped)
 
 
-ROLES: dict[str, Callable[[House, Sockets], None]] = {
+ROLES: dict[str, Callable[[House, Ports], None]] = {
     "gate": _run_gate,
     "web": _run_web,
     "feeder": _run_feeder,

@@ -34,6 +34,8 @@ def live(role):
     fresh = folder / f"{role.name}.new"
     fresh.write_text(str(os.getpid()))
     fresh.replace(folder / role.name)
+    if role.follows:
+        (folder / "follows").write_text(" ".join(map(str, role.follows)))
     while True:
         time.sleep(0.05)
 
@@ -46,7 +48,7 @@ configure_logs("parent")
 supervisor.STOP_SECONDS = 0.5
 held = open(folder / "held", "w")
 reload_settings = lambda: not (folder / "bad").exists()
-roles = [supervisor.Role(name=name) for name in names]
+roles = [supervisor.Role(name=name, overlaps=name == "overlapping") for name in names]
 running = supervisor.Supervisor(
     roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch()
 )
@@ -142,6 +144,24 @@ def test_supervisor_told_to_reload_tells_its_children_only_of_good_settings(tmp_
         (tmp_path / "bad").unlink()
         process.send_signal(signal.SIGHUP)
         wait_until(lambda: (tmp_path / "hup").exists() and (tmp_path / "hup").read_text() == str(child))
+
+
+def test_supervisor_told_to_reload_starts_a_role_that_overlaps_beside_its_earlier_process(tmp_path: Path) -> None:
+    with parent(tmp_path, "a", "overlapping") as process:
+        first = pid_of(tmp_path, "overlapping")
+        process.send_signal(signal.SIGHUP)
+        wait_until((tmp_path / "follows").exists)
+        wait_until(lambda: (tmp_path / "follows").read_text() == str(first))
+        second = pid_of(tmp_path, "overlapping")
+        assert second != first
+        assert is_alive(first)
+        assert (tmp_path / "hup").read_text() == str(pid_of(tmp_path, "a"))
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: not is_alive(first))
+        os.kill(second, signal.SIGKILL)
+        wait_until(lambda: pid_of(tmp_path, "overlapping") != second)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
 
 
 @pytest.mark.parametrize(("role", "trace"), [("hopeless", b""), ("broken", b"RuntimeError: broken on purpose")])

@@ -9,24 +9,28 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import structlog
 from setproctitle import setproctitle
 
+from feedmill.cli.succession import take_over
 from feedmill.logs import configure_logs
 from feedmill.metricfiles import reserve_metric_files
 from feedmill.metrics import count_in_files
-from feedmill.roles import run_role
+from feedmill.roles import Ports, run_role
 from feedmill.settings import read_snapshot
 
 UNHURRIED = (50_000, 20, 20)
 """How seldom garbage in cycles is looked for: roles make little of it, and looking took a tenth of their time with Python's own numbers."""
 
 
-def live_as(role: str, data: Path, sockets: Mapping[str, socket.socket], *, niceness: int = 0) -> int:
-    """Lives as a role until it is told to end, and gives the exit code. Shape: the listening sockets by name."""
+def live_as(role: str, data: Path, sockets: Mapping[str, socket.socket], *, niceness: int = 0, follows: Sequence[int] = ()) -> int:
+    """Lives as a role until it is told to end, and gives the exit code.
+
+    Shape: the listening sockets by name; the processes whose place it takes.
+    """
     setproctitle(f"feedmill: {role}")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, _end_in_order)
@@ -40,7 +44,7 @@ def live_as(role: str, data: Path, sockets: Mapping[str, socket.socket], *, nice
     else:
         structlog.get_logger().warning("counted for this process alone", reason="there is no room for its metrics in the data folder")
     try:
-        run_role(role, data, settings, sockets)
+        run_role(role, data, settings, Ports(sockets=sockets, is_successor=bool(follows), take_over=lambda: take_over(follows)))
     except Exception:  # noqa: BLE001 - the end of one process, logged
         structlog.get_logger().exception("role failed")
         return 1

@@ -98,7 +98,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         os.environ[FOLDER_VARIABLE] = str(_empty_metrics(data))
         supervisor = Supervisor(
             ROLES,
-            live=lambda role: live_as(role.name, data, sockets, niceness=role.nice),
+            live=lambda role: live_as(role.name, data, sockets, niceness=role.nice, follows=role.follows),
             probe=lambda: _probe(state),
             sockets=sockets,
             reload_settings=reloader.reload,

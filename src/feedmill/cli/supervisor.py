@@ -6,7 +6,7 @@ Rules:
 - A role that dies is started again at once; one that dies soon after its start again and again waits longer each time, up to half a minute.
 - SIGTERM and SIGINT end the roles (SIGTERM, then SIGKILL after a time); a second one does not wait.
 - SIGHUP asks for the settings to be read again; only when they are good do the roles hear of it: each ends and is started again. A role
-  that overlaps is started again at once, while its earlier process serves what it has begun.
+  that overlaps is started again beside its earlier process, which it tells itself to leave once it can take over.
 - A role that cannot be started at all before the server was ever ready ends the server: nobody waits for what will not come.
 - Whether the server is ready is found out by a child too, which ends with 0 once it is.
 """
@@ -16,7 +16,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -31,8 +31,9 @@ HOPELESS_DEATHS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """What the parent must know of a role. Shape: one that ``overlaps`` may have a process that ends beside one that begins.
+    """What the parent must know of a role.
 
+    Shape: one that ``overlaps`` may have a process that ends beside one that begins; ``follows`` are the processes to tell to leave.
     Units: ``nice`` as nice(1).
     """
 
@@ -40,6 +41,7 @@ class Role:
     listeners: tuple[str, ...] = ()
     nice: int = 0
     overlaps: bool = False
+    follows: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -76,7 +78,7 @@ class Supervisor:
     ) -> None:
         """Takes what a child does: ``live`` in its role, ``probe`` until the server is ready; both give an exit code."""
         self._places = [_Place(role) for role in roles]
-        self._leaving: list[Child] = []
+        self._leaving: list[tuple[str, Child]] = []
         self._live = live
         self._probe = probe
         self._prober: Child | None = None
@@ -122,7 +124,8 @@ class Supervisor:
 
     def _start(self, place: _Place) -> None:
         descriptors = [self._sockets[name].fileno() for name in place.role.listeners if name in self._sockets]
-        place.process = fork(lambda: self._live(place.role), keep=descriptors)
+        role = replace(place.role, follows=tuple(process.pid for name, process in self._leaving if name == place.role.name))
+        place.process = fork(lambda: self._live(role), keep=descriptors)
         place.started_at = time.monotonic()
         place.was_told = False
         self._log.info("role started", started=place.role.name, pid=place.process.pid, restarts=place.restarts)
@@ -132,7 +135,7 @@ class Supervisor:
             code = place.process.poll() if place.process else None
             if code is not None:
                 self._bury(place, code)
-        self._leaving = [process for process in self._leaving if process.poll() is None]
+        self._leaving = [(name, process) for name, process in self._leaving if process.poll() is None]
         if self._prober and not self._is_ready and self._prober.poll() is not None:
             self._heed_prober(self._prober.wait())
 
@@ -169,11 +172,12 @@ class Supervisor:
             if place.process is None:
                 continue
             place.was_told = True
-            place.process.send_signal(signal.SIGHUP)
             if place.role.overlaps:
-                self._leaving.append(place.process)
+                self._leaving.append((place.role.name, place.process))
                 place.process, place.due_at, place.deaths_in_a_row = None, 0.0, 0
                 place.restarts += 1
+            else:
+                place.process.send_signal(signal.SIGHUP)
 
     def _stop(self, reader: socket.socket) -> None:
         self._log.info("stopping")
@@ -192,7 +196,7 @@ class Supervisor:
             process.wait()
 
     def _living(self) -> list[Child]:
-        processes = [*(place.process for place in self._places), *self._leaving, self._prober]
+        processes = [*(place.process for place in self._places), *(process for _, process in self._leaving), self._prober]
         return [process for process in processes if process is not None and process.poll() is None]
 
     def _seconds_to_next(self) -> float:

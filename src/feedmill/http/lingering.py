@@ -74,6 +74,9 @@ class LingeringServer(uvicorn.Server):
         """Leaves the port at once, serves what it has, and then ends."""
         self._lingers = self.should_exit = True
         self._close_port()
+        now = asyncio.get_running_loop().time()
+        for protocol in list(self._taken):
+            protocol.leave(now)
 
     def stop(self) -> None:
         """Ends as soon as it can, also when it lingers."""

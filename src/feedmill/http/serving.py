@@ -20,6 +20,8 @@ from feedmill.http.lingering import LingeringProtocol, LingeringServer
 
 SHUTDOWN_SECONDS = 8
 KEEP_ALIVE_SECONDS = 30
+LEAVING = ", leaving"
+"""Stands behind the title of a process that has left its ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,8 @@ async def _serve(listeners: Sequence[Listener], linger_seconds: float) -> None:
     def leave() -> None:
         for server, _ in servers:
             server.leave()
-        setproctitle(f"{getproctitle()}, leaving")
+        if LEAVING not in (title := getproctitle()):
+            setproctitle(title + LEAVING)
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop)

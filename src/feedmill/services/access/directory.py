@@ -94,6 +94,12 @@ class Directory:
                 self._refresh()
             return self._use(identity, self._find_forms)
 
+    def load(self) -> None:
+        """Takes up all that the store has, so that the first question need not wait for it. Errors: Busy."""
+        with self._lock:
+            self._refresh()
+            self._find_unsaid()
+
     def keep_up(self, is_over: threading.Event, every_seconds: float = KEPT_UP_SECONDS) -> None:
         """Follows the store until it is over, so that no question waits for what came long before it."""
         while not is_over.wait(every_seconds):
