@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -246,25 +247,26 @@ def test_document_that_gets_an_acl_while_it_is_asked_about_is_decided_by_it(hous
 def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_and_counts_nowhere(
     house: SearchHouse, point: DecisionPoint
 ) -> None:
-    names = ("open", "acl", "denied", "policy", "none", "unconfirmed")
+    names = ("open", "acl", "denied", "policy", "none", "unconfirmed", "refused")
     urls = {name: f"http://a.example/{name}" for name in names}
     with house.store.writing() as unit:
-        unit.policies.replace([PolicyAcl(pattern="a.example/policy", entries=FOR_ANN.entries)])
+        refusing = PolicyAcl(pattern="a.example/refused", entries=(replace(FOR_ANN.entries[0], access=Access.DENY),))
+        unit.policies.replace([PolicyAcl(pattern="a.example/policy", entries=FOR_ANN.entries), refusing])
     secure = {name: name not in ("open",) for name in names}
     for_bob = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
     house.add(
         [house.make(urls[name], "needle", title=name, secure=secure[name]) for name in names],
-        acls={urls["acl"]: FOR_ANN, urls["unconfirmed"]: FOR_ANN, urls["denied"]: for_bob},
+        acls={urls["acl"]: FOR_ANN, urls["unconfirmed"]: FOR_ANN, urls["refused"]: FOR_ANN, urls["denied"]: for_bob},
     )
-    point.permit("ann", *(urls[name] for name in ("acl", "denied", "policy", "none")))
+    point.permit("ann", *(urls[name] for name in ("acl", "denied", "refused", "policy", "none")))
     searcher = searcher_of(house, point, confirms=True)
     access = searcher.classes_of(ANN)
     page = searcher.search(SearchRequest(query="needle", num=20, match=Match.ALL), access)
     assert {one.url for one in page.results} == {urls[name] for name in ("open", "acl", "policy", "none")}
     assert page.total == 1
-    assert urls["denied"] not in point.asked
+    assert not {urls["denied"], urls["refused"]} & set(point.asked)
     assert searcher.get_document(urls["acl"], access).document.url == urls["acl"]
-    for hidden in ("unconfirmed", "denied"):
+    for hidden in ("unconfirmed", "denied", "refused"):
         with pytest.raises(NotFound):
             searcher.get_document(urls[hidden], access)
     assert urls_of(searcher, searcher.classes_of(Identity())) == [urls["open"]]

@@ -154,13 +154,21 @@ def rule_on(policy: PolicyAcl | None, forms: Forms) -> Ruling | None:
     return Ruling(policy=policy, verdict=Verdict.PERMIT if verdict is Verdict.PERMIT else Verdict.DENY, match=match)
 
 
-def settle(order: Sequence[Early], answers: Mapping[Early, Callable[[], Verdict]]) -> tuple[Verdict, Early | None]:
-    """Returns the first answer that is not INDETERMINATE, and whose it was; mechanisms behind it are not asked."""
+def settle(
+    order: Sequence[Early], answers: Mapping[Early, Callable[[], Verdict]], *, permits_end: bool = True
+) -> tuple[Verdict, Early | None]:
+    """Returns the first answer that is not INDETERMINATE, and whose it was; mechanisms behind it are not asked.
+
+    Without ``permits_end`` a PERMIT is a hint, which a DENY behind it beats. Source: gsa-compat 4.7, the late-binding option.
+    """
+    hint: tuple[Verdict, Early | None] = (Verdict.INDETERMINATE, None)
     for mechanism in order:
         verdict = answers[mechanism]()
-        if verdict is not Verdict.INDETERMINATE:
+        if verdict is Verdict.DENY or (verdict is Verdict.PERMIT and permits_end):
             return verdict, mechanism
-    return Verdict.INDETERMINATE, None
+        if verdict is Verdict.PERMIT and hint[1] is None:
+            hint = verdict, mechanism
+    return hint
 
 
 # --- what a new list may change -------------------------------------------------------------------------------------------------

@@ -46,13 +46,14 @@ class Decider:
         acls = self._chains.read(unit, [each.url for each in guarded])
         # read only where an ACL leaves it open, which few do
         read_book = functools.cache(unit.policies.current)
-        verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book) for each in guarded}
+        confirms = access.late is not None and access.late.confirms
+        verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book, permits_end=not confirms) for each in guarded}
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
-        asked = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if access.late is not None and access.late.confirms else [])}
+        asked = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
         open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] in asked]
         return Judgement(shown=shown, undecided=open_ones)
 
-    def _settle(self, url: str, forms: Forms, find_acl: FindAcl, read_book: Callable[[], PolicyBook]) -> Verdict:
+    def _settle(self, url: str, forms: Forms, find_acl: FindAcl, read_book: Callable[[], PolicyBook], *, permits_end: bool) -> Verdict:
         """Gives what ACL and policy come to, as both are now."""
 
         def ask_policy() -> Verdict:
@@ -60,7 +61,7 @@ class Decider:
             return Verdict.INDETERMINATE if ruling is None else ruling.verdict
 
         answers = {Early.ACL: lambda: decide_verdict(url, forms, find_acl), Early.POLICY: ask_policy}
-        return settle(self._directory.order, answers)[0]
+        return settle(self._directory.order, answers, permits_end=permits_end)[0]
 
 
 def _is_guarded(number: int, permitted: Set[int], late: Set[int]) -> bool:
