@@ -104,7 +104,7 @@ def test_resource_asked_for_badly_answers_400(tmp_path: Path, path: str) -> None
     with run_gate(tmp_path) as gate:
         error = ask(gate, f"/api/v1/{path}", 400)["error"]
         assert error["code"] == "bad_request"
-        assert error["docs"].startswith("docs/reference/feed-port.md")
+        assert error["docs"] == "docs/reference/errors.md#bad_request"
 
 
 def save(store: SqlStore, document: Document) -> int:

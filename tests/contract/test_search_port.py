@@ -275,7 +275,8 @@ def test_search_port_unknown_paths_and_methods_are_refused(house: SearchHouse) -
     app = search_app(house.searcher())
     assert ask(app, "/nowhere").status == 404
     assert ask(app, "/api/v1/nowhere").json["error"]["code"] == "not_found"
-    assert ask(app, "/api/v1/search", method="POST").status == 405
+    refused = ask(app, "/api/v1/search", method="POST")
+    assert (refused.status, refused.json["error"]["code"], refused.headers["allow"]) == (405, "method_not_allowed", "GET, HEAD")
     assert ask(app, "/static/../search.py").status == 404
     assert ask(app, "/", method="POST", origin="http://evil.example.org").status == 403
 

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from feedmill.http.accessroutes import AccessTools, access_routes
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
-from feedmill.http.problems import INTERNAL, Problem, answer_problem, describe_problem
+from feedmill.http.problems import INTERNAL, Problem, answer_problem, describe_problem, problem_of
 from feedmill.http.settingsroutes import settings_routes
 from feedmill.http.signin.adminlock import AdminLock
 from feedmill.http.signin.adminroutes import signin_routes
@@ -29,8 +29,6 @@ from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
 from feedmill.services.signin.signing import Signing
 from feedmill.settings.editing import SettingsEditor
-
-_NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +109,8 @@ def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
 async def _answer_http_error(_request: Request, exc: Exception) -> Response:
     if not isinstance(exc, HTTPException):
         return _answer(INTERNAL, "internal error")
-    return _answer(Problem(exc.status_code, _NAMES.get(exc.status_code, "bad_request")), str(exc.detail).lower())
+    return _answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
 
 
-def _answer(problem: Problem, message: str) -> JSONResponse:
-    return JSONResponse(describe_problem(problem, message), problem.status)
+def _answer(problem: Problem, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(describe_problem(problem, message), problem.status, headers=headers)

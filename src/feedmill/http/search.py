@@ -42,7 +42,7 @@ from feedmill.http.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.origin import OriginCheck
 from feedmill.http.pages import make_templates
 from feedmill.http.parameters import MAX_FACETS, Asked, read_facets, read_search
-from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem
+from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem, problem_of
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
 from feedmill.http.searchthreads import in_thread
@@ -224,8 +224,7 @@ class _Endpoints:
     def answer_http_error(self, request: Request, exc: Exception) -> Response:
         """Answers an unknown path or method."""
         status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
-        text = detail.lower()
-        response = self._answer(request, Problem(status, text.replace(" ", "_")), text)
+        response = self._answer(request, problem_of(status), detail.lower())
         if isinstance(exc, HTTPException) and exc.headers:
             response.headers.update(exc.headers)
         return response

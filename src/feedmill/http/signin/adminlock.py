@@ -15,7 +15,7 @@ from feedmill.core.accounts import write_user
 from feedmill.core.networks import LOOPBACK
 from feedmill.http.asker import Asker, Way, put_asker
 from feedmill.http.origin import SAFE_METHODS
-from feedmill.http.problems import FORBIDDEN, Problem, describe_problem, find_problem
+from feedmill.http.problems import FORBIDDEN, UNAUTHORIZED, Problem, describe_problem, find_problem
 from feedmill.http.signin.check import answer_refusal
 from feedmill.http.signin.desk import Desk, Refusal
 from feedmill.http.signin.slowly import run_slowly
@@ -28,7 +28,6 @@ ASKED: Final = "feedmill.asked"
 """Where in a request's scope stands what a handler found out for the audit log."""
 
 _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
-_UNAUTHORIZED: Final = Problem(401, "unauthorized")
 _DECISIONS: Final = "/api/v1/access/"
 _SECRET: Final = ("/api/v1/users", "/api/v1/tokens", "/api/v1/audit")
 _WHO_SEES_WHAT: Final = "/api/v1/settings/policy_acls"
@@ -97,7 +96,7 @@ class AdminLock:
         text = "send the token of admin.token: 'Authorization: Bearer TOKEN'"
         if self._desk is not None:
             text += ", a token of 'feedmill tokens', or a user's name and password"
-        return Refusal(status=_UNAUTHORIZED.status, text=text, headers=challenge)
+        return Refusal(status=UNAUTHORIZED.status, text=text, headers=challenge)
 
     async def _refuse(self, request: Request, actor: str, refusal: ASGIApp, receive: Receive, send: Send) -> None:
         await self._tell(AuditKind.ADMINISTRATION_REFUSED, request, actor, 403 if actor else 401)

@@ -6,14 +6,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.asker import SIGNED_OUT, Asker, put_asker
-from feedmill.http.problems import Problem, describe_problem, find_problem
+from feedmill.http.problems import describe_problem, find_problem, problem_of
 from feedmill.http.searchthreads import run_search
 from feedmill.http.signin.desk import Desk, Refusal
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import FeedmillError
 
 _OPEN: Final = ("/healthz", "/readyz", "/sw_version.txt", "/static/")
-_CODES: Final = {401: "unauthorized", 429: "too_many_failures"}
 
 
 class SignInCheck:
@@ -53,6 +52,5 @@ def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:
     """Gives the answer that a refusal stands for."""
     headers = {**refusal.headers, "cache-control": "no-store"}
     if is_json:
-        problem = Problem(refusal.status, _CODES.get(refusal.status, "busy"))
-        return JSONResponse(describe_problem(problem, refusal.text), refusal.status, headers=headers)
+        return JSONResponse(describe_problem(problem_of(refusal.status), refusal.text), refusal.status, headers=headers)
     return PlainTextResponse(refusal.text + "\n", refusal.status, headers=headers)
