@@ -276,7 +276,8 @@ def test_search_port_unknown_paths_and_methods_are_refused(house: SearchHouse) -
     assert ask(app, "/nowhere").status == 404
     assert ask(app, "/api/v1/nowhere").json["error"]["code"] == "not_found"
     refused = ask(app, "/api/v1/search", method="POST")
-    assert (refused.status, refused.json["error"]["code"], refused.headers["allow"]) == (405, "method_not_allowed", "GET, HEAD")
+    assert (refused.status, refused.json["error"]["code"]) == (405, "method_not_allowed")
+    assert set(refused.headers["allow"].split(", ")) == {"GET", "HEAD"}
     assert ask(app, "/static/../search.py").status == 404
     assert ask(app, "/", method="POST", origin="http://evil.example.org").status == 403
 
