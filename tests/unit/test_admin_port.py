@@ -105,6 +105,12 @@ def test_admin_port_answers_errors_by_their_type() -> None:
     assert ask(app, "GET", "/api/v1/reindex", **TOKEN)[0] == 405
 
 
+@pytest.mark.parametrize("host", ["localhost/healthz?", "localhost/healthz#", "x/readyz;", "localhost:8000/healthz?x=", "/healthz?"])
+def test_header_of_the_host_opens_no_path(host: str) -> None:
+    app = admin_app(administration([]), "secret")
+    assert ask(app, "GET", "/api/v1/status", host=host)[0] in (401, 403)
+
+
 def test_health_needs_no_token_and_readiness_names_its_problems() -> None:
     assert ask(admin_app(administration([]), "secret"), "GET", "/healthz")[0] == 200
     assert ask(admin_app(administration([]), "secret"), "GET", "/readyz")[0] == 200

@@ -57,10 +57,11 @@ class AdminLock:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # paths are the scope's, by which routes are found; a request's URL is made of the header Host as well
         request = Request(scope)
         if request.client is None or not LOOPBACK.covers(request.client.host):
             await _answer(FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
-        elif request.url.path in _OPEN_PATHS:
+        elif request.scope["path"] in _OPEN_PATHS:
             await self._app(scope, receive, send)
         else:
             await self._serve(request, receive, send)
@@ -70,13 +71,13 @@ class AdminLock:
         if isinstance(found, Refusal):
             await self._refuse(request, "", answer_refusal(found, is_json=True), receive, send)
             return
-        needed = role_for(request.method, request.url.path)
+        needed = role_for(request.method, request.scope["path"])
         if found.role is None or not found.role.may_act_as(needed):
             refusal = _answer(FORBIDDEN, f"this needs the role {needed.value}")
             await self._refuse(request, name_of(found), refusal, receive, send)
             return
         put_asker(request.scope, found)
-        if request.method in SAFE_METHODS and not request.url.path.startswith(_DECISIONS):
+        if request.method in SAFE_METHODS and not request.scope["path"].startswith(_DECISIONS):
             await self._app(request.scope, receive, send)
         else:
             await self._serve_audited(request, name_of(found), receive, send)
@@ -111,7 +112,7 @@ class AdminLock:
                 status = message["status"]
             await send(message)
 
-        is_decision = request.url.path.startswith(_DECISIONS)
+        is_decision = request.scope["path"].startswith(_DECISIONS)
         try:
             await self._app(request.scope, receive, send_noted)
         finally:
@@ -120,7 +121,7 @@ class AdminLock:
     async def _tell(self, kind: AuditKind, request: Request, actor: str, status: int) -> None:
         if self._auditing is None:
             return
-        details: dict[str, Detail] = {"method": request.method, "path": request.url.path, "status": status}
+        details: dict[str, Detail] = {"method": request.method, "path": request.scope["path"], "status": status}
         if request.url.query:
             details["query"] = request.url.query
         details |= request.scope.get(ASKED, {})
