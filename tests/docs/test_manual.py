@@ -20,7 +20,7 @@ from feedmill.cli.serve import ROLES
 from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.policyroutes import policy_routes
-from feedmill.http.problems import PROBLEMS, Problem, describe_problem
+from feedmill.http.problems import Problem, describe_problem
 from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.leaving import Leavings
@@ -64,7 +64,7 @@ def section(text: str, heading: str) -> str:
     return match.group(1)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=lambda problem: problem.code)
+@pytest.mark.parametrize("problem", Problem, ids=lambda problem: problem.code)
 def test_every_error_has_its_place_and_leads_there(problem: Problem) -> None:
     name, _, anchor = describe_problem(problem, "")["error"]["docs"].partition("#")
     assert f"### {anchor}\n\n{problem.status}. " in (ROOT / name).read_text()

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from feedmill.http.accessroutes import AccessTools, access_routes
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
-from feedmill.http.problems import INTERNAL, Problem, answer_problem, describe_problem, problem_of
+from feedmill.http.problems import Problem, answer_problem, make_answer, problem_of
 from feedmill.http.settingsroutes import settings_routes
 from feedmill.http.signin.adminlock import AdminLock
 from feedmill.http.signin.adminroutes import signin_routes
@@ -108,9 +108,5 @@ def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
 
 async def _answer_http_error(_request: Request, exc: Exception) -> Response:
     if not isinstance(exc, HTTPException):
-        return _answer(INTERNAL, "internal error")
-    return _answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
-
-
-def _answer(problem: Problem, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    return JSONResponse(describe_problem(problem, message), problem.status, headers=headers)
+        return make_answer(Problem.INTERNAL, "internal error")
+    return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)

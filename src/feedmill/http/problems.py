@@ -4,7 +4,8 @@ Shape: ``{"error": {"code", "message", "docs"}}``; the code is for programs, the
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from enum import Enum
 from typing import Final
 
 from starlette.requests import Request
@@ -17,68 +18,56 @@ from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, D
 DOCS: Final = "docs/reference/errors.md"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A kind of error as it leaves: status and code."""
+class Problem(Enum):
+    """A kind of error as it leaves, by its status."""
 
-    status: int
-    code: str
+    BAD_REQUEST = 400
+    UNAUTHORIZED = 401
+    FORBIDDEN = 403
+    NOT_FOUND = 404
+    METHOD_NOT_ALLOWED = 405
+    CONFLICT = 409
+    OVERTAKEN = 412
+    TOO_LARGE = 413
+    TOO_MANY_FAILURES = 429
+    INTERNAL = 500
+    BUSY = 503
+    DISK_FULL = 507
 
+    @property
+    def status(self) -> int:
+        """The status that it is answered with."""
+        return self.value
 
-BAD_REQUEST: Final = Problem(400, "bad_request")
-UNAUTHORIZED: Final = Problem(401, "unauthorized")
-FORBIDDEN: Final = Problem(403, "forbidden")
-NOT_FOUND: Final = Problem(404, "not_found")
-METHOD_NOT_ALLOWED: Final = Problem(405, "method_not_allowed")
-CONFLICT: Final = Problem(409, "conflict")
-OVERTAKEN: Final = Problem(412, "overtaken")
-TOO_LARGE: Final = Problem(413, "too_large")
-TOO_MANY_FAILURES: Final = Problem(429, "too_many_failures")
-INTERNAL: Final = Problem(500, "internal")
-BUSY: Final = Problem(503, "busy")
-DISK_FULL: Final = Problem(507, "disk_full")
+    @property
+    def code(self) -> str:
+        """What programs go by."""
+        return self.name.lower()
 
-PROBLEMS: Final = {
-    problem.status: problem
-    for problem in (
-        BAD_REQUEST,
-        UNAUTHORIZED,
-        FORBIDDEN,
-        NOT_FOUND,
-        METHOD_NOT_ALLOWED,
-        CONFLICT,
-        OVERTAKEN,
-        TOO_LARGE,
-        TOO_MANY_FAILURES,
-        INTERNAL,
-        BUSY,
-        DISK_FULL,
-    )
-}
-"""All kinds, by their status."""
 
 _TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
-    (TooLarge, TOO_LARGE),
-    (BadRequest, BAD_REQUEST),
-    (NotFound, NOT_FOUND),
-    (Overtaken, OVERTAKEN),
-    (Conflict, CONFLICT),
-    (Denied, FORBIDDEN),
-    (DiskFull, DISK_FULL),
-    (Busy, BUSY),
-    (Corrupt, INTERNAL),
+    (TooLarge, Problem.TOO_LARGE),
+    (BadRequest, Problem.BAD_REQUEST),
+    (NotFound, Problem.NOT_FOUND),
+    (Overtaken, Problem.OVERTAKEN),
+    (Conflict, Problem.CONFLICT),
+    (Denied, Problem.FORBIDDEN),
+    (DiskFull, Problem.DISK_FULL),
+    (Busy, Problem.BUSY),
+    (Corrupt, Problem.INTERNAL),
 )
 """From the house's errors to problems; the first that fits counts, so that special ones stand before general ones."""
 
 
-def find_problem(error: FeedmillError) -> Problem:
-    """Gives the problem that an error is to the asker."""
-    return next((problem for kind, problem in _TABLE if isinstance(error, kind)), INTERNAL)
+def find_problem(error: Exception) -> Problem:
+    """Gives the problem that an error is to the asker; what is none of the house's is internal."""
+    return next((problem for kind, problem in _TABLE if isinstance(error, kind)), Problem.INTERNAL)
 
 
 def problem_of(status: int) -> Problem:
     """Gives the problem that a status stands for; one without is a bad request below 500, else internal."""
-    return PROBLEMS.get(status) or (BAD_REQUEST if status < INTERNAL.status else INTERNAL)
+    otherwise = Problem.BAD_REQUEST if status < Problem.INTERNAL.status else Problem.INTERNAL
+    return next((problem for problem in Problem if problem.status == status), otherwise)
 
 
 def describe_problem(problem: Problem, message: str) -> dict[str, dict[str, str]]:
@@ -86,10 +75,14 @@ def describe_problem(problem: Problem, message: str) -> dict[str, dict[str, str]
     return {"error": {"code": problem.code, "message": message, "docs": f"{DOCS}#{problem.code}"}}
 
 
+def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Makes the answer that tells a problem."""
+    return JSONResponse(describe_problem(problem, message), problem.status, headers=headers)
+
+
 async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
     """Answers a request that ended in one of the house's errors; for Starlette's table of exception handlers."""
-    problem = find_problem(exc) if isinstance(exc, FeedmillError) else INTERNAL
-    return JSONResponse(describe_problem(problem, str(exc)), problem.status)
+    return make_answer(find_problem(exc), str(exc))
 
 
 async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain) -> None:

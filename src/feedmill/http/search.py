@@ -42,7 +42,7 @@ from feedmill.http.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.origin import OriginCheck
 from feedmill.http.pages import make_templates
 from feedmill.http.parameters import MAX_FACETS, Asked, read_facets, read_search
-from feedmill.http.problems import INTERNAL, Problem, describe_problem, find_problem, problem_of
+from feedmill.http.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
 from feedmill.http.searchthreads import in_thread
@@ -213,7 +213,7 @@ class _Endpoints:
 
     def answer_error(self, request: Request, exc: Exception) -> Response:
         """Answers what the searcher raised."""
-        problem = find_problem(exc) if isinstance(exc, FeedmillError) else INTERNAL
+        problem = find_problem(exc)
         if problem.status < 500:
             return self._answer(request, problem, str(exc))
         # what went wrong inside is for the log, not for whoever asked
@@ -231,7 +231,7 @@ class _Endpoints:
 
     def _answer(self, request: Request, problem: Problem, text: str) -> Response:
         if request.url.path.startswith("/api/"):
-            return JSONResponse(describe_problem(problem, text), problem.status, headers=_PRIVATE)
+            return make_answer(problem, text, _PRIVATE)
         body = self._templates.get_template("error.html").render(status=problem.status, text=text)
         return HTMLResponse(body, status_code=problem.status, headers=_PRIVATE)
 

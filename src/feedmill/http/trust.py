@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.answers import STRANGERS, UNAUTHORIZED, Body, send_early
 from feedmill.http.gateconfig import CurrentConfig
-from feedmill.http.problems import FORBIDDEN, send_problem
+from feedmill.http.problems import Problem, send_problem
 
 FEED_PATHS: Final = frozenset({"/xmlfeed", "/xmlfeed/", "/xmlgroups", "/xmlgroups/"})
 _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
@@ -41,6 +41,6 @@ class TrustedOnly:
 
 async def _refuse(path: str, body: Body, send: Send) -> None:
     if path.startswith("/api/"):
-        await send_problem(body, send, FORBIDDEN, "this address is not trusted; add it to the setting gate.trusted", STRANGERS)
+        await send_problem(body, send, Problem.FORBIDDEN, "this address is not trusted; add it to the setting gate.trusted", STRANGERS)
     else:
         await send_early(body, send, 200 if path in FEED_PATHS else 403, UNAUTHORIZED, STRANGERS)

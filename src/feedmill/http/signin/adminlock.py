@@ -8,14 +8,13 @@ from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.core.accounts import write_user
 from feedmill.core.networks import LOOPBACK
 from feedmill.http.asker import Asker, Way, put_asker
 from feedmill.http.origin import SAFE_METHODS
-from feedmill.http.problems import FORBIDDEN, UNAUTHORIZED, Problem, describe_problem, find_problem
+from feedmill.http.problems import Problem, find_problem, make_answer
 from feedmill.http.signin.check import answer_refusal
 from feedmill.http.signin.desk import Desk, Refusal
 from feedmill.http.signin.slowly import run_slowly
@@ -60,7 +59,7 @@ class AdminLock:
         # paths are the scope's, by which routes are found; a request's URL is made of the header Host as well
         request = Request(scope)
         if request.client is None or not LOOPBACK.covers(request.client.host):
-            await _answer(FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
+            await make_answer(Problem.FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
         elif request.scope["path"] in _OPEN_PATHS:
             await self._app(scope, receive, send)
         else:
@@ -73,7 +72,7 @@ class AdminLock:
             return
         needed = role_for(request.method, request.scope["path"])
         if found.role is None or not found.role.may_act_as(needed):
-            refusal = _answer(FORBIDDEN, f"this needs the role {needed.value}")
+            refusal = make_answer(Problem.FORBIDDEN, f"this needs the role {needed.value}")
             await self._refuse(request, name_of(found), refusal, receive, send)
             return
         put_asker(request.scope, found)
@@ -97,7 +96,7 @@ class AdminLock:
         text = "send the token of admin.token: 'Authorization: Bearer TOKEN'"
         if self._desk is not None:
             text += ", a token of 'feedmill tokens', or a user's name and password"
-        return Refusal(status=UNAUTHORIZED.status, text=text, headers=challenge)
+        return Refusal(status=Problem.UNAUTHORIZED.status, text=text, headers=challenge)
 
     async def _refuse(self, request: Request, actor: str, refusal: ASGIApp, receive: Receive, send: Send) -> None:
         await self._tell(AuditKind.ADMINISTRATION_REFUSED, request, actor, 403 if actor else 401)
@@ -133,7 +132,3 @@ class AdminLock:
 def name_of(asker: Asker) -> str:
     """Gives what the audit log calls somebody."""
     return asker.label or ", ".join(write_user(user) for user in asker.identity.users) or "nobody"
-
-
-def _answer(problem: Problem, message: str) -> JSONResponse:
-    return JSONResponse(describe_problem(problem, message), problem.status)

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.asker import SIGNED_OUT, Asker, put_asker
-from feedmill.http.problems import describe_problem, find_problem, problem_of
+from feedmill.http.problems import find_problem, make_answer, problem_of
 from feedmill.http.searchthreads import run_search
 from feedmill.http.signin.desk import Desk, Refusal
 from feedmill.http.signin.slowly import run_slowly
@@ -52,5 +52,5 @@ def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:
     """Gives the answer that a refusal stands for."""
     headers = {**refusal.headers, "cache-control": "no-store"}
     if is_json:
-        return JSONResponse(describe_problem(problem_of(refusal.status), refusal.text), refusal.status, headers=headers)
+        return make_answer(problem_of(refusal.status), refusal.text, headers)
     return PlainTextResponse(refusal.text + "\n", refusal.status, headers=headers)
