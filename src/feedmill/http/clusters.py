@@ -17,7 +17,7 @@ from feedmill.http.gsasearch import restrict
 from feedmill.model.access import ClassSet
 from feedmill.services.searching.clustering import Clusters, FindGroups, cluster_results
 from feedmill.services.searching.searcher import Searcher
-from feedmill.wire.results.gsaxml import clean_text
+from feedmill.wire.xmltext import clean_text
 
 ALGORITHM = "Concepts"
 _PRIVATE = {"Cache-Control": "private, no-cache"}

@@ -16,8 +16,7 @@ from typing import TypeVar
 
 from feedmill.model.errors import BadRequest
 from feedmill.model.serving import KeyMatch, KeyMatchKind, RelatedQuery, SynonymSet
-
-MAX_TOLD_FAULTS = 20
+from feedmill.wire.applianceconfig.faults import refuse_faults
 
 _KINDS = {
     "keywordmatch": KeyMatchKind.KEYWORD,
@@ -65,9 +64,7 @@ def _read_all(rows: Iterator[tuple[int, list[str]]], read: Callable[[list[str]],
             found.append(read(cells))
         except BadRequest as exc:
             faults.append(f"line {number}: {exc}")
-    if faults:
-        more = f"; and {len(faults) - MAX_TOLD_FAULTS} more" if len(faults) > MAX_TOLD_FAULTS else ""
-        raise BadRequest("; ".join(faults[:MAX_TOLD_FAULTS]) + more)
+    refuse_faults(faults)
     return found
 
 

@@ -16,9 +16,9 @@ from feedmill.model.access import Access, Entry, Principal, Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import PolicyAcl
+from feedmill.wire.applianceconfig.faults import refuse_faults
 from feedmill.wire.applianceconfig.policyfeed import is_feed, iter_feed
 
-MAX_TOLD_FAULTS = 20
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _KEYS = "right|namespace|case|unqualified"
 _PATTERN = re.compile(rf"\s*({_QUOTED}(?=\s|\Z)|\S+)")
@@ -43,9 +43,7 @@ def read_policies(text: str) -> tuple[PolicyAcl, ...]:
             found[policy.pattern] = policy
         except BadRequest as exc:
             faults.append(f"line {number}: {exc}")
-    if faults:
-        more = f"; and {len(faults) - MAX_TOLD_FAULTS} more" if len(faults) > MAX_TOLD_FAULTS else ""
-        raise BadRequest("; ".join(faults[:MAX_TOLD_FAULTS]) + more)
+    refuse_faults(faults)
     return tuple(found.values())
 
 

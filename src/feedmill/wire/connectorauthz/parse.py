@@ -4,7 +4,7 @@ Rules:
 
 1. Only ``CmResponse/AuthorizationResponse/Answer`` counts, with one ``Resource`` and one ``Decision`` each.
 2. A decision is PERMIT, DENY or INDETERMINATE in any letter case; another word decides nothing.
-3. Of several answers about one document the strictest counts: DENY, then INDETERMINATE.
+3. Of several answers about one document the strictest counts (``core.strictness``).
 4. Everything is bounded: bytes, depth, answers; a document type declaration is refused (``wire/xmlstream/small``).
 
 Source: googlegsa/manager.v3, ``AuthorizationHandler``.
@@ -12,6 +12,7 @@ Source: googlegsa/manager.v3, ``AuthorizationHandler``.
 
 from dataclasses import dataclass, field
 
+from feedmill.core.strictness import stricter
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Unanswered
 from feedmill.wire.xmlstream.errors import NotWellFormed
@@ -22,7 +23,6 @@ MAX_TEXT = 20_000
 
 _ANSWER = ["CmResponse", "AuthorizationResponse", "Answer"]
 _RESOURCE, _DECISION, _STATUS = [*_ANSWER, "Resource"], [*_ANSWER, "Decision"], ["CmResponse", "StatusId"]
-_STRICTNESS = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,4 +101,4 @@ class _Reading(SmallReader):
             return
         url, word = self._one.resources[0], self._one.decisions[0].upper()
         verdict = Verdict(word) if word in Verdict.__members__ else Verdict.INDETERMINATE
-        self.verdicts[url] = max(verdict, self.verdicts.get(url, verdict), key=_STRICTNESS.index)
+        self.verdicts[url] = stricter(verdict, self.verdicts.get(url, verdict))

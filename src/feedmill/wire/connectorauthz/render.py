@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from feedmill.model.identity import Subject
+from feedmill.wire.xmltext import is_clean
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CONNECTOR = re.compile(r"googleconnector://([^./]*)", re.IGNORECASE)
 _IN_ATTRIBUTES = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
@@ -22,7 +22,7 @@ def connector_of(url: str, default: str) -> str:
 
 def is_writable(text: str) -> bool:
     """Whether a text can stand in XML as it is, and comes back as it is."""
-    return _NOT_XML.search(text) is None and "\r" not in text and text == text.strip()
+    return is_clean(text) and "\r" not in text and text == text.strip()
 
 
 def render_query(user: Subject, password: str | None, resources: Sequence[tuple[str, str]]) -> bytes:

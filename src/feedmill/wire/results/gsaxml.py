@@ -25,6 +25,7 @@ from feedmill.model.facets import FacetCounts, FacetType
 from feedmill.model.results import Parameter, Placed, ResultList
 from feedmill.model.search import Result
 from feedmill.wire.results.charsets import UTF_8, Charset, encode
+from feedmill.wire.xmltext import clean_text
 
 VERSION = "3.2"
 SOURCE = "FEEDMILL"
@@ -32,7 +33,6 @@ FRESH = timedelta(days=2)
 LINE_CHARACTERS = 80
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ATTRIBUTE = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 _ATTRIBUTE_CHARACTERS = re.compile('[&<>"\n\r\t]')
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -246,12 +246,6 @@ def _wrap(text: str, width: int, line: int) -> tuple[str, int]:
 
 
 # --- XML ------------------------------------------------------------------------------------------------------------------------
-
-
-def clean_text(text: str) -> str:
-    """Returns a text with U+FFFD for what XML cannot hold."""
-    # whatever can be printed XML can hold
-    return text if text.isprintable() else _ILLEGAL.sub("\ufffd", text)
 
 
 def _text(text: str) -> str:

@@ -1,20 +1,19 @@
 """Turns what was stated into a decision for each document that was asked about; fails closed.
 
 A statement counts for the query that it answers, by id, and only for that query's document, for the user who was asked about, in the time
-for which it says that it holds, and where it is meant for who asked. Of several for one query the strictest counts: a denial, then
-indecision, then a permit. What nobody asked for changes nothing.
+for which it says that it holds, and where it is meant for who asked. Of several for one query the strictest counts (``core.strictness``).
+What nobody asked for changes nothing.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from feedmill.core.strictness import stricter
 from feedmill.model.decision import Verdict
 from feedmill.wire.samlauthz.schema import Query, Statement
 
 SKEW = timedelta(minutes=5)
 """How far the clocks of two servers may differ."""
-
-_STRICTNESS = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
 
 
 def match_statements(
@@ -34,7 +33,7 @@ def match_statements(
             reasons[reason] = None
             continue
         answered = Query(id=statement.in_response_to, resource=statement.resource)
-        found[answered] = max(found.get(answered, Verdict.PERMIT), statement.verdict, key=_STRICTNESS.index)
+        found[answered] = stricter(found.get(answered, Verdict.PERMIT), statement.verdict)
     missing = len(set(queries) - found.keys())
     if missing:
         reasons[f"{missing} of {len(set(queries))} questions are not answered"] = None

@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape
 
 from feedmill.model.identity import Subject
 from feedmill.wire.samlauthz.schema import ASSERTION, GET, GHPP, GOOGLE, LIST_VERSION, PROTOCOL, SOAP, Envelope, Query
+from feedmill.wire.xmltext import clean_text, is_clean
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # what java.net.URI, by which adaptors read a resource, refuses anywhere behind the host
 _NOT_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\[\]\x7f-\xa0\u2028\u2029\ud800-\udfff\ufffe\uffff]|%(?![0-9A-Fa-f]{2})")
 _SPACES = re.compile(r"\s")
@@ -47,7 +47,7 @@ def name_of(envelope: Envelope) -> str:
 
 def is_writable(user: Subject) -> bool:
     """Whether a user's name can stand in XML as it is; another name must not be asked about in its place."""
-    return bool(user.name) and not any(_NOT_XML.search(text) for text in (user.name, user.domain, user.namespace))
+    return bool(user.name) and all(map(is_clean, (user.name, user.domain, user.namespace)))
 
 
 def render_queries(envelope: Envelope, queries: Sequence[Query]) -> bytes:
@@ -96,11 +96,11 @@ def _who(subject: Subject) -> str:
 
 def _attribute(text: str) -> str:
     # white space in attributes would be read as blanks
-    return f'"{escape(_NOT_XML.sub(chr(0xFFFD), text), _IN_ATTRIBUTES)}"'
+    return f'"{escape(clean_text(text), _IN_ATTRIBUTES)}"'
 
 
 def _text(text: str) -> str:
-    return escape(_NOT_XML.sub("\ufffd", text), {"\r": "&#13;"})
+    return escape(clean_text(text), {"\r": "&#13;"})
 
 
 def write_time(at: datetime) -> str:
