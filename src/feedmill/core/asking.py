@@ -15,7 +15,8 @@ from dataclasses import replace
 from feedmill.core.fieldfilters import read_fields
 from feedmill.core.languages import read_languages
 from feedmill.core.querylang import parse_query
-from feedmill.model.query import And, Everything, FileType, InTitle, InUrl, LinksTo, Node, Not, Or, Phrase, Site, Wildcard, Word
+from feedmill.core.querynodes import join_all, parts_of
+from feedmill.model.query import And, Everything, FileType, InTitle, InUrl, LinksTo, Node, Not, Or, Phrase, Plain, Site, Wildcard, Word
 from feedmill.model.search import Advanced, Occurrence, ParsedQuery, SearchRequest
 
 
@@ -33,18 +34,18 @@ def read_request(request: SearchRequest) -> ParsedQuery:
         parts = [typed.root, added.root, *_phrase_of(advanced), *_any_of(some.root), *_none_of(none.root)]
         parts = [*(_place(part, advanced.occurrence) for part in parts), *_restrictions_of(advanced)]
     chosen = parse_query(request.navigation)
-    parts += [part for part in _parts_of(chosen.root) if not isinstance(part, Word | Phrase | Wildcard)]
+    parts += [part for part in parts_of(chosen.root) if not isinstance(part, Plain)]
     warnings = typed.warnings + added.warnings + some.warnings + none.warnings + chosen.warnings
     for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
         node, told = read_fields(text, is_partial=is_partial)
         parts += [node] if node is not None else []
         warnings += told
-    root = _join(parts)
+    root = join_all(parts)
     is_restricted = _is_restricted(root)
     languages, told = read_languages(request.languages)
     within = [Site(advanced.within.strip())] if advanced.within.strip() else []
     if not isinstance(root, Everything):
-        root = _join([root, *([languages] if languages is not None else []), *within])
+        root = join_all([root, *([languages] if languages is not None else []), *within])
     return ParsedQuery(root=root, warnings=tuple(dict.fromkeys(warnings + told)), is_restricted=is_restricted)
 
 
@@ -90,23 +91,6 @@ def _place(node: Node, occurrence: Occurrence) -> Node:
             return Not(_place(part, occurrence))
         case _:
             return node
-
-
-def _parts_of(root: Node) -> tuple[Node, ...]:
-    return root.parts if isinstance(root, And) else (root,)
-
-
-def _join(nodes: list[Node]) -> Node:
-    """Returns one flat And, so that which parts must hold can be told."""
-    parts: list[Node] = []
-    for node in nodes:
-        if isinstance(node, And):
-            parts += node.parts
-        elif not isinstance(node, Everything):
-            parts.append(node)
-    if not parts:
-        return Everything()
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def _is_restricted(node: Node) -> bool:

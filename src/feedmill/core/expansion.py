@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from feedmill.core.querynodes import parts_of
 from feedmill.core.queryterms import Words, split_term
-from feedmill.model.query import And, Everything, Node, Not, Or, Phrase, Some, Wildcard, Word
+from feedmill.model.query import And, Everything, Node, Not, Or, Phrase, Plain, Some, Word
 from feedmill.model.serving import SynonymSet
 
 MAX_ALTERNATIVES = 50
@@ -37,18 +38,17 @@ class Expansion:
         """Returns the query with synonyms and without stop words."""
         if not self.longest and not self.stop_words:
             return root
-        parts = root.parts if isinstance(root, And) else (root,)
-        widened = self._without_stop_words(_Widening(self).widen(parts))
+        widened = self._without_stop_words(_Widening(self).widen(parts_of(root)))
         return widened[0] if len(widened) == 1 else And(tuple(widened))
 
     def drop_stop_words(self, root: Node) -> Node:
         """Returns the query without stop words."""
-        kept = self._without_stop_words(root.parts if isinstance(root, And) else (root,))
+        kept = self._without_stop_words(parts_of(root))
         return kept[0] if len(kept) == 1 else And(tuple(kept))
 
     def _without_stop_words(self, parts: Sequence[Node]) -> Sequence[Node]:
         kept = [part for part in parts if not self._is_stop_word(part)]
-        return kept if any(isinstance(part, Word | Phrase | Wildcard | Or) for part in kept) else parts
+        return kept if any(isinstance(part, Plain | Or) for part in kept) else parts
 
     def _is_stop_word(self, part: Node) -> bool:
         if not self.stop_words or not isinstance(part, Word) or part.is_fixed:
@@ -84,7 +84,7 @@ def holds_operator(root: Node) -> bool:
         case Not(part):
             return holds_operator(part)
         case _:
-            return not isinstance(root, Word | Phrase | Wildcard | Everything)
+            return not isinstance(root, Plain | Everything)
 
 
 @dataclass(slots=True)

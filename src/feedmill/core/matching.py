@@ -18,7 +18,8 @@ Source: docs/reference/search-api.md.
 import re
 
 from feedmill.core.analysis import has_spaceless, list_grams, split_runs
-from feedmill.model.query import And, Node, Or, Phrase, Some, Wildcard, Word
+from feedmill.core.querynodes import parts_of
+from feedmill.model.query import And, Node, Or, Phrase, Plain, Some, Word
 from feedmill.model.search import Match
 
 ENOUGH = 10
@@ -33,7 +34,7 @@ def loosen(root: Node, match: Match) -> Node | None:
     """Returns the query in which plain parts are optional, None where nothing can be left out."""
     if match is Match.ALL:
         return None
-    parts = root.parts if isinstance(root, And) else (root,)
+    parts = parts_of(root)
     plain = tuple(piece for part in parts if _is_plain(part) for piece in _pieces(part))
     if len(set(plain)) < 2:
         return None
@@ -45,7 +46,7 @@ def loosen(root: Node, match: Match) -> Node | None:
 def _is_plain(part: Node) -> bool:
     if isinstance(part, Or):
         return all(_is_plain(one) or _is_run(one) for one in part.parts)
-    return isinstance(part, Word | Phrase | Wildcard)
+    return isinstance(part, Plain)
 
 
 def _is_run(part: Node) -> bool:

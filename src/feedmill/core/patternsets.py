@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from feedmill.core.patternrules import covers_everything, split_url
 from feedmill.core.patterns import Pattern, is_remark, parse_pattern
-from feedmill.model.query import And, Everything, Node, Not, Or, UnderPattern
+from feedmill.core.querynodes import join_all
+from feedmill.model.query import Everything, Node, Not, Or, UnderPattern
 from feedmill.model.serving import Serving
 
 
@@ -37,10 +38,7 @@ def node_of_patterns(include: Sequence[str], exclude: Sequence[str] = ()) -> Nod
     if refused:
         refusal = Not(_any_of(refused))
         parts.append(Or((refusal, *(UnderPattern(pattern.body) for pattern in after_all))) if after_all else refusal)
-    parts = [part for part in parts if not isinstance(part, Everything)]
-    if not parts:
-        return Everything()
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
+    return join_all(parts)
 
 
 def node_of_pattern(text: str) -> Node:

@@ -26,12 +26,11 @@ from datetime import date
 from functools import lru_cache
 
 from feedmill.core.inmeta import read_days, read_inmeta
+from feedmill.core.querynodes import join_all
 from feedmill.core.typedvalues import read_number
 from feedmill.core.wildcards import is_wildcard
 from feedmill.model.query import (
-    And,
     DateRange,
-    Everything,
     FileType,
     Info,
     InText,
@@ -43,6 +42,7 @@ from feedmill.model.query import (
     NumberRange,
     Or,
     Phrase,
+    Plain,
     Related,
     Site,
     Wildcard,
@@ -109,7 +109,7 @@ class _Reading:
             self.warn(f"only the first {MAX_TERMS} terms were searched")
             return
         self.terms += 1
-        if not isinstance(node, Word | Phrase | Wildcard):
+        if not isinstance(node, Plain):
             self.is_restricted = True
         if self.joins_next:
             self.clauses[-1].append(node)
@@ -134,10 +134,7 @@ def parse_query(text: str) -> ParsedQuery:
 
 
 def _join(clauses: list[list[Node]]) -> Node:
-    parts: list[Node] = [clause[0] if len(clause) == 1 else Or(tuple(clause)) for clause in clauses]
-    if not parts:
-        return Everything()
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
+    return join_all(clause[0] if len(clause) == 1 else Or(tuple(clause)) for clause in clauses)
 
 
 def _read_token(match: re.Match[str], reading: _Reading, *, is_last: bool) -> None:
@@ -156,7 +153,7 @@ def _read_token(match: re.Match[str], reading: _Reading, *, is_last: bool) -> No
     if node is None:
         return
     is_out = match["minus"] == "-"
-    if reading.placed is not None and isinstance(node, Word | Phrase | Wildcard):
+    if reading.placed is not None and isinstance(node, Plain):
         node, is_out = reading.placed(node.text.strip()), is_out or reading.is_placed_out
     reading.add(Not(node) if is_out else node)
 

@@ -15,9 +15,10 @@ from feedmill.core.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.patterns import PatternSet
 from feedmill.core.patternsets import node_of_patterns
 from feedmill.core.querylang import parse_query
+from feedmill.core.querynodes import join_all
 from feedmill.core.queryterms import read_words
 from feedmill.core.sites import EVERYWHERE, disregards_collections, read_site
-from feedmill.model.query import And, Everything, Node, Not
+from feedmill.model.query import Everything, Node, Not
 from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import ParsedQuery, SearchRequest
 from feedmill.model.serving import FrontEnd, KeyMatch, Serving
@@ -83,20 +84,9 @@ class ServingBook:
         scope = EVERYWHERE if disregards_collections(parsed.root) else read_site(request.site, self.serving.collections)
         return Served(
             parsed=replace(parsed, warnings=parsed.warnings + scope.warnings),
-            root=None if scope.root is None else _narrow(root, scope.root, frontend.kept),
+            root=None if scope.root is None else join_all((root, scope.root, frontend.kept)),
             frontend=frontend,
             keymatches=frontend.keymatches.find(asked, request.keymatches),
             related=frontend.related.find(asked),
             bias=self._biases.get(frontend.settings.bias),
         )
-
-
-def _narrow(root: Node, *filters: Node) -> Node:
-    """Returns one flat And, so that what must hold can be told from what may be left out."""
-    parts: list[Node] = []
-    for node in (root, *filters):
-        parts += node.parts if isinstance(node, And) else (node,)
-    held = tuple(part for part in parts if not isinstance(part, Everything))
-    if len(held) > 1:
-        return And(held)
-    return held[0] if held else Everything()

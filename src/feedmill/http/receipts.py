@@ -1,13 +1,13 @@
 """Feeds, documents and data sources as JSON. Shapes: docs/reference/feed-port.md. Times are ISO 8601 in UTC, ids are strings."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from feedmill.model.access import Acl
-from feedmill.model.document import Event, Metadata
+from feedmill.model.document import Event
 from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry
 from feedmill.services.inspection import Inspection, Past
+from feedmill.wire.jsonvalues import group_metadata, render_time
 
 Json = dict[str, Any]
 
@@ -70,19 +70,6 @@ def render_past(past: Past) -> Json:
 def render_source(source: DataSource) -> Json:
     """Gives a data source with its counts."""
     return {"name": source.name, "kind": source.kind, "documents": source.documents, "feeds": source.feeds}
-
-
-def render_time(time: datetime | None) -> str | None:
-    """Gives a time as ISO 8601 in UTC."""
-    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def group_metadata(metadata: Metadata) -> dict[str, list[str]]:
-    """Gives the values of each name, both in the order they were given."""
-    grouped: dict[str, list[str]] = {}
-    for name, value in metadata:
-        grouped.setdefault(name, []).append(value)
-    return grouped
 
 
 def _render_event(event: Event) -> Json:

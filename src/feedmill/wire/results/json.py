@@ -4,14 +4,14 @@ Source: docs/reference/search-api.md.
 """
 
 import json
-from datetime import datetime
 from typing import Any
 
 from feedmill.core.shown import shown_metadata, shown_mimetype
 from feedmill.core.typedvalues import read_number
-from feedmill.model.document import Document, Metadata
+from feedmill.model.document import Document
 from feedmill.model.facets import Facet, FacetCounts, FacetType
 from feedmill.model.search import Result, ResultPage
+from feedmill.wire.jsonvalues import group_metadata, render_time
 
 
 def render_page(page: ResultPage, next_cursor: str | None = None) -> bytes:
@@ -46,7 +46,7 @@ def render_document(document: Document, *, is_searchable: bool) -> bytes:
             "searchable": is_searchable,
             "title": text.title if text is not None else None,
             "mimetype": shown_mimetype(document),
-            "last_modified": format_time(attributes.last_modified),
+            "last_modified": render_time(attributes.last_modified),
             "metadata": group_metadata(shown_metadata(document)),
             "language": text.language if text is not None else None,
             "reason": text.reason if text is not None else None,
@@ -62,7 +62,7 @@ def _result_fields(result: Result) -> dict[str, Any]:
         "snippet": result.snippet.text,
         "snippet_marks": [list(mark) for mark in result.snippet.marks],
         "score": round(result.score, 6),
-        "date": format_time(result.date),
+        "date": render_time(result.date),
         "mimetype": result.mimetype,
         "language": result.language,
         "metadata": group_metadata(result.metadata),
@@ -92,19 +92,6 @@ def _range_end(facet: Facet, text: str) -> float | str | None:
     if number is None:
         return text
     return int(number) if number.is_integer() else number
-
-
-def group_metadata(metadata: Metadata) -> dict[str, list[str]]:
-    """Returns the values of each name, names by their first use, values in order."""
-    grouped: dict[str, list[str]] = {}
-    for name, value in metadata:
-        grouped.setdefault(name, []).append(value)
-    return grouped
-
-
-def format_time(time: datetime | None) -> str | None:
-    """Returns a UTC time as ISO 8601 with a ``Z``, None for none."""
-    return None if time is None else time.isoformat().replace("+00:00", "Z")
 
 
 def _encode(fields: dict[str, Any]) -> bytes:
