@@ -213,8 +213,8 @@ def test_changes_name_what_did_it(new_house: Callable[[], FeedHouse]) -> None:
     secured = house.push(put("c", acl=acl("bob")), datasource="other")
     added = house.push(put("new", acl=acl("ann")))
     found = {each.url: each for each in changes_of(house, "ann", since)}
-    assert explaining(house).explain_whole(Question(url=url("c"), identity=USERS["ann"]), at=since).is_public
-    assert not explaining(house).explain_whole(Question(url=url("c"), identity=USERS["ann"]), at=house.now).is_public
+    assert explaining(house).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=since).is_public
+    assert not explaining(house).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=house.now).is_public
     assert groups
     assert {page: (each.is_gained, each.origin.cause) for page, each in found.items() if each.origin} == {
         url("a"): (True, ChangeCause.GROUPS),
@@ -265,8 +265,8 @@ def test_changes_of_policies_and_by_them_are_told(new_house: Callable[[], FeedHo
     assert causes == {url("a"): (False, ChangeCause.POLICIES), url("b"): (True, ChangeCause.POLICIES)}
     for at, page, expected in [(between, "a", Verdict.PERMIT), (house.now, "a", Verdict.DENY), (house.now, "b", Verdict.PERMIT)]:
         question = Question(url=url(page), identity=USERS["ann"])
-        assert explaining(house).explain_whole(question, at=at).verdict is expected
-    assert explaining(house).explain_whole(Question(url=url("a"), identity=USERS[""]), at=since).ruling is None
+        assert explaining(house).explain_with_policy(question, at=at).verdict is expected
+    assert explaining(house).explain_with_policy(Question(url=url("a"), identity=USERS[""]), at=since).ruling is None
     assert changed[url("b")].after == f'permitted by user "ann", in the policy for {url("b")}'
     with house.store.writing() as unit:
         unit.policies.forget_versions(between)

@@ -8,7 +8,7 @@ import pytest
 
 from feedmill.core.evaluator import MAX_CHAIN, combine
 from feedmill.core.groupresolution import MAX_GROUPS
-from feedmill.core.policyacls import Kind, kind_of, rule_on, settle
+from feedmill.core.policyacls import PatternKind, kind_of, rule_on, settle
 from feedmill.core.principals import forms_of, read_identity, split_name
 from feedmill.model.access import Access, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Verdict
@@ -57,7 +57,7 @@ def test_manual_table_of_policies_is_that_of_the_program() -> None:
 
 def test_manual_kinds_of_patterns_are_those_of_the_program() -> None:
     told = rows("## Which policy is for a URL", POLICIES)
-    assert [row[0].partition(", ")[2] for row in told] == [kind.value for kind in Kind]
+    assert [row[0].partition(", ")[2] for row in told] == [kind.value for kind in PatternKind]
     for kind, patterns, _ in told:
         for pattern in re.findall(r"`([^`]+)`", patterns):
             assert kind_of(pattern).value in kind

@@ -5,14 +5,14 @@ from feedtext import feed_of, record_of, spool
 
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
 from feedmill.services.feeds import validation
-from feedmill.services.feeds.validation import Verdict, validate
+from feedmill.services.feeds.validation import Validation, validate
 
 GOOD = record_of("<content>x</content>")
 BAD = record_of(action="odd")
 ACL = "<acl url='http://a.example.com/'/>"
 
 
-def verdict_on(data: bytes, kind: FeedKind | None = None, datasource: str | None = None) -> Verdict:
+def verdict_on(data: bytes, kind: FeedKind | None = None, datasource: str | None = None) -> Validation:
     return validate(lambda: io.BytesIO(data), spool=spool, kind=kind, datasource=datasource)
 
 

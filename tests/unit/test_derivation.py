@@ -4,7 +4,7 @@ from aclwords import BOTH, CHILD, PARENT, acl, deny, group, permit, user
 from feedmill.core.derivation import tell_entry, tell_match
 from feedmill.core.evaluator import decide
 from feedmill.model.access import Acl, Scope
-from feedmill.model.decision import Match
+from feedmill.model.decision import EntryMatch
 from feedmill.model.identity import Identity
 
 GROUP = Scope.GROUP
@@ -45,7 +45,7 @@ def test_reason_of_a_chain_that_is_too_long_names_where_it_was_left() -> None:
 
 def test_tell_match_of_a_long_way_tells_its_ends() -> None:
     way = (BOB, *(group(f"g{number}") for number in range(20)))
-    match = Match(entry=permit("g19", scope=GROUP), way=way)
+    match = EntryMatch(entry=permit("g19", scope=GROUP), way=way)
     assert tell_match(match) == 'permitted by group "g19", through user "CORP\\bob" > 19 groups > group "g19"'
 
 

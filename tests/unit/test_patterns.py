@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.core.patternrules import REGEXP_URL_CHARACTERS
-from feedmill.core.patterns import PatternSet, Verdict, parse_pattern
+from feedmill.core.patterns import PatternAnswer, PatternSet, parse_pattern
 from feedmill.model.errors import BadRequest
 
 # One line a pattern: the URLs that it means, then those that it does not.
@@ -269,6 +269,6 @@ def test_contains_pattern_means_substring(text: str, host: str, path: str) -> No
 
 @given(PATH)
 def test_pattern_set_with_slash_passes_every_url(path: str) -> None:
-    assert PatternSet(["/"]).check(path) == Verdict(passes=True)
+    assert PatternSet(["/"]).check(path) == PatternAnswer(passes=True)
     assert PatternSet(["/"], ["/", "-/"]).check(path).passes
     assert not PatternSet(["/"], ["/"]).check(path).passes

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.core.evaluator import decide_locally
-from feedmill.core.policyacls import Kind, PolicyBook, kind_of, list_shadowed, may_share, rule_on, settle
+from feedmill.core.policyacls import PatternKind, PolicyBook, kind_of, list_shadowed, may_share, rule_on, settle
 from feedmill.core.principals import forms_of
 from feedmill.model.access import Access, Entry, Principal, Scope
 from feedmill.model.decision import Verdict
@@ -33,25 +33,25 @@ def found(patterns: Sequence[str], url: str) -> str | None:
 @pytest.mark.parametrize(
     ("pattern", "kind"),
     [
-        ("^http://example.com/a.html$", Kind.EXACT),
-        ("example.com/a.html$", Kind.EXACT),
-        ("www?:example.com/a$", Kind.EXACT),
-        ("example.com/", Kind.PREFIX),
-        ("http://example.com/a/", Kind.PREFIX),
-        ("smb://server/share/", Kind.PREFIX),
-        ("</>secret/", Kind.PREFIX),
-        ("www?:example.com/a/", Kind.PREFIX),
-        ("/", Kind.PATTERN),
-        ("/secret/", Kind.PATTERN),
-        (".pdf$", Kind.PATTERN),
-        ("^http", Kind.PATTERN),
-        ("contains:secret", Kind.PATTERN),
-        ("regexp:/[0-9]+/", Kind.PATTERN),
-        ("regexpIgnoreCase:^https?://", Kind.PATTERN),
-        ("example", Kind.PATTERN),
+        ("^http://example.com/a.html$", PatternKind.EXACT),
+        ("example.com/a.html$", PatternKind.EXACT),
+        ("www?:example.com/a$", PatternKind.EXACT),
+        ("example.com/", PatternKind.PREFIX),
+        ("http://example.com/a/", PatternKind.PREFIX),
+        ("smb://server/share/", PatternKind.PREFIX),
+        ("</>secret/", PatternKind.PREFIX),
+        ("www?:example.com/a/", PatternKind.PREFIX),
+        ("/", PatternKind.PATTERN),
+        ("/secret/", PatternKind.PATTERN),
+        (".pdf$", PatternKind.PATTERN),
+        ("^http", PatternKind.PATTERN),
+        ("contains:secret", PatternKind.PATTERN),
+        ("regexp:/[0-9]+/", PatternKind.PATTERN),
+        ("regexpIgnoreCase:^https?://", PatternKind.PATTERN),
+        ("example", PatternKind.PATTERN),
     ],
 )
-def test_kind_is_that_of_the_pattern(pattern: str, kind: Kind) -> None:
+def test_kind_is_that_of_the_pattern(pattern: str, kind: PatternKind) -> None:
     assert kind_of(pattern) is kind
 
 
@@ -201,7 +201,7 @@ def test_what_is_found_means_the_url_and_no_kind_before_it_does(made: list[str],
     assert (policy is None) is (not matching)
     if policy is not None:
         assert policy in matching
-        order = list(Kind)
+        order = list(PatternKind)
         assert order.index(kind_of(policy.pattern)) == min(order.index(kind_of(each.pattern)) for each in matching)
 
 

@@ -19,10 +19,10 @@ from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.policyacl import Whole
+from feedmill.model.policyacl import EarlyDecision
 from feedmill.services.access.accessreview import Finding
 from feedmill.services.access.explaining import Question
-from feedmill.wire.decisions import parse_question, render_decision, render_named, render_principal, render_whole
+from feedmill.wire.decisions import parse_question, render_decision, render_early_decision, render_named, render_principal
 
 access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -89,7 +89,7 @@ def explain(
             }
             tell_command(house, "access explain", asked, AuditKind.DECISION_ASKED)
             question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
-            _print_whole(explaining.explain_whole(question, at=moment), user, as_json)
+            _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json)
 
 
 @access_app.command("who", epilog="Example:\n\n  feedmill access who http://intranet.example.com/a.html --json")
@@ -151,17 +151,17 @@ def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None
         out.print(clean(f"  {step.url} ({step.acl.inheritance_type.value}): {step.local.value}, {said}"))
 
 
-def _print_whole(whole: Whole, user: str | None, as_json: bool) -> None:
+def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool) -> None:
     if as_json:
-        print_json(render_whole(whole, user))
+        print_json(render_early_decision(early, user))
         return
-    _print_decision(whole.decision, user, as_json)
-    ruling, out = whole.ruling, console()
+    _print_decision(early.decision, user, as_json)
+    ruling, out = early.ruling, console()
     if ruling is not None:
         said = tell_match(ruling.match) if ruling.match is not None else "it names the asker nowhere"
         out.print(clean(f"  policy {ruling.policy.name} ({ruling.policy.pattern}): {ruling.verdict.value}, {said}"))
-        out.print(clean(f"  both together: {whole.verdict.value}"))
-    if whole.is_public:
+        out.print(clean(f"  both together: {early.verdict.value}"))
+    if early.is_public:
         out.print(clean("  the document is public: everybody may see it"))
 
 

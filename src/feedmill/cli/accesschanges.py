@@ -9,7 +9,7 @@ from feedmill.cli.accessoptions import Groups, Namespace
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
 from feedmill.cli.users import tell_command
 from feedmill.core.principals import read_identity
-from feedmill.model.accesschange import AccessChange, Origin
+from feedmill.model.accesschange import AccessChange, ChangeOrigin
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.wire.decisions import render_change
@@ -59,7 +59,7 @@ def _print_change(change: AccessChange) -> None:
     out.print(clean(f"  after: {change.after}"))
 
 
-def _tell_origin(origin: Origin) -> str:
+def _tell_origin(origin: ChangeOrigin) -> str:
     parts = [f"{origin.at.isoformat(timespec='seconds')}: {origin.cause.value}", origin.url]
     parts.append(" of ".join(filter(None, (f"feed {origin.feed_id}", origin.source))) if origin.feed_id else "")
     return ", ".join(filter(None, parts))

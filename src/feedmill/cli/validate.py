@@ -8,7 +8,7 @@ import typer
 
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json
 from feedmill.model.feed import LogLevel
-from feedmill.services.feeds.validation import Verdict
+from feedmill.services.feeds.validation import Validation
 from feedmill.services.feeds.validation import validate as judge_feed
 from feedmill.settings import load_settings
 
@@ -38,7 +38,7 @@ def _new_spool() -> BinaryIO:
     return cast(BinaryIO, SpooledTemporaryFile(max_size=SPOOL_BYTES))
 
 
-def _render(verdict: Verdict) -> dict[str, Any]:
+def _render(verdict: Validation) -> dict[str, Any]:
     return {
         "state": verdict.state.value,
         "datasource": verdict.datasource,
@@ -53,7 +53,7 @@ def _render(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _print_verdict(name: str, verdict: Verdict) -> None:
+def _print_verdict(name: str, verdict: Validation) -> None:
     out = console()
     for entry in verdict.log:
         line = f":{entry.line}" if entry.line else ""

@@ -4,7 +4,7 @@ A text names the entry, the URL whose ACL holds it and, where the entry names a 
 """
 
 from feedmill.model.access import Access, Entry, Principal
-from feedmill.model.decision import Cause, Match, Step
+from feedmill.model.decision import Cause, EntryMatch, Step
 from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
 
 _WAY_SUBJECTS = 10
@@ -30,7 +30,7 @@ _TEXTS = {
 }
 
 
-def tell_match(match: Match) -> str:
+def tell_match(match: EntryMatch) -> str:
     """Tells which entry names the asker, and through which groups."""
     verb = "denied" if match.entry.access is Access.DENY else "permitted"
     text = f"{verb} by {tell_principal(match.entry.principal)}"

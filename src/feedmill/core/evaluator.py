@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from feedmill.core.derivation import tell_reason
 from feedmill.core.principals import Forms, forms_of, is_blank
 from feedmill.model.access import Access, Acl, InheritanceType
-from feedmill.model.decision import Cause, Decision, Match, Step, Verdict
+from feedmill.model.decision import Cause, Decision, EntryMatch, Step, Verdict
 from feedmill.model.identity import Identity
 
 FindAcl = Callable[[str], Acl | None]
@@ -84,16 +84,16 @@ def _decide(url: str, forms: Forms, find_acl: FindAcl, max_chain: int) -> tuple[
     return path, _check(path) or _settle(path)
 
 
-def decide_locally(acl: Acl, forms: Forms) -> tuple[Verdict, Match | None]:
+def decide_locally(acl: Acl, forms: Forms) -> tuple[Verdict, EntryMatch | None]:
     """Gives what one ACL says taken alone, and the first entry that makes it say so."""
-    permit: Match | None = None
+    permit: EntryMatch | None = None
     for entry in acl.entries:
         if permit is not None and entry.access is Access.PERMIT:
             continue
         subject = forms.find(entry.principal)
         if subject is None:
             continue
-        match = Match(entry=entry, way=forms.trace(subject))
+        match = EntryMatch(entry=entry, way=forms.trace(subject))
         if entry.access is Access.DENY:
             return _DENY, match
         permit = match

@@ -173,7 +173,7 @@ def _parse_optional_www(rest: str) -> Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class PatternAnswer:
     """What a list of patterns says of a URL. ``pattern`` is the one that blocked it, None where it passes or none matched."""
 
     passes: bool
@@ -181,8 +181,8 @@ class Verdict:
     reason: str = ""
 
 
-_PASSES = Verdict(passes=True)
-_NO_MATCH = Verdict(passes=False, reason="matches no follow pattern")
+_PASSES = PatternAnswer(passes=True)
+_NO_MATCH = PatternAnswer(passes=False, reason="matches no follow pattern")
 
 
 class PatternSet:
@@ -206,7 +206,7 @@ class PatternSet:
         """Whether no URL can pass."""
         return not self._follow
 
-    def check(self, url: str) -> Verdict:
+    def check(self, url: str) -> PatternAnswer:
         """Says whether a URL passes, and if not, why."""
         if self._is_open:
             return _PASSES
@@ -215,10 +215,10 @@ class PatternSet:
             return _NO_MATCH
         blocking = _find(self._not_after_all, parts)
         if blocking is not None:
-            return Verdict(passes=False, pattern=blocking, reason=f"matches the exception '{blocking}' of the follow patterns")
+            return PatternAnswer(passes=False, pattern=blocking, reason=f"matches the exception '{blocking}' of the follow patterns")
         blocking = _find(self._do_not_follow, parts)
         if blocking is not None and _find(self._after_all, parts) is None:
-            return Verdict(passes=False, pattern=blocking, reason=f"matches the do-not-follow pattern '{blocking}'")
+            return PatternAnswer(passes=False, pattern=blocking, reason=f"matches the do-not-follow pattern '{blocking}'")
         return _PASSES
 
 

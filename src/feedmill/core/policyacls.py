@@ -34,7 +34,7 @@ MAX_COMPARED = 300_000
 """Of more pairs than this it is not found out which may share a URL; all count as such."""
 
 
-class Kind(Enum):
+class PatternKind(Enum):
     """How a pattern means URLs, in the order in which policies are tried."""
 
     EXACT = "exact"
@@ -48,13 +48,13 @@ class _Ready:
 
     policy: PolicyAcl
     covers: Rule
-    kind: Kind
+    kind: PatternKind
     path: str = ""
     host_length: int = 0
     place: int = 0
 
 
-def kind_of(pattern: str) -> Kind:
+def kind_of(pattern: str) -> PatternKind:
     """Returns how a pattern means URLs. Errors: BadRequest for what is no pattern."""
     return _prepare(PolicyAcl(pattern=pattern), 0).kind
 
@@ -66,9 +66,9 @@ def _prepare(policy: PolicyAcl, place: int) -> _Ready:
     rule = pattern.covers
     text = path_of(rule)
     if text is None:
-        return _Ready(policy=policy, covers=rule, kind=Kind.PATTERN, place=place)
+        return _Ready(policy=policy, covers=rule, kind=PatternKind.PATTERN, place=place)
     is_exact, path = text
-    kind = Kind.EXACT if is_exact else Kind.PREFIX
+    kind = PatternKind.EXACT if is_exact else PatternKind.PREFIX
     return _Ready(policy=policy, covers=rule, kind=kind, path=path, host_length=_host_length(rule), place=place)
 
 
@@ -97,10 +97,10 @@ class PolicyBook:
         self.policies = tuple(policies)
         self._by_number = {policy.number: policy for policy in policies}
         ready = self._ready = tuple(_prepare(policy, place) for place, policy in enumerate(policies))
-        self._exact = _by_path(one for one in ready if one.kind is Kind.EXACT)
-        self._prefixes = _by_path(one for one in ready if one.kind is Kind.PREFIX)
+        self._exact = _by_path(one for one in ready if one.kind is PatternKind.EXACT)
+        self._prefixes = _by_path(one for one in ready if one.kind is PatternKind.PREFIX)
         self._lengths = sorted({len(path) for path in self._prefixes}, reverse=True)
-        self._patterns = tuple(one for one in ready if one.kind is Kind.PATTERN)
+        self._patterns = tuple(one for one in ready if one.kind is PatternKind.PATTERN)
 
     def find(self, url: str) -> PolicyAcl | None:
         """Finds the policy that is for a URL."""
@@ -159,7 +159,7 @@ def settle(
 ) -> tuple[Verdict, Early | None]:
     """Returns the first answer that is not INDETERMINATE, and whose it was; mechanisms behind it are not asked.
 
-    Without ``permits_end`` a PERMIT is a hint, which a DENY behind it beats. Source: gsa-compat 4.7, the late-binding option.
+    Without ``permits_end`` a PERMIT is a hint, which a DENY behind it beats. Source: docs/howto/bind-late.md.
     """
     hint: tuple[Verdict, Early | None] = (Verdict.INDETERMINATE, None)
     for mechanism in order:
@@ -208,18 +208,18 @@ def may_share(one: PolicyAcl, other: PolicyAcl) -> bool:
 def _may_share(first: _Ready, second: _Ready) -> bool:
     if first.policy.number and first.policy.number == second.policy.number:
         return False
-    if Kind.PATTERN in (first.kind, second.kind):
+    if PatternKind.PATTERN in (first.kind, second.kind):
         return True
     return _may_share_path(first, second) and _may_share_host(first.covers, second.covers)
 
 
 def _may_share_path(first: _Ready, second: _Ready) -> bool:
     one, other = first.path, second.path
-    if first.kind is second.kind is Kind.EXACT:
+    if first.kind is second.kind is PatternKind.EXACT:
         return one == other
-    if first.kind is Kind.EXACT:
+    if first.kind is PatternKind.EXACT:
         return one.startswith(other)
-    if second.kind is Kind.EXACT:
+    if second.kind is PatternKind.EXACT:
         return other.startswith(one)
     return one.startswith(other) or other.startswith(one)
 

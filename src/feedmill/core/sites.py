@@ -23,14 +23,14 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class SiteScope:
     """What ``site=`` leaves to be searched: ``root`` None where that is nothing."""
 
     root: Node | None
     warnings: tuple[str, ...] = ()
 
 
-EVERYWHERE = Scope(root=Everything())
+EVERYWHERE = SiteScope(root=Everything())
 
 
 def is_collection_name(text: str) -> bool:
@@ -38,7 +38,7 @@ def is_collection_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def read_site(text: str, collections: Mapping[str, Collection]) -> Scope:
+def read_site(text: str, collections: Mapping[str, Collection]) -> SiteScope:
     """Returns what a text leaves to be searched. Errors: none."""
     text = text.strip()
     if not text:
@@ -46,20 +46,20 @@ def read_site(text: str, collections: Mapping[str, Collection]) -> Scope:
     clauses = [clause.split("|") for clause in text.split(".")]
     names = [name for clause in clauses for name in clause]
     if len(names) > MAX_NAMES or not all(is_collection_name(name) for name in names):
-        return Scope(root=None, warnings=("site= is no list of collections; write names with | for or and . for and",))
+        return SiteScope(root=None, warnings=("site= is no list of collections; write names with | for or and . for and",))
     unknown = tuple(dict.fromkeys(name for name in names if name not in collections and name != DEFAULT_COLLECTION))
     warnings = tuple(f"there is no collection {name}" for name in unknown)
     parts: list[Node] = []
     for clause in clauses:
         known = [name for name in clause if name not in unknown]
         if not known:
-            return Scope(root=None, warnings=warnings)
+            return SiteScope(root=None, warnings=warnings)
         nodes = tuple(dict.fromkeys(_node_of(name, collections) for name in known))
         if not any(isinstance(node, Everything) for node in nodes):
             parts.append(nodes[0] if len(nodes) == 1 else Or(nodes))
     if not parts:
-        return Scope(root=Everything(), warnings=warnings)
-    return Scope(root=parts[0] if len(parts) == 1 else And(tuple(parts)), warnings=warnings)
+        return SiteScope(root=Everything(), warnings=warnings)
+    return SiteScope(root=parts[0] if len(parts) == 1 else And(tuple(parts)), warnings=warnings)
 
 
 def _node_of(name: str, collections: Mapping[str, Collection]) -> Node:

@@ -30,7 +30,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
 from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.accessreview import AccessReview, Finding
 from feedmill.services.access.explaining import Explaining, Question
-from feedmill.wire.decisions import parse_question, render_change, render_decision, render_named, render_principal, render_whole
+from feedmill.wire.decisions import parse_question, render_change, render_decision, render_early_decision, render_named, render_principal
 
 MAX_BATCH_BYTES = 4_000_000
 DEFAULT_LIMIT = 100
@@ -56,7 +56,9 @@ def access_routes(tools: AccessTools) -> list[Route]:
     async def explain(request: Request) -> Response:
         asked = request.query_params
         question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), find_time(asked, "at")
-        return JSONResponse(render_whole(await run_in_threadpool(tools.explaining.explain_whole, question, at=at), asked.get("user")))
+        return JSONResponse(
+            render_early_decision(await run_in_threadpool(tools.explaining.explain_with_policy, question, at=at), asked.get("user"))
+        )
 
     async def explain_batch(request: Request) -> Response:
         body = await read_body(request, MAX_BATCH_BYTES)

@@ -18,7 +18,7 @@ class ChangeCause(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ChangeOrigin:
     """What made somebody see a document, or see it no longer.
 
     Shape: ``url`` is the one whose ACL changed, the document's own or an ancestor's; ``feed_id`` 0 where no feed did it (settings, a
@@ -45,4 +45,4 @@ class AccessChange:
     is_gained: bool
     before: str
     after: str
-    origin: Origin | None
+    origin: ChangeOrigin | None

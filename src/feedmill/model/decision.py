@@ -31,7 +31,7 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class EntryMatch:
     """An entry that names the asker.
 
     ``way`` leads from what signed in, a user or a group, through nested groups to the one that the entry names; it is never empty.
@@ -48,7 +48,7 @@ class Step:
     url: str
     acl: Acl
     local: Verdict
-    match: Match | None = None
+    match: EntryMatch | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

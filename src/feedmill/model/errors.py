@@ -12,6 +12,7 @@ FeedmillError
 +-- Busy             try again later
 |   +-- DiskFull     no room on the disk; nothing was lost, nothing was taken
 |   +-- Unanswered   another server gave no answer, or none that can be used
+|       +-- Rejected it is there, and does not take this one question
 +-- Corrupt          what was kept cannot be read back
 +-- Broken           this process can do it no more, a new one can; whoever works in a loop lets it end the process
 """

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from feedmill.model.access import Entry
-from feedmill.model.decision import Decision, Match, Verdict
+from feedmill.model.decision import Decision, EntryMatch, Verdict
 
 
 class Early(Enum):
@@ -46,11 +46,11 @@ class Ruling:
 
     policy: PolicyAcl
     verdict: Verdict
-    match: Match | None = None
+    match: EntryMatch | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class EarlyDecision:
     """What all that decides early comes to for a URL: its ACLs, its policy (None where none is asked), and both together.
 
     ``is_public``: a document of that URL is everybody's, whatever they say.

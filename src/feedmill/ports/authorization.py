@@ -7,7 +7,7 @@ from feedmill.model.latebinding import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ServerAddress:
     """A server. Shape: ``host`` is ASCII, an IPv6 address without its brackets; ``allows_private``: it may be in a private network."""
 
     is_tls: bool
@@ -49,5 +49,5 @@ class Line(Protocol):
 class Caller(Protocol):
     """Gives lines. May be used from several threads."""
 
-    def open(self, origin: Origin) -> Line:
+    def open(self, server: ServerAddress) -> Line:
         """Gives a line to a server, without having spoken to it yet."""

@@ -10,11 +10,11 @@ from typing import Any
 from feedmill.core.derivation import tell_subject
 from feedmill.core.policyacls import kind_of
 from feedmill.model.access import Principal
-from feedmill.model.accesschange import AccessChange, Origin
-from feedmill.model.decision import Decision, Match, Step, Verdict
+from feedmill.model.accesschange import AccessChange, ChangeOrigin
+from feedmill.model.decision import Decision, EntryMatch, Step, Verdict
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, Subject
-from feedmill.model.policyacl import PolicyAcl, Ruling, Whole
+from feedmill.model.policyacl import EarlyDecision, PolicyAcl, Ruling
 from feedmill.model.scope import Scope
 
 
@@ -29,13 +29,13 @@ def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
     }
 
 
-def render_whole(whole: Whole, user: str | None) -> dict[str, Any]:
+def render_early_decision(early: EarlyDecision, user: str | None) -> dict[str, Any]:
     """Gives what everything that decides early comes to as JSON: the ACLs' decision, with the policy and both together."""
     return {
-        **render_decision(whole.decision, user),
-        "policy": None if whole.ruling is None else _render_ruling(whole.ruling),
-        "combined": whole.verdict.value,
-        "public": whole.is_public,
+        **render_decision(early.decision, user),
+        "policy": None if early.ruling is None else _render_ruling(early.ruling),
+        "combined": early.verdict.value,
+        "public": early.is_public,
     }
 
 
@@ -63,7 +63,7 @@ def _render_step(step: Step) -> dict[str, Any]:
     }
 
 
-def _render_match(match: Match) -> dict[str, Any]:
+def _render_match(match: EntryMatch) -> dict[str, Any]:
     way = [tell_subject(subject) for subject in match.way]
     return {**render_principal(match.entry.principal), "access": match.entry.access.value, "through": way}
 
@@ -95,7 +95,7 @@ def render_change(change: AccessChange) -> dict[str, Any]:
     }
 
 
-def _render_origin(origin: Origin) -> dict[str, Any]:
+def _render_origin(origin: ChangeOrigin) -> dict[str, Any]:
     return {
         "kind": origin.cause.value,
         "at": origin.at.isoformat(timespec="microseconds"),

@@ -16,7 +16,7 @@ import h11
 from feedmill.core.networks import is_private
 from feedmill.model.errors import Unanswered
 from feedmill.model.latebinding import Trust
-from feedmill.ports.authorization import Call, Line, Origin, Reply
+from feedmill.ports.authorization import Call, Line, Reply, ServerAddress
 
 _PIECE_BYTES: Final = 65_536
 _MAX_HEAD_BYTES: Final = 65_536
@@ -26,16 +26,16 @@ _MAX_INTERIM: Final = 10
 class HttpCaller:
     """Gives lines to servers."""
 
-    def open(self, origin: Origin) -> Line:
+    def open(self, server: ServerAddress) -> Line:
         """Gives a line to a server, without having spoken to it yet."""
-        return HttpLine(origin)
+        return HttpLine(server)
 
 
 class HttpLine:
     """A connection that is kept from one exchange to the next as long as both sides like."""
 
-    def __init__(self, origin: Origin) -> None:
-        self._origin = origin
+    def __init__(self, server: ServerAddress) -> None:
+        self._server = server
         self._socket: socket.socket | None = None
         self._connection = h11.Connection(h11.CLIENT)
 
@@ -112,29 +112,29 @@ class HttpLine:
                 return self._connection
             self.close()
         self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
-        self._socket = _dial(self._origin, deadline)
+        self._socket = _dial(self._server, deadline)
         return self._connection
 
 
-def _dial(origin: Origin, deadline: float) -> socket.socket:
-    context = _make_context(origin.trust) if origin.is_tls else None
-    sock = _connect(origin, deadline)
+def _dial(server: ServerAddress, deadline: float) -> socket.socket:
+    context = _make_context(server.trust) if server.is_tls else None
+    sock = _connect(server, deadline)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if context is None:
             return sock
         sock.settimeout(_left(deadline))
-        return context.wrap_socket(sock, server_hostname=origin.host)
+        return context.wrap_socket(sock, server_hostname=server.host)
     except BaseException:
         sock.close()
         raise
 
 
-def _connect(origin: Origin, deadline: float) -> socket.socket:
-    found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+def _connect(server: ServerAddress, deadline: float) -> socket.socket:
+    found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
     failure: OSError | None = None
     for family, kind, protocol, _, address in found:
-        if not origin.allows_private and is_private(str(address[0])):
+        if not server.allows_private and is_private(str(address[0])):
             raise Unanswered(f"its address {address[0]} is private, which allow_private does not open")
         sock = socket.socket(family, kind, protocol)
         try:

@@ -21,7 +21,7 @@ from feedmill.model.decision import Decision, Verdict
 from feedmill.model.document import DocumentState
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity, PrincipalKey, Subject
-from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl, Whole
+from feedmill.model.policyacl import EARLY_ORDER, Early, EarlyDecision, PolicyAcl
 from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.access.deciding import read_chains, read_chains_at
@@ -51,19 +51,19 @@ class Explaining:
         """
         return self.explain_many([question], at=at)[0]
 
-    def explain_whole(self, question: Question, *, at: datetime | None = None) -> Whole:
+    def explain_with_policy(self, question: Question, *, at: datetime | None = None) -> EarlyDecision:
         """Decides one question by ACLs, and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
         with self._look(at) as moment:
             acls, forms = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
             policy, is_public = moment.read_policies().find(question.url), moment.is_public(question.url)
-        return replace(self._decide_whole(question.url, forms, acls, policy), is_public=is_public)
+        return replace(self._decide_with_policy(question.url, forms, acls, policy), is_public=is_public)
 
-    def _decide_whole(self, url: str, forms: Forms, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> Whole:
+    def _decide_with_policy(self, url: str, forms: Forms, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> EarlyDecision:
         decision = decide_for(url, forms, acls.get)
         ruling = rule_on(policy, forms)
         said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
         verdict, _ = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
-        return Whole(decision=decision, ruling=ruling, verdict=verdict)
+        return EarlyDecision(decision=decision, ruling=ruling, verdict=verdict)
 
     def list_named(self, url: str, *, at: datetime | None = None) -> list[tuple[Principal, Verdict]]:
         """Lists everybody whom the ACLs of a URL and of its ancestors, or its policy name, with what all say to who is nobody else.
@@ -74,7 +74,7 @@ class Explaining:
             acls, policy = moment.read_chains([url]), moment.read_policies().find(url)
         named = dict.fromkeys(entry.principal for acl in acls.values() for entry in in_one_order(acl).entries)
         named |= dict.fromkeys(entry.principal for entry in (policy.entries if policy is not None else ()))
-        return [(each, self._decide_whole(url, forms_of(_alone(each)), acls, policy).verdict) for each in named]
+        return [(each, self._decide_with_policy(url, forms_of(_alone(each)), acls, policy).verdict) for each in named]
 
     def explain_many(self, questions: Sequence[Question], *, at: datetime | None = None) -> list[Decision]:
         """Decides questions, in order, all as of one moment. Errors: as above."""

@@ -17,7 +17,7 @@ from feedmill.core.evaluator import MAX_CHAIN, decide_for
 from feedmill.core.policyacls import rule_on, settle
 from feedmill.core.principals import Forms
 from feedmill.model.access import AccessClass, AccessKey, Acl, Spell
-from feedmill.model.accesschange import AccessChange, ChangeCause, Origin
+from feedmill.model.accesschange import AccessChange, ChangeCause, ChangeOrigin
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Document
 from feedmill.model.errors import NotFound
@@ -48,7 +48,7 @@ class Outline:
     is_gained: bool
     before: str
     after: str
-    origin: Origin | None
+    origin: ChangeOrigin | None
     above: frozenset[str]
 
 
@@ -61,7 +61,7 @@ class Recollection:
     books: Sequence[Book]
     keys: dict[int, AccessKey | None] = field(default_factory=dict)
     chains: dict[tuple[str, datetime], Mapping[str, Acl]] = field(default_factory=dict)
-    acl_changes: dict[tuple[str, datetime], Origin | None] = field(default_factory=dict)
+    acl_changes: dict[tuple[str, datetime], ChangeOrigin | None] = field(default_factory=dict)
     decided: dict[tuple[int, datetime], tuple[Verdict, str]] = field(default_factory=dict)
     outlines: dict[tuple[int, datetime], Outline | None] = field(default_factory=dict)
     sources: dict[int, str] = field(default_factory=dict)
@@ -193,7 +193,7 @@ class PastSight:
 
     # --- going back ---
 
-    def _go_back(self, url: str, spells: Sequence[Spell], until: datetime) -> Origin | None:
+    def _go_back(self, url: str, spells: Sequence[Spell], until: datetime) -> ChangeOrigin | None:
         shown, at = self.is_visible(spells, until), until
         while True:
             origin = self._find_last_change(url, spells, at)
@@ -203,7 +203,7 @@ class PastSight:
             if self.is_visible(spells, at) is not shown:
                 return origin
 
-    def _find_last_change(self, url: str, spells: Sequence[Spell], at: datetime) -> Origin | None:
+    def _find_last_change(self, url: str, spells: Sequence[Spell], at: datetime) -> ChangeOrigin | None:
         """Finds the newest change up to a time of what the document's being seen hangs on."""
         found = [self._change_of_document(url, spells, at)]
         number = class_at(spells, at)
@@ -211,7 +211,7 @@ class PastSight:
             found += [self._change_of_acls(number, at), self._change_of_groups(at), self._change_of_policies(at)]
         return max((each for each in found if each is not None), key=lambda each: each.at, default=None)
 
-    def _change_of_document(self, url: str, spells: Sequence[Spell], at: datetime) -> Origin | None:
+    def _change_of_document(self, url: str, spells: Sequence[Spell], at: datetime) -> ChangeOrigin | None:
         place = place_of(spells, at)
         if place < 0 or spells[place].since <= self._known.since:
             return None
@@ -223,16 +223,16 @@ class PastSight:
         else:
             cause = ChangeCause.ACL
         own = url if cause is ChangeCause.ACL else ""
-        return Origin(cause=cause, at=now.since, feed_id=now.feed_id, source=self._source_of(now.feed_id), url=own)
+        return ChangeOrigin(cause=cause, at=now.since, feed_id=now.feed_id, source=self._source_of(now.feed_id), url=own)
 
-    def _change_of_acls(self, number: int, at: datetime) -> Origin | None:
+    def _change_of_acls(self, number: int, at: datetime) -> ChangeOrigin | None:
         key = self._key_of(number)
         parent = None if key is None else _parent_of(key)
         if parent is None:
             return None
         return _remember(self._known.acl_changes, (parent, at), lambda: self._find_acl_change(parent, at))
 
-    def _find_acl_change(self, parent: str, at: datetime) -> Origin | None:
+    def _find_acl_change(self, parent: str, at: datetime) -> ChangeOrigin | None:
         """Finds the newest change of an ACL or of one above it, one that was missing included."""
         acls, urls = self._chain_of(parent, at), [parent]
         while len(urls) <= MAX_CHAIN:
@@ -244,17 +244,17 @@ class PastSight:
         if last is None:
             return None
         source = self._source_of(last.feed_id)
-        return Origin(cause=ChangeCause.ACL, at=last.at, feed_id=last.feed_id, source=source, url=last.url)
+        return ChangeOrigin(cause=ChangeCause.ACL, at=last.at, feed_id=last.feed_id, source=source, url=last.url)
 
-    def _change_of_groups(self, at: datetime) -> Origin | None:
+    def _change_of_groups(self, at: datetime) -> ChangeOrigin | None:
         era = self._era_at(at)
         if era.begun_by is None:
             return None
-        return Origin(cause=ChangeCause.GROUPS, at=era.since, feed_id=era.begun_by.feed_id, source=era.begun_by.source)
+        return ChangeOrigin(cause=ChangeCause.GROUPS, at=era.since, feed_id=era.begun_by.feed_id, source=era.begun_by.source)
 
-    def _change_of_policies(self, at: datetime) -> Origin | None:
+    def _change_of_policies(self, at: datetime) -> ChangeOrigin | None:
         book = self._book_at(at)
-        return Origin(cause=ChangeCause.POLICIES, at=book.since) if book.since > self._known.since else None
+        return ChangeOrigin(cause=ChangeCause.POLICIES, at=book.since) if book.since > self._known.since else None
 
     def _book_at(self, at: datetime) -> Book:
         return self._known.books[max(0, bisect_right(self._known.books, at, key=lambda book: book.since) - 1)]

@@ -21,7 +21,7 @@ _HEAD_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Validation:
     """How a feed would end. ``kind`` is None for a groups feed; a log beyond ``MAX_LOG_ENTRIES`` is cut, the counts stay true."""
 
     state: FeedState
@@ -46,7 +46,7 @@ def validate(
     datasource: str | None = None,
     require_fqdn: bool = False,
     max_inflated_bytes: int = 1_073_741_824,
-) -> Verdict:
+) -> Validation:
     """Reads a feed of documents or of groups and says how it would end. Errors: NotFound from the opener; a bad feed is a verdict."""
     try:
         if _root_of(opener) == "xmlgroups":
@@ -63,7 +63,7 @@ def validate(
         return _judge(report, reader.changes(repaired=report.repaired), decided, source, doubts)
     except BadFeed as error:
         entry = LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line)
-        return Verdict(state=FeedState.FAILED_IN_ERROR, kind=kind, datasource=datasource, log=(entry,))
+        return Validation(state=FeedState.FAILED_IN_ERROR, kind=kind, datasource=datasource, log=(entry,))
 
 
 def _root_of(opener: Opener) -> str | None:
@@ -87,7 +87,7 @@ def _judge(
     kind: FeedKind | None,
     datasource: str | None,
     doubts: tuple[LogEntry, ...],
-) -> Verdict:
+) -> Validation:
     counts: Counter[str] = Counter()
     log = [*report.log, *doubts]
     for change in changes:
@@ -95,7 +95,7 @@ def _judge(
         log.extend(_tell(change)[: MAX_LOG_ENTRIES - len(log)])
         if isinstance(change, PutDocument) and change.content is not None:
             change.content.stream.close()
-    return Verdict(
+    return Validation(
         state=final_state(included=counts["included"], errors=counts["error"], acls=counts["acl"]),
         kind=kind,
         datasource=datasource,

@@ -17,7 +17,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest, Unanswered
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, Login
-from feedmill.ports.authorization import Call, Caller, Line, Origin
+from feedmill.ports.authorization import Call, Caller, Line, ServerAddress
 from feedmill.services.latebinding.whom import find_login, find_user
 
 AGENT = b"Feedmill (authorization)"
@@ -46,13 +46,13 @@ class HeadAsking:
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
         """Gives the URLs by their servers, as they are asked about over one connection."""
-        by_origin: dict[Origin, list[str]] = {}
+        by_address: dict[ServerAddress, list[str]] = {}
         for url in urls:
             target = _find_target(url)
             if target is not None:
-                by_origin.setdefault(self._origin_of(target), []).append(url)
+                by_address.setdefault(self._address_of(target), []).append(url)
         # as many lanes as may be open at once, so that each connection is used again
-        return [mine[lane :: self.rule.parallel] for mine in by_origin.values() for lane in range(min(self.rule.parallel, len(mine)))]
+        return [mine[lane :: self.rule.parallel] for mine in by_address.values() for lane in range(min(self.rule.parallel, len(mine)))]
 
     def server_of(self, urls: Sequence[str]) -> str:
         """Gives the server of URLs that belong together."""
@@ -68,7 +68,7 @@ class HeadAsking:
         proof = self._prove(user, login)
         if not proof:
             return {}
-        line = self._caller.open(self._origin_of(next(iter(targets.values()))))
+        line = self._caller.open(self._address_of(next(iter(targets.values()))))
         try:
             return self._ask_all(line, targets, proof, seconds)
         finally:
@@ -118,9 +118,9 @@ class HeadAsking:
             proof.append((self.rule.user_header, name.encode("utf-8", "surrogatepass")))
         return tuple(proof)
 
-    def _origin_of(self, target: Target) -> Origin:
+    def _address_of(self, target: Target) -> ServerAddress:
         is_open = any(pattern.matches(target.url) for pattern in self._private)
-        return Origin(is_tls=target.is_tls, host=target.host, port=target.port, trust=self.rule.trust, allows_private=is_open)
+        return ServerAddress(is_tls=target.is_tls, host=target.host, port=target.port, trust=self.rule.trust, allows_private=is_open)
 
 
 def _find_target(url: str) -> Target | None:

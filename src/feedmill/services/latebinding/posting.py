@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from feedmill.core.targets import parse_target
 from feedmill.model.errors import Rejected, Unanswered
 from feedmill.model.latebinding import AuthorizationRule
-from feedmill.ports.authorization import Call, Caller, Origin
+from feedmill.ports.authorization import Call, Caller, ServerAddress
 
 _ANSWER_BYTES = 65_536
 _BYTES_A_DOCUMENT = 20_000
@@ -29,13 +29,13 @@ class Endpoint:
         self._seconds = rule.seconds
         self._caller = caller
         # the operator named this one server himself, wherever it stands
-        self._origin = Origin(is_tls=target.is_tls, host=target.host, port=target.port, trust=rule.trust, allows_private=True)
+        self._address = ServerAddress(is_tls=target.is_tls, host=target.host, port=target.port, trust=rule.trust, allows_private=True)
 
     def post(self, body: bytes, *, documents: int, seconds: float) -> bytes:
         """Asks about so many documents over a connection of its own, and gives the answer. Errors: Unanswered, for another status too."""
         max_bytes = _ANSWER_BYTES + _BYTES_A_DOCUMENT * documents
         call = Call(method="POST", path=self._path, headers=self._headers, body=body, max_bytes=max_bytes)
-        line = self._caller.open(self._origin)
+        line = self._caller.open(self._address)
         try:
             reply = line.send(call, min(seconds, self._seconds))
         finally:

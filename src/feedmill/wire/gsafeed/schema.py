@@ -69,8 +69,8 @@ class GroupAcl:
 class Record:
     """A ``<record>`` with its group's attributes.
 
-    ``metas`` is None when there was no ``<meta>``. ``content_fault`` says why the content could not be decoded, ``fault`` why the
-    record as a whole cannot be read; ``remarks`` are oddities that cost nothing.
+    ``overwrite`` is ``overwrite-acls`` as written, None where it was not. ``content_fault`` says why the content could not be decoded,
+    ``fault`` why the record as a whole cannot be read; ``remarks`` are oddities that cost nothing.
     """
 
     number: int
