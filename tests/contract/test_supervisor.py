@@ -169,7 +169,7 @@ def test_supervisor_with_a_role_that_cannot_start_gives_up_with_code_1(tmp_path:
     with parent(tmp_path, role) as process:
         assert process.wait(30) == 1
     log = (tmp_path / "log").read_bytes()
-    assert b"role cannot be started" in log
+    assert b"role_cannot_start" in log
     assert trace in log
 
 

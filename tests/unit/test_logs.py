@@ -1,10 +1,18 @@
+import ast
 import io
 import json
 import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import structlog
 
+import feedmill
 from feedmill.logs import configure_logs
+
+SOURCE = Path(feedmill.__file__).parent
+LEVELS = ("debug", "info", "warning", "error", "exception", "log")
 
 
 def test_log_as_json_holds_time_level_role_and_fields() -> None:
@@ -35,3 +43,17 @@ def test_log_below_the_level_is_silent_and_pretty_is_text() -> None:
     structlog.get_logger().warning("loud")
     assert "quiet" not in stream.getvalue()
     assert "loud" in stream.getvalue()
+
+
+def test_every_event_of_the_source_has_a_name_to_look_for() -> None:
+    named = {event for file in SOURCE.rglob("*.py") for event in _events_of(file)}
+    assert {"feed_applied", "role_ended", "ready"} <= named
+    assert [event for event in sorted(named) if not re.fullmatch(r"[a-z]+(_[a-z]+)*", event)] == []
+
+
+def _events_of(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in LEVELS:
+            continue
+        if re.fullmatch(r"(self\.)?_?log", ast.unparse(node.func.value)):
+            yield from (text.value for text in node.args if isinstance(text, ast.Constant) and isinstance(text.value, str))

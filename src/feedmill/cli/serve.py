@@ -143,7 +143,7 @@ def _tell(data: Path, state: RunState, roles: dict[str, RoleState]) -> None:
         write_state(data, replace(state, roles=roles))
     except OSError as exc:
         # a full disk must not keep a role from being started again
-        log.warning("state not written", reason=exc.strerror)
+        log.warning("state_not_written", reason=exc.strerror)
 
 
 def _announce() -> None:
@@ -198,14 +198,14 @@ class _Reloader:
             loaded = load_settings(self._config, os.environ)
         except BadSettings as exc:
             for fault in exc.faults:
-                log.error("settings refused", fault=fault)
+                log.error("settings_refused", fault=fault)
             return False
         fixed = [key for key in FIXED_SETTINGS if _value(loaded, key) != _value(self._loaded, key)]
         if fixed:
-            log.warning("settings that count from the next start on", keys=fixed)
+            log.warning("settings_need_restart", keys=fixed)
         _tell_settings(self._data, loaded, write_snapshot(self._data, loaded), "SIGHUP")
         self._loaded = loaded
-        log.info("settings read again")
+        log.info("settings_read")
         return True
 
 

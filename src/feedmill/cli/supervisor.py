@@ -11,6 +11,7 @@ Rules:
 - Whether the server is ready is found out by a child too, which ends with 0 once it is.
 """
 
+import logging
 import select
 import signal
 import socket
@@ -128,7 +129,7 @@ class Supervisor:
         place.process = fork(lambda: self._live(role), keep=descriptors)
         place.started_at = time.monotonic()
         place.was_told = False
-        self._log.info("role started", started=place.role.name, pid=place.process.pid, restarts=place.restarts)
+        self._log.info("role_started", process=place.role.name, pid=place.process.pid, restarts=place.restarts)
 
     def _reap(self) -> None:
         for place in self._places:
@@ -144,7 +145,7 @@ class Supervisor:
             self._is_ready = True
             self._on_ready()
         else:
-            self._log.error("nobody can tell when the server is ready", exit_code=code)
+            self._log.error("readiness_unknown", exit_code=code)
             self._is_stopping = True
             self._exit_code = 1
 
@@ -155,9 +156,10 @@ class Supervisor:
         place.due_at = now + restart_delay(place.deaths_in_a_row)
         place.process = None
         place.restarts += 1
-        self._log.warning("role ended", ended=place.role.name, exit_code=code, again_in_seconds=round(place.due_at - now, 2))
+        level = logging.INFO if place.was_told and code == 0 else logging.WARNING
+        self._log.log(level, "role_ended", process=place.role.name, exit_code=code, again_in_seconds=round(place.due_at - now, 2))
         if not self._is_ready and place.deaths_in_a_row >= HOPELESS_DEATHS:
-            self._log.error("role cannot be started", failed=place.role.name, exit_code=code)
+            self._log.error("role_cannot_start", process=place.role.name, exit_code=code)
             self._is_stopping = True
             self._exit_code = 1
 
@@ -191,7 +193,7 @@ class Supervisor:
 
     def _kill_rest(self) -> None:
         for process in self._living():
-            self._log.warning("role killed", pid=process.pid)
+            self._log.warning("role_killed", pid=process.pid)
             process.send_signal(signal.SIGKILL)
             process.wait()
 

@@ -48,7 +48,7 @@ def read_proxy_identity(scope: HttpScope, trust: ProxyTrust) -> Identity | None:
         user = _read_header(scope, trust.user_header).strip()
         groups = _read_header(scope, trust.groups_header)
     except _Ambiguous as exc:
-        _log.warning("proxy headers refused", peer=peer[0] if peer else None, reason=str(exc))
+        _log.warning("proxy_headers_refused", peer=peer[0] if peer else None, reason=str(exc))
         return None
     if not user:
         return None

@@ -77,13 +77,13 @@ class PushEndpoint:
         except BadRequest as exc:
             await send_early(body, send, 400, str(exc), TRUSTED)
         except DiskFull as exc:
-            _log.error("feed refused: disk full", client=client, reason=str(exc))
+            _log.error("feed_not_taken", client=client, answered="disk full", reason=str(exc))
             await send_early(body, send, 200, DISK_FULL, TRUSTED)
         except FeedmillError as exc:
-            _log.error("feed not taken: connection dropped", client=client, reason=str(exc))
+            _log.error("feed_not_taken", client=client, answered="nothing", reason=str(exc))
             await drop(scope, body, send)
         except SenderGone as exc:
-            _log.warning("feed not taken: sender gone", client=client, reason=str(exc))
+            _log.warning("feed_not_taken", client=client, answered="nothing", reason=str(exc))
             await drop(scope, body, send)
         else:
             self._count_feed(submission.kind.value, size_bytes)

@@ -41,7 +41,7 @@ class Auditing:
         try:
             self._log.append(event)
         except FeedmillError as exc:
-            _log.error("audit entry not written", reason=str(exc), **_describe(event))
+            _log.error("audit_entry_not_written", reason=str(exc), **_describe(event))
 
     def tell(self, kind: AuditKind, *, actor: str = "", address: str = "", details: Details | None = None) -> None:
         """Keeps what happens now."""

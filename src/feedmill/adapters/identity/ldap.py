@@ -113,7 +113,7 @@ class LdapDirectory:
                 if not _is_trouble(exc):
                     raise Busy(f"the directory {self.name} refuses to be asked: {_explain(exc)}") from exc
                 last = exc
-                _log.warning("directory server does not answer", directory=self.name, server=str(server.name), reason=_explain(exc))
+                _log.warning("directory_server_unanswered", directory=self.name, server=str(server.name), reason=_explain(exc))
         raise Busy(f"no server of the directory {self.name} answers: {_explain(last)}") from last
 
     def _is_ours(self, domain: str) -> bool:
@@ -174,7 +174,7 @@ class LdapDirectory:
         entries = self._search(connection, self._options.user_base, asked, wanted, limit=2)
         if len(entries) != 1:
             if entries:
-                _log.warning("directory holds several entries for one name", directory=self.name, name=name[:200])
+                _log.warning("directory_name_ambiguous", directory=self.name, name=name[:200])
             return None
         dn, attributes = entries[0]
         held = _first_text(attributes, self._options.name_attribute)
@@ -285,6 +285,6 @@ def _close(connection: Connection) -> None:
     try:
         connection.unbind()
     except (LDAPException, OSError):
-        _log.debug("directory connection was gone already")
+        _log.debug("directory_connection_gone")
     if held is not None:
         held.close()  # a connection that never came to be is not closed by unbinding

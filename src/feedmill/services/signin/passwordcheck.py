@@ -151,7 +151,7 @@ class PasswordCheck:
             try:
                 credential = directory.verify(attempt.name.strip(), attempt.password)
             except Busy as exc:
-                _log.warning("directory does not answer", directory=directory.name, reason=str(exc))
+                _log.warning("directory_unanswered", directory=directory.name, reason=str(exc))
                 silent.append(directory.name)
                 continue
             if credential is not None:

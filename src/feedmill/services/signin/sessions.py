@@ -114,7 +114,7 @@ class Sessions:
                     unit.sessions.save(replace(session, seen_at=now))
         except FeedmillError as exc:
             # the request goes on; the session only ends earlier
-            _log.warning("session not kept", reason=str(exc))
+            _log.warning("session_not_kept", reason=str(exc))
 
 
 def _still_counts(unit: UnitOfWork, credential: Credential, now: datetime) -> bool:

@@ -53,7 +53,7 @@ def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
         made = make()
         return _keep_secret(store, name, made)
     except FeedmillError as exc:
-        _log.warning("secret not kept", name=name, reason=str(exc))
+        _log.warning("secret_not_kept", name=name, reason=str(exc))
         return made or make()
 
 

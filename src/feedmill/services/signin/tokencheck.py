@@ -57,4 +57,4 @@ class TokenCheck:
             with self._store.writing() as unit:
                 unit.api_tokens.touch(token.id, self._clock())
         except FeedmillError as exc:
-            _log.warning("use of a token not kept", token=token.id, reason=str(exc))
+            _log.warning("token_use_not_kept", token=token.id, reason=str(exc))

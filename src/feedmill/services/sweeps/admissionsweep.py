@@ -132,4 +132,4 @@ class AdmissionSweep:
         else:
             unit.facts.put(facts.ADMISSION_DIGEST, cursor.digest)
             unit.facts.put(facts.ADMISSION_CURSOR, "")
-        log.info("policy_swept", digest=cursor.digest, round=cursor.round)
+        log.info("admission_swept", digest=cursor.digest, round=cursor.round)
