@@ -110,7 +110,7 @@ class FeedHouse:
     def run(self, feed_id: int) -> Feed:
         """Takes a feed to its end."""
         run = FeedRun(self.feed(feed_id), self.tools)
-        while not run.is_over:
+        while not run.feed.phase.is_past_feeder:
             run.step()
         return self.feed(feed_id)
 

@@ -26,7 +26,7 @@ def push(
     feed_id = house.receive([], datasource=source, kind=kind)
     house.groups[feed_id] = xml(definitions or {})
     run = GroupsRun(house.feed(feed_id), house.tools, limits or GroupsLimits())
-    while not run.is_over:
+    while not run.feed.phase.is_past_feeder:
         run.step()
     assert run.feed.state is FeedState.COMPLETED
     return house.clock()

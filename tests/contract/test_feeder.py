@@ -7,7 +7,7 @@ import pytest
 from feedhouse import FeedHouse, ListReader, SilentBell, delete, open_house, put, url
 
 from feedmill.model.errors import Broken, Busy
-from feedmill.model.feed import Feed, FeedKind, FeedState, Phase
+from feedmill.model.feed import Feed, FeedKind, FeedState
 from feedmill.services.feeds.feeder import RETRY, RETRY_AFTER_FAULT, Feeder, FeederLane
 from feedmill.services.feeds.feeding import SliceLimits
 
@@ -20,7 +20,7 @@ def house(tmp_path: Path) -> Iterator[FeedHouse]:
 
 
 def applied(house: FeedHouse) -> set[int]:
-    return {feed_id for feed_id in house.feeds if house.feed(feed_id).phase in (Phase.SETTLE, Phase.DONE)}
+    return {feed_id for feed_id in house.feeds if house.feed(feed_id).phase.is_past_feeder}
 
 
 def test_feeder_applies_feeds_of_a_source_in_the_order_of_acknowledgement(house: FeedHouse) -> None:

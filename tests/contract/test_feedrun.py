@@ -361,7 +361,7 @@ def tell(house: FeedHouse, kill_every: int) -> int:
     for datasource, kind, changes in STORY:
         feed_id = house.receive(changes, datasource=datasource, kind=kind)
         run = FeedRun(house.feed(feed_id), replace(house.tools, store=store))
-        while not run.is_over:
+        while not run.feed.phase.is_past_feeder:
             steps += 1
             is_killed = kill_every > 0 and steps % kill_every == 0
             store.failures = 1 if is_killed and steps % (2 * kill_every) else 0

@@ -36,7 +36,7 @@ def begin(house: FeedHouse, data: bytes = b"", kind: FeedKind = FULL, source: st
 
 def finish(house: FeedHouse, feed_id: int, limits: GroupsLimits = SMALL) -> Feed:
     run = GroupsRun(house.feed(feed_id), house.tools, limits)
-    while not run.is_over:
+    while not run.feed.phase.is_past_feeder:
         run.step()
     assert house.feed(feed_id) == run.feed
     return run.feed
@@ -79,7 +79,7 @@ def test_run_begun_anew_after_any_step_comes_to_the_same(tmp_path: Path, steps: 
     feed_id = begin(house, xml(a="bob", big="u1 u2 u3 u4 u5 u6 ann", b="ann", c="ann", D="x"), INCREMENTAL)
     run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
     for _ in range(steps):
-        if not run.is_over:
+        if not run.feed.phase.is_past_feeder:
             run.step()
     feed = finish(house, feed_id, GroupsLimits(memberships=4, definitions=1))
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 4, 1)

@@ -404,7 +404,7 @@ def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(house: Fee
         xml = f'<xmlgroups><membership><principal scope="GROUP">staff</principal>{members}</membership></xmlgroups>'
         house.groups[feed_id] = xml.encode()
         run = GroupsRun(house.feed(feed_id), house.tools)
-        while not run.is_over:
+        while not run.feed.phase.is_past_feeder:
             run.step()
     house.push(delete("gone"), put_acl("opened", None), put_acl("kept", Acl(inherit_from=url("folder"))))
     history = (acl_versions, past_classes, group_changes, group_names, group_publications)

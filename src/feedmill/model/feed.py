@@ -51,6 +51,11 @@ class Phase(Enum):
     SETTLE = "settle"
     DONE = "done"
 
+    @property
+    def is_past_feeder(self) -> bool:
+        """Whether the feeder has nothing more to do for the feed."""
+        return self in (Phase.SETTLE, Phase.DONE)
+
 
 class LogLevel(Enum):
     """How bad a log entry is: ERROR costs a record, WARNING changed what was sent, NOTICE only tells."""

@@ -101,7 +101,7 @@ class Feeder:
             self._rest(feed.id, RETRY_AFTER_FAULT)
             log.exception("feed_fails", feed=feed.id, datasource=feed.datasource, seconds=RETRY_AFTER_FAULT.total_seconds())
         else:
-            if run.is_over:
+            if run.feed.phase.is_past_feeder:
                 del self._runs[feed.id]
                 self._resting.pop(feed.id, None)
                 self._on_applied(run.feed)

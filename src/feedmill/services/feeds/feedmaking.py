@@ -12,29 +12,28 @@ Source: Feeds Protocol Developer's Guide, "Writing Applications".
 """
 
 import os
-import re
 import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import formatdate
 from fnmatch import fnmatchcase
 from mimetypes import MimeTypes
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote, urlsplit
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from pybase64 import b64encode
 
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
+from feedmill.services.feeds.feedparts import FeedParts, MadeFile
 
 DEFAULT_MAX_BYTES = 1_000_000_000
 PIECE_BYTES = 3 * 262_144
 _RECORD_BYTES = 1_000
-_TAIL = b"</group>\n</gsafeed>\n"
 _MORE_TYPES = {
     ".md": "text/markdown",
     ".rst": "text/plain",
@@ -80,16 +79,6 @@ class FoundFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeFile:
-    """A feed file that was written."""
-
-    path: Path
-    kind: FeedKind
-    records: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFeed:
     """All that was written, and what was left out with its reason."""
 
@@ -105,7 +94,7 @@ def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> MadeFeed:
     """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for a plan that cannot be."""
     _check(plan)
     left_out: list[tuple[Path, str]] = []
-    with _Parts(plan) as parts:
+    with FeedParts(output=plan.output, datasource=plan.datasource, kind=plan.kind, max_bytes=plan.max_bytes) as parts:
         for found in find_files(plan, lambda path, reason: left_out.append((path, reason))):
             on_file(found)
             reason = _put_file(found, plan, parts)
@@ -190,106 +179,11 @@ def _matches(relative: bytes, pattern: str) -> bool:
 # --- writing --------------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Parts:
-    """The feed files, one open at a time; each gets its name only when it is whole."""
-
-    plan: FeedPlan
-    done: list[MadeFile] = field(default_factory=list)
-    stream: BinaryIO | None = None
-    records: int = 0
-    earlier: set[tuple[int, int]] = field(default_factory=set)
-
-    def __enter__(self) -> "_Parts":
-        output = self.plan.output
-        mine = re.compile(rf"{re.escape(output.stem)}(-\d+)?{re.escape(output.suffix)}(\.part)?")
-        with os.scandir(output.parent) as entries:
-            self.earlier |= {_identity(entry.stat()) for entry in entries if mine.fullmatch(entry.name)}
-        self._open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.stream is not None:
-            self.stream.close()
-            self._unfinished.unlink(missing_ok=True)
-
-    def room_for(self, size_bytes: int) -> BinaryIO:
-        """Gives the stream to write a record of at most that size to, a new part's when the open one has no room."""
-        if self._written() + size_bytes + len(_TAIL) > self.plan.max_bytes and self.records:
-            self._close()
-            self._open()
-        self.records += 1
-        return self._opened()
-
-    def take_back(self, begin: int) -> None:
-        """Removes the record that was begun last."""
-        stream = self._opened()
-        stream.seek(begin)
-        stream.truncate()
-        self.records -= 1
-
-    def is_own(self, about: os.stat_result) -> bool:
-        """Whether a file is being written, was just written, or is of an earlier time when this was done."""
-        return _identity(about) in self.earlier
-
-    def finish(self) -> tuple[MadeFile, ...]:
-        """Ends the last part and gives all."""
-        self._close()
-        return tuple(self.done)
-
-    @property
-    def _path(self) -> Path:
-        output, number = self.plan.output, len(self.done) + 1
-        return output if number == 1 else output.with_name(f"{output.stem}-{number}{output.suffix}")
-
-    @property
-    def _unfinished(self) -> Path:
-        return self._path.with_name(self._path.name + ".part")
-
-    @property
-    def _kind(self) -> FeedKind:
-        return FeedKind.INCREMENTAL if self.done else self.plan.kind
-
-    def _opened(self) -> BinaryIO:
-        assert self.stream is not None
-        return self.stream
-
-    def _written(self) -> int:
-        return self._opened().tell()
-
-    def _open(self) -> None:
-        self.stream, self.records = self._unfinished.open("wb"), 0
-        self.earlier.add(_identity(os.fstat(self.stream.fileno())))
-        self.stream.write(_head(self.plan.datasource, self._kind))
-
-    def _close(self) -> None:
-        stream = self._opened()
-        stream.write(_TAIL)
-        size_bytes = stream.tell()
-        stream.close()
-        path, kind = self._path, self._kind
-        self._unfinished.replace(path)
-        self.stream = None
-        self.done.append(MadeFile(path=path, kind=kind, records=self.records, size_bytes=size_bytes))
-
-
-def _identity(about: os.stat_result) -> tuple[int, int]:
-    return about.st_dev, about.st_ino
-
-
-def _head(datasource: str, kind: FeedKind) -> bytes:
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">\n'
-        f"<gsafeed>\n<header><datasource>{escape(datasource)}</datasource><feedtype>{kind.value}</feedtype></header>\n<group>\n"
-    ).encode()
-
-
 class _Unreadable(Exception):
     """A file could not be read to its end."""
 
 
-def _put_file(found: FoundFile, plan: FeedPlan, parts: _Parts) -> str:
+def _put_file(found: FoundFile, plan: FeedPlan, parts: FeedParts) -> str:
     """Writes a file's record and gives the reason when it cannot be fed, else nothing. Errors: OSError from writing."""
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if plan.follow_links else os.O_NOFOLLOW)
     try:

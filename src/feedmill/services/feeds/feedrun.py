@@ -6,7 +6,6 @@ where the last transaction ended, and a feeder with many feeds can give each its
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from feedmill.core.lifecycle import Counted, Feeding
 from feedmill.model.access import StoredAcl
@@ -17,32 +16,12 @@ from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, Phase
 from feedmill.ports import BlobStore, Clock, Lane, Store, UnitOfWork
 from feedmill.services.feeds.feeding import Admission, SliceLimits, Tally, Workbench, push_out, take_slice
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
-from feedmill.services.feeds.reading import ScanReport
+from feedmill.services.feeds.reading import Reader
 
 SMALL_FEED_RECORDS = 200
 """A feed of up to so many records takes the quick lane through extractor and indexer."""
 
 _ADMINISTRATIVE = (FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE)
-
-
-class ChangeReader(Protocol):
-    """Reads one feed as often as needed. Errors: BadFeed, NotFound."""
-
-    def scan(self) -> ScanReport:
-        """Reads all of it without keeping anything."""
-
-    def changes(self, skip: int) -> Iterator[Change]:
-        """Gives the changes in order, but for the first ``skip``."""
-
-
-class GroupReader(Protocol):
-    """Reads one groups feed as often as needed. Errors: BadFeed, NotFound."""
-
-    def scan(self) -> ScanReport:
-        """Reads all of it without keeping anything."""
-
-    def changes(self, skip: int) -> Iterator[GroupChange]:
-        """Gives the definitions in order, but for the first ``skip``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +32,19 @@ class Tools:
     blobs: BlobStore
     clock: Clock
     admission: Callable[[], Admission]
-    reader: Callable[[Feed], ChangeReader]
-    groups_reader: Callable[[Feed], GroupReader]
+    reader: Callable[[Feed], Reader[Change]]
+    groups_reader: Callable[[Feed], Reader[GroupChange]]
     limits: SliceLimits
 
 
 class FeedRun:
-    """One feed being worked on; ``step`` until ``is_over``."""
+    """One feed being worked on; ``step`` until its feed is past the feeder."""
 
     def __init__(self, feed: Feed, tools: Tools) -> None:
         self.feed = feed
         self._tools = tools
         self._changes: Iterator[Change] | None = None
         self._swept_to = 0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the feeder has nothing more to do for the feed."""
-        return self.feed.phase in (Phase.SETTLE, Phase.DONE)
 
     def step(self) -> None:
         """Does the next bounded piece of work."""

@@ -38,7 +38,7 @@ class GroupsLimits:
 
 
 class GroupsRun:
-    """One groups feed being worked on; ``step`` until ``is_over``."""
+    """One groups feed being worked on; ``step`` until its feed is past the feeder."""
 
     def __init__(self, feed: Feed, tools: Tools, limits: GroupsLimits | None = None) -> None:
         self.feed = feed
@@ -46,11 +46,6 @@ class GroupsRun:
         self._limits = limits or GroupsLimits()
         self._changes: Iterator[GroupChange] | None = None
         self._compared: ComparedTo | None = ComparedTo()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the feeder has nothing more to do for the feed."""
-        return self.feed.phase in (Phase.SETTLE, Phase.DONE)
 
     def step(self) -> None:
         """Does the next bounded piece of work."""

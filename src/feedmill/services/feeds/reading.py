@@ -24,6 +24,7 @@ PIECE_BYTES = 65_536
 """How much is read at once. A piece may inflate to a thousand times its size before what is in it is handed on, so it stays small."""
 
 _Item = TypeVar("_Item")
+_Change_co = TypeVar("_Change_co", covariant=True)
 Opener = Callable[[], BinaryIO]
 Spool = Callable[[], BinaryIO]
 
@@ -65,6 +66,16 @@ class ScanReport:
     repaired: bool = False
     repaired_file: str | None = None
     header: Header = field(default_factory=Header)
+
+
+class Reader(Protocol[_Change_co]):
+    """Reads one feed as often as needed. Errors of all: BadFeed, NotFound, DiskFull."""
+
+    def scan(self) -> ScanReport:
+        """Reads all of it without keeping anything."""
+
+    def changes(self, skip: int) -> Iterator[_Change_co]:
+        """Gives the changes in order, but for the first ``skip``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
