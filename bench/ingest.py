@@ -26,7 +26,7 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap import utc_now
 from feedmill.core.admission import build_rules
-from feedmill.core.lifecycle import Counted, Feeding
+from feedmill.core.urlstate import Counted, Feeding
 from feedmill.model.change import PutDocument
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed

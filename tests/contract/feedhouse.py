@@ -10,7 +10,7 @@ from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.lifecycle import Rules
+from feedmill.core.urlstate import Rules
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope, StoredAcl
 from feedmill.model.change import AclChange, Change, Content, Delete, Faulty, Place, PutAcl, PutDocument
 from feedmill.model.document import Attributes, Document, DocumentState, Event, Metadata

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.core.access import class_of, is_secure
-from feedmill.core.lifecycle import Counted, Feeding, Outcome, Rules, UrlState, apply, gone
+from feedmill.core.lifecycle import apply, gone
+from feedmill.core.urlstate import Counted, Feeding, Outcome, Rules, UrlState
 from feedmill.model.access import Access, AccessClass, Acl, AclOrigin, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Change, Content, Delete, Faulty, Note, Place, PutAcl, PutDocument, RequestCrawl
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text

@@ -7,8 +7,8 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from feedmill.core.lifecycle import Rules
 from feedmill.core.patterns import PatternSet, parse_pattern
+from feedmill.core.urlstate import Rules
 from feedmill.model.errors import BadRequest
 
 

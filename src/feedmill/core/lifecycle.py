@@ -16,13 +16,12 @@ Everything here is a function of its arguments. Sources: Feeds Protocol Develope
 Specified in the Feed XML"; docs/explanation/ownership.md.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from enum import Enum
 from typing import Any
 
 from feedmill.core.access import is_secure
+from feedmill.core.urlstate import Counted, Feeding, Outcome, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
 from feedmill.model.change import AclChange, Change, Delete, Faulty, PutAcl, PutDocument, RequestCrawl
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin
@@ -33,57 +32,6 @@ _NO_CONTENT: dict[str, Any] = {"content": None, "content_bytes": 0, "charset": N
 
 PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
 """What a feed's log warns of when a document loses its protection."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """What the settings say of a URL: why the patterns refuse it, whether access rules make it public, which sources are secure."""
-
-    refusal: Callable[[str], str | None]
-    make_public: Callable[[str], bool | None]
-    secure_sources: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feeding:
-    """Who changes the URL, and when."""
-
-    feed_id: int
-    datasource: str
-    now: datetime
-    rules: Rules
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UrlState:
-    """What is known of a URL: its document (gone ones too) and its ACL."""
-
-    url: str
-    document: Document | None = None
-    acl: StoredAcl | None = None
-
-    @property
-    def live(self) -> Document | None:
-        """The document, where there is one now."""
-        return self.document if self.document is not None and self.document.state is DocumentState.LIVE else None
-
-
-class Counted(Enum):
-    """What a change counts as in its feed's receipt."""
-
-    INCLUDED = "included"
-    ERROR = "error"
-    ACL = "acl"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a change came to: the URL's next state, what it counts as, what to log and what to remember of the URL."""
-
-    state: UrlState
-    counted: Counted
-    log: tuple[LogEntry, ...] = ()
-    events: tuple[Event, ...] = field(default=())
 
 
 def apply(change: Change, state: UrlState, feeding: Feeding, content: BlobRef | None = None) -> Outcome:

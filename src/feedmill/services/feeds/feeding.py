@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from feedmill.core.access import access_key, class_of
-from feedmill.core.lifecycle import PUBLIC_NOW, Counted, Feeding, Outcome, Rules, UrlState, apply, gone, secured
+from feedmill.core.lifecycle import PUBLIC_NOW, apply, gone, secured
 from feedmill.core.policyacls import PolicyBook
+from feedmill.core.urlstate import Counted, Feeding, Outcome, Rules, UrlState
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
 from feedmill.model.change import Change, PutDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind

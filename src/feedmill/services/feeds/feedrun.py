@@ -7,7 +7,7 @@ where the last transaction ended, and a feeder with many feeds can give each its
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from feedmill.core.lifecycle import Counted, Feeding
+from feedmill.core.urlstate import Counted, Feeding
 from feedmill.model.access import StoredAcl
 from feedmill.model.change import Change, GroupChange
 from feedmill.model.document import Document, EventKind

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from feedmill.core.lifecycle import Feeding
+from feedmill.core.urlstate import Feeding
 from feedmill.ports import Bell, Clock, Lane, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.feeds.feeding import Admission, Workbench, push_out

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from feedmill.core.lifecycle import Feeding, Rules
 from feedmill.core.policyacls import PolicyBook
+from feedmill.core.urlstate import Feeding, Rules
 from feedmill.ports import Bell, Clock, Lane, LiveUrl, Store, UnitOfWork
 from feedmill.services.access.policykeeping import open_again, read_closed
 from feedmill.services.facts import POLICIES_CURSOR, POLICIES_SWEPT
