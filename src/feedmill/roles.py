@@ -27,7 +27,7 @@ from feedmill.http.status import tell_status
 from feedmill.http.stylesheetroutes import StylesheetShelf
 from feedmill.runstate import find_server
 from feedmill.services.feeds.feeder import FeederLane
-from feedmill.services.indexing.indexer import request_rebuild
+from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.overview import tell_gauges
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searcher import Searcher

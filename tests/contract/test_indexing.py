@@ -20,7 +20,8 @@ from feedmill.model.feed import FeedState
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.ports import Stage
 from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
-from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools, request_rebuild
+from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.searching.searcher import REBUILDING, Searcher
 
 

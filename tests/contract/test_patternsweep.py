@@ -16,7 +16,8 @@ from feedmill.core.patternsets import PatternBook, list_patterns
 from feedmill.model.serving import Collection, Serving
 from feedmill.ports import Stage, Store, UnitOfWork
 from feedmill.services import facts
-from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools, request_rebuild
+from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.servingdesk import ServingDesk
 from feedmill.services.sweeps import patternsweep
 

@@ -10,7 +10,7 @@ from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, 
 from feedmill.cli.users import tell_command
 from feedmill.cli.working import work_until
 from feedmill.services.facts import INDEX_REBUILD
-from feedmill.services.indexing.indexer import request_rebuild
+from feedmill.services.indexing.rebuilding import request_rebuild
 
 REINDEX_EXAMPLES = """Examples:
 

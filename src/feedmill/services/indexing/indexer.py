@@ -10,22 +10,20 @@ A rebuild writes every live document to a new folder beside the serving one. Whi
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import structlog
 
-from feedmill.core.access import class_of
-from feedmill.core.anchors import NOTHING_TOLD, Told
-from feedmill.core.ranking import fed_rank
-from feedmill.core.shown import is_indexed, shown_metadata
-from feedmill.core.textblob import decode_headings, decode_link_urls, decode_text
+from feedmill.core.anchors import NOTHING_TOLD
+from feedmill.core.shown import is_indexed
 from feedmill.model.document import Document
-from feedmill.model.errors import Corrupt, FeedmillError
+from feedmill.model.errors import FeedmillError
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Bell, BlobStore, Clock, IndexWriter, Lane, Mark, SearchIndex, Stage, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.feeds.progress import ended
+from feedmill.services.indexing.entries import entry_of, read_kept_text
 from feedmill.services.indexing.linking import Linking
+from feedmill.services.indexing.rebuilding import Rebuild
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 from feedmill.services.sweeps.patternsweep import PatternSweep
 
@@ -84,7 +82,7 @@ class Indexing:
         self._pending: dict[int, Mark] = {}
         self._pending_since = 0.0
         self._reached: Mark | None = None
-        self._rebuild: _Rebuild | None = None
+        self._rebuild: Rebuild | None = None
 
     def _choose_folder(self, schema: str) -> str:
         """Gives the serving folder; one of another schema is left for a new one, filled from the store. Shape: ``SCHEMA-NUMBER``.
@@ -187,18 +185,7 @@ class Indexing:
         told = self._links.find_told(documents) if documents else {}
         for document in documents:
             patterns = self._patterns.book.terms_of(document.url)
-            yield entry_of(document, self._kept_text(document), told.get(document.id or 0, NOTHING_TOLD), patterns)
-
-    def _kept_text(self, document: Document) -> "KeptText":
-        """Gives what is kept of a document's text, nothing where there is none or it cannot be read."""
-        if document.text is None or document.text.blob is None:
-            return NO_TEXT
-        try:
-            data = self._blobs.read(document.text.blob)
-            return KeptText(decode_text(data), decode_link_urls(data), decode_headings(data))
-        except Corrupt as error:
-            log.error("text_lost", url=document.url, reason=str(error))
-            return NO_TEXT
+            yield entry_of(document, read_kept_text(self._blobs, document), told.get(document.id or 0, NOTHING_TOLD), patterns)
 
     def _commit(self) -> None:
         """Commits, then takes the marks off and lets searchers know."""
@@ -261,10 +248,10 @@ class Indexing:
             asked = unit.facts.get(facts.INDEX_REBUILD)
         if asked:
             self._folders.remove(asked)
-            self._rebuild = _Rebuild(folder=asked, writer=self._folders.open(asked))
+            self._rebuild = Rebuild(folder=asked, writer=self._folders.open(asked))
             log.info("rebuild_begun", folder=asked)
 
-    def _flip(self, rebuild: "_Rebuild") -> None:
+    def _flip(self, rebuild: Rebuild) -> None:
         """Commits both folders with all that is pending, then points searchers to the new one."""
         token = rebuild.writer.commit()
         self._writer.commit()
@@ -281,66 +268,3 @@ class Indexing:
         old, self._folder, self._writer, self._rebuild = self._folder, rebuild.folder, rebuild.writer, None
         self._folders.remove(old)
         log.info("rebuild_ended", folder=self._folder)
-
-
-@dataclass(slots=True)
-class _Rebuild:
-    folder: str
-    writer: IndexWriter
-    reached: int = 0
-
-    def next_documents(self, store: Store) -> list[Document] | None:
-        """Gives the next documents to copy, None at the end."""
-        with store.reading() as unit:
-            documents = unit.documents.list_live(after=self.reached, limit=BATCH)
-        if not documents:
-            return None
-        self.reached = documents[-1].id or 0
-        return documents
-
-
-class KeptText(NamedTuple):
-    """What is kept of an extracted text: itself, the URLs of its links, its headings."""
-
-    body: str
-    links: Sequence[str] = ()
-    headings: str = ""
-
-
-NO_TEXT = KeptText("")
-
-
-def entry_of(document: Document, kept: KeptText, told: Told = NOTHING_TOLD, patterns: tuple[str, ...] = ()) -> IndexDocument:
-    """Gives what the index takes of a document."""
-    text = document.text
-    assert document.id is not None
-    return IndexDocument(
-        key=document.id,
-        url=document.url,
-        display_url=document.attributes.display_url,
-        access_class=int(class_of(document)),
-        title=(text.title if text is not None else None) or "",
-        body=kept.body,
-        metadata=shown_metadata(document),
-        datasource=document.datasource,
-        mimetype=(text.mimetype if text is not None else None) or document.attributes.mimetype or "",
-        language=text.language if text is not None else None,
-        last_modified=document.attributes.last_modified,
-        pagerank=fed_rank(document.attributes),
-        links=kept.links,
-        headings=kept.headings,
-        anchors=told.texts,
-        link_rank=told.rank,
-        patterns=patterns,
-    )
-
-
-def request_rebuild(store: Store) -> str:
-    """Asks for a rebuild and gives the name of its folder; one that is asked for already is the answer again."""
-    with store.writing() as unit:
-        asked = unit.facts.get(facts.INDEX_REBUILD)
-        if not asked:
-            schema, _, number = (unit.facts.get(facts.INDEX_FOLDER) or "0-0").partition("-")
-            asked = f"{schema}-{int(number) + 1}"
-            unit.facts.put(facts.INDEX_REBUILD, asked)
-    return asked

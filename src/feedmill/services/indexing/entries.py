@@ -1,0 +1,66 @@
+"""What the index takes of a document: what the store keeps of it, its text, and what others tell of it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import structlog
+
+from feedmill.core.access import class_of
+from feedmill.core.anchors import NOTHING_TOLD, Told
+from feedmill.core.ranking import fed_rank
+from feedmill.core.shown import shown_metadata
+from feedmill.core.textblob import decode_headings, decode_link_urls, decode_text
+from feedmill.model.document import Document
+from feedmill.model.errors import Corrupt
+from feedmill.model.search import IndexDocument
+from feedmill.ports import BlobStore
+
+log = structlog.get_logger("indexer")
+
+
+class KeptText(NamedTuple):
+    """What is kept of an extracted text: itself, the URLs of its links, its headings."""
+
+    body: str
+    links: Sequence[str] = ()
+    headings: str = ""
+
+
+NO_TEXT = KeptText("")
+
+
+def read_kept_text(blobs: BlobStore, document: Document) -> KeptText:
+    """Gives what is kept of a document's text, nothing where there is none or it cannot be read."""
+    if document.text is None or document.text.blob is None:
+        return NO_TEXT
+    try:
+        data = blobs.read(document.text.blob)
+        return KeptText(decode_text(data), decode_link_urls(data), decode_headings(data))
+    except Corrupt as error:
+        log.error("text_lost", url=document.url, reason=str(error))
+        return NO_TEXT
+
+
+def entry_of(document: Document, kept: KeptText, told: Told = NOTHING_TOLD, patterns: tuple[str, ...] = ()) -> IndexDocument:
+    """Gives what the index takes of a document."""
+    text = document.text
+    assert document.id is not None
+    return IndexDocument(
+        key=document.id,
+        url=document.url,
+        display_url=document.attributes.display_url,
+        access_class=int(class_of(document)),
+        title=(text.title if text is not None else None) or "",
+        body=kept.body,
+        metadata=shown_metadata(document),
+        datasource=document.datasource,
+        mimetype=(text.mimetype if text is not None else None) or document.attributes.mimetype or "",
+        language=text.language if text is not None else None,
+        last_modified=document.attributes.last_modified,
+        pagerank=fed_rank(document.attributes),
+        links=kept.links,
+        headings=kept.headings,
+        anchors=told.texts,
+        link_rank=told.rank,
+        patterns=patterns,
+    )
