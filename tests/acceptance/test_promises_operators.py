@@ -13,13 +13,17 @@ _FEED = b"""<?xml version="1.0"?><gsafeed><header><datasource>shop</datasource><
 see &lt;a href="b.html"&gt;others&lt;/a&gt;&lt;/html&gt;</content></record>
 <record url="http://shop.example.com/b.html" mimetype="text/html" last-modified="Sun, 06 Mar 2011 10:00:00 GMT"><metadata>
 <meta name="price.now" content="1,200"/><meta name="made" content="3 Feb 2012"/><meta name="team" content="Sales"/></metadata>
-<content>&lt;html&gt;&lt;title&gt;Blue chair&lt;/title&gt;a chair below a lamp of 400 watts&lt;/html&gt;</content></record>
+<content>&lt;html&gt;&lt;title&gt;Blue chair&lt;/title&gt;a chair
+below a lamp of 400W, 0,45 kW with another, for $9.99&lt;/html&gt;</content></record>
 </group></gsafeed>"""
 
 _ASKED = {
     "allintitle: red lamp": "a",
     "lamp -intitle:lamp": "b",
     "lamp 30..50": "a",
+    "lamp 30..50w": "a",
+    "chair 0,4..0,5 kW": "b",
+    "lamp $5..$10 -30..50": "b",
     "filetype:html daterange:2011-03-06..2011-03-07": "b",
     "link:http://shop.example.com/b.html": "a",
     "inmeta:price%2Enow:9..100": "a",

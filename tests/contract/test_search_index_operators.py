@@ -146,6 +146,24 @@ def test_number_range_numbers_of_the_text(opened: Opened) -> None:
     assert found(opened, NumberRange(400, 200)) == []
 
 
+def test_number_range_units_and_decimal_commas(opened: Opened) -> None:
+    texts = ("a sack of 50kg", "a sack of 50 kg", "weighs 50", "only $50", "50 \u20ac", "1.299,00 \u20ac", "an 80GB disk", "1,299.00")
+    put(opened, *with_body(*texts))
+    assert found(opened, NumberRange(40, 60)) == [1, 2, 3, 4, 5]
+    assert found(opened, NumberRange(40, 60, "kg")) == [1, 2]
+    assert found(opened, NumberRange(40, 60, "usd")) == [3, 4]
+    assert found(opened, NumberRange(1299, 1299)) == [6, 8]
+    assert found(opened, NumberRange(10, 100, "gb")) == [7]
+    assert found(opened, And((Word("sack"), Not(NumberRange(40, 60, "kg"))))) == []
+
+
+def test_number_range_what_two_languages_read_differently(opened: Opened) -> None:
+    english, german = with_body("1,299 pieces and 2.500", "1,299 Liter und 2.500 Seiten")
+    put(opened, replace(english, language="en"), replace(german, language="de"))
+    assert found(opened, NumberRange(1299, 1299)) == found(opened, NumberRange(2.5, 2.5)) == [1, 2]
+    assert found(opened, NumberRange(1.2, 1.3)) == found(opened, NumberRange(2500, 2500)) == [2]
+
+
 # --- metadata -------------------------------------------------------------------------------------------------------------------
 
 
@@ -166,6 +184,15 @@ def test_metadata_numbers_compare_as_numbers(opened: Opened, low: float | None, 
     put(opened, *with_value("0", " 9.5 ", "$60", "1,000", "-3", "10", "60 or so", "2011-03-05", "1" * 40))
     assert found(opened, MetaNumbers("PRICE.now", low, high)) == wanted
     assert found(opened, MetaNumbers("price", None, None)) == []
+
+
+def test_inmeta_values_with_units_are_numbers(opened: Opened) -> None:
+    put(opened, *with_value("10GB", "500 MB", "50", "1.299,00 \u20ac", "$499.99", "ten GB", name="size"))
+    assert found(opened, MetaNumbers("size", 10, 50)) == [1, 3]
+    assert found(opened, MetaNumbers("size", 5, 600, "gb")) == [1]
+    assert found(opened, MetaNumbers("size", 0, 2000, "eur")) == [3, 4]
+    assert found(opened, MetaNumbers("size", 400, 500, "usd")) == [5]
+    assert ordered(opened, Sort(name="size", is_descending=False)) == [1, 3, 5, 2, 4, 6]
 
 
 def test_metadata_dates_in_any_form_compare_as_days(opened: Opened) -> None:

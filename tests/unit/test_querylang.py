@@ -85,8 +85,14 @@ from feedmill.model.query import (
         ("-allintext:a -b", And((Not(InText("a")), Not(InText("b"))))),
         ("intext:a filetype:pdf -ext:.doc", And((InText("a"), FileType("pdf"), Not(FileType(".doc"))))),
         ("link:http://h/p?a=b", LinksTo("http://h/p?a=b")),
-        ("tv $200..$1,000.50", And((Word("tv"), NumberRange(200.0, 1000.5)))),
+        ("tv $200..$1,000.50", And((Word("tv"), NumberRange(200.0, 1000.5, "usd")))),
         ("1..5 -6..7", And((NumberRange(1.0, 5.0), Not(NumberRange(6.0, 7.0))))),
+        ("$5..$10 5..10kg 5kg..10kg 5..10GB", And((NumberRange(5, 10, "usd"), *[NumberRange(5, 10, "kg")] * 2, NumberRange(5, 10, "gb")))),
+        ("truck 5,000..10,000 kg -1..2 \u20ac", And((Word("truck"), NumberRange(5000, 10000, "kg"), Not(NumberRange(1, 2, "eur"))))),
+        ("1.000,50..2.000,50 5...7 5\u20267", And((NumberRange(1000.5, 2000.5), NumberRange(5, 7), NumberRange(5, 7)))),
+        ("5..7 in 5..7 +kg", And((NumberRange(5, 7), Word("in"), NumberRange(5, 7), Word("kg", is_fixed=True)))),
+        ("5..7 OR kg", Or((NumberRange(5, 7), Word("kg")))),
+        ("$5..10\u20ac 1.2.3..1.2.5", And((Word("$5..10\u20ac"), Word("1.2.3..1.2.5")))),
         ("wait.. ..5 5.. 1..x", And(tuple(map(Word, ("wait..", "..5", "5..", "1..x"))))),
         ("x daterange:2011-03-05..2011-04-01", And((Word("x"), DateRange(date(2011, 3, 5), date(2011, 4, 1))))),
         ("daterange:2011-03-05..", DateRange(date(2011, 3, 5), None)),
@@ -100,7 +106,9 @@ from feedmill.model.query import (
         ("inmeta:dept~*", MetaExists("dept")),
         ("inmeta:price:10..19.99", MetaNumbers("price", 10.0, 19.99)),
         ("inmeta:price:60..", MetaNumbers("price", 60.0, None)),
-        ("inmeta:price:..$60", MetaNumbers("price", None, 60.0)),
+        ("inmeta:price:..$60", MetaNumbers("price", None, 60.0, "usd")),
+        ("inmeta:size:5..10GB", MetaNumbers("size", 5.0, 10.0, "gb")),
+        ("inmeta:price:0,5..1.299,00", MetaNumbers("price", 0.5, 1299.0)),
         ("inmeta:t:-5..-1", MetaNumbers("t", -5.0, -1.0)),
         ("inmeta:dc:price:1..2", MetaNumbers("dc:price", 1.0, 2.0)),
         ("inmeta:dc:title=x", MetaEquals("dc:title", "x")),
@@ -202,6 +210,7 @@ _PIECES = st.sampled_from(
         *_OPERATORS.split(),
         *("a", "OR", '"', "-", " ", "=", "%20", "~", "é", "東", "(", ")", ":", "x-y", "2011-03-05", "7"),
         *".$*+",
+        *("5..1.299", "kg", "€"),
         "..",
         *"\x00\ud800\u2003\x1d",
         *"“”«",
@@ -237,9 +246,9 @@ def test_render_query_parsed_again_gives_the_same_tree(text: str) -> None:
     assert parse_query(render_query(root)).root == root
 
 
-@given(st.floats(0, 1e14), st.floats(-1e14, 1e14))
-def test_render_query_numbers_come_back(low: float, high: float) -> None:
-    typed = parse_query(f"inmeta:n:{low:.30f}..{high:.30f}").root
+@given(st.floats(0, 1e14), st.floats(-1e14, 1e14), st.sampled_from(["", "kg", "EUR", "$"]))
+def test_render_query_numbers_come_back(low: float, high: float, unit: str) -> None:
+    typed = parse_query(f"inmeta:n:{low:.10f}..{high:.10f}{unit}").root
     assert parse_query(render_query(typed)).root == typed
 
 

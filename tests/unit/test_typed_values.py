@@ -1,38 +1,22 @@
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.typedvalues import is_within, numbers_of_text, range_pattern, read_number, sortable
+from feedmill.core.typedvalues import (
+    NUMBER,
+    is_within,
+    range_pattern,
+    sortable,
+    split_typed_term,
+    text_number_terms,
+    text_pattern,
+    typed_pattern,
+    typed_terms,
+)
+from feedmill.core.units import accepts_unit
 
 _NUMBERS = st.floats(-1e15, 1e15)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("12", 12.0),
-        (" -1,234.5 ", -1234.5),
-        ("$3", 3.0),
-        ("-$3", -3.0),
-        ("7 \u20ac", 7.0),
-        ("-0", 0.0),
-        ("", None),
-        ("1e5", None),
-        ("1,2", None),
-        ("1.2.3", None),
-        ("9" * 16, None),
-        ("\u0663", None),
-    ],
-)
-def test_read_number_forms(text: str, number: float | None) -> None:
-    assert read_number(text) == number
-
-
-def test_numbers_of_text_each_once_and_bounded() -> None:
-    assert numbers_of_text("3 apples, 3.5 pears; 1,000 of 10.0.0.1 and v2") == [3.0, 3.5, 1000.0]
-    assert len(numbers_of_text(" ".join(map(str, range(10_000))))) == 2_000
 
 
 @given(_NUMBERS, _NUMBERS)
@@ -48,3 +32,20 @@ def test_range_pattern_matches_exactly_what_lies_within(low: float | None, high:
         one += 0.0  # minus nothing never becomes a term
         expected = is_within(one, low, high)
         assert (pattern is not None and re.fullmatch(pattern, sortable(one)) is not None) is expected
+
+
+@given(st.floats(-1e12, 1e12), st.sampled_from(["", "kg", "usd", "eur"]), st.sampled_from(["", "kg", "usd"]))
+def test_patterns_match_the_terms_whose_unit_is_accepted(number: float, unit: str, asked: str) -> None:
+    text, value = f"{abs(number):.2f}{unit}", f"{number:.2f}{unit}"
+    (term,), (typed,) = text_number_terms([text]), typed_terms((("n", value),))
+    patterns = text_pattern(None, None, asked), typed_pattern(NUMBER, "n", None, None, asked)
+    for pattern, one in zip(patterns, (term, typed), strict=True):
+        assert pattern is not None
+        assert (re.fullmatch(pattern, one) is not None) is accepts_unit(asked, unit)
+
+
+def test_typed_terms_of_one_name_are_split_alike_whatever_their_unit() -> None:
+    terms = typed_terms((("Size", "10 GB"), ("size", "500"), ("when", "2024-05-17")))
+    heads = [split_typed_term(term)[0] for term in terms]
+    assert heads[0] == heads[1] != heads[2]
+    assert [split_typed_term(term)[1] for term in terms[:2]] == [sortable(10.0), sortable(500.0)]

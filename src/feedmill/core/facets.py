@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from feedmill.core.analysis import fold_value
 from feedmill.core.dates import parse_date
 from feedmill.core.indexterms import MAX_TERM_CHARACTERS
-from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, name_digest, read_day, read_number
+from feedmill.core.measures import read_number
+from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, name_digest, read_day, split_typed_term
 from feedmill.model.document import Metadata
 from feedmill.model.errors import BadRequest
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
@@ -56,8 +57,8 @@ def counted_numbers(typed_terms: Iterable[str]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     names: dict[str, None] = {}
     for term in typed_terms:
-        name, divider, digits = term.rpartition(":")
-        if len(name) < 2 or not divider or (name not in names and len(names) >= MAX_COUNTED_NAMES):
+        name, digits = split_typed_term(term)
+        if name not in names and len(names) >= MAX_COUNTED_NAMES:
             continue
         names[name] = None
         found.setdefault(name, []).append(_restore(digits))

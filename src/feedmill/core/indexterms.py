@@ -172,7 +172,7 @@ def sort_keys(metadata: Metadata) -> dict[str, str]:
 
 
 def _sort_key(name: str, value: str) -> str:
-    typed = next(((kind, number) for _, kind, number in typed_values(((name, value),))), None)
+    typed = next(((kind, measure.number) for _, kind, measure in typed_values(((name, value),))), None)
     if typed is None:
         return "3" + _storable(fold_value(value)[:MAX_SORT_CHARACTERS])
     return ("1" if typed[0] == NUMBER else "2") + sortable(typed[1])

@@ -3,7 +3,7 @@
     inmeta    = NAME                                          the document has the name
               | NAME "=" VALUE                                one whole value
               | NAME "~" WORDS [ "*" ]                        words of a value; with the star the last may go on
-              | NAME ":" [LOW] ".." [HIGH]                    numbers, or days written YYYY-MM-DD; not both ends may be missing
+              | NAME ":" [LOW] ".." [HIGH]                    numbers, maybe with a unit, or days written YYYY-MM-DD; one end may be missing
               | NAME ":daterange:" ( DAY | [DAY] ".." [DAY] )
 
 A name may hold colons (``dc:title=x``): it ends at the first ``=`` or ``~``, or before what reads as a range. Names and values may be
@@ -15,7 +15,8 @@ import re
 from datetime import date
 from urllib.parse import unquote
 
-from feedmill.core.typedvalues import read_day, read_number
+from feedmill.core.measures import read_range
+from feedmill.core.typedvalues import read_day
 from feedmill.model.query import MetaContains, MetaDates, MetaEquals, MetaExists, MetaNumbers, Restriction
 
 _DIVIDER = re.compile(r"[=~]")
@@ -57,10 +58,8 @@ def _read_range(text: str) -> Restriction | None:
 
 
 def _read_numbers(name: str, low: str, high: str) -> Restriction | None:
-    ends = [read_number(end) if end else None for end in (low, high)]
-    if any(end and number is None for end, number in zip((low, high), ends, strict=True)):
-        return None
-    return MetaNumbers(name, ends[0], ends[1])
+    ends = read_range(low, high)
+    return None if ends is None else MetaNumbers(name, *ends)
 
 
 def _read_days(name: str, low: str, high: str) -> Restriction | None:

@@ -3,12 +3,13 @@
     query    = { clause }                      all clauses must hold
     clause   = term { "OR" term }              OR is upper case and binds tighter than the blank
     term     = [ "-" ] atom
-    atom     = operator ":" value | '"' words '"' | number ".." number | word      quotes may be typographic ones
+    atom     = operator ":" value | '"' words '"' | number ".." number [ unit ] | word      quotes may be typographic ones
     operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache" | "related"
 
 - A hyphenated word is a phrase. A value ends at white space; one in quotes may hold blanks (``inmeta:dept="legal affairs"``). What
   stands behind ``inmeta:`` is read by ``core.inmeta``. ``+`` in front of a word says that it means itself: it is not expanded, and no
   stop word.
+- A range of numbers may have a unit, at one end or both (``$5..$10``) or as the next word (``5..10 kg``).
 - ``info:``, ``link:``, ``cache:`` and ``related:`` take everything up to white space.
 - ``allintitle:``, ``allinurl:`` and ``allintext:`` hold for every plain word and phrase behind them.
 - Nothing is an error. What cannot be understood (an operator without a value or that does not exist, an OR without a neighbour, a
@@ -21,13 +22,14 @@ Source: Search Protocol Reference, "Query Terms" and "Special Query Terms".
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 
 from feedmill.core.inmeta import read_days, read_inmeta
+from feedmill.core.measures import read_range
 from feedmill.core.querynodes import join_all
-from feedmill.core.typedvalues import read_number
+from feedmill.core.units import find_word_unit
 from feedmill.core.wildcards import is_wildcard
 from feedmill.model.query import (
     DateRange,
@@ -72,6 +74,8 @@ _TOKEN = re.compile(
 _JULIAN_DAYS = re.compile(r"(2[0-9]{6})(?:(?:-|\.\.)(2[0-9]{6}))?")
 _JULIAN_OF_DAY_ZERO = 1_721_425
 _HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
+# two dots; what writes for its user makes one sign of three
+_NUMBERS = re.compile(r"([^-+].*?)(?:\.{2,3}|\u2026)([^.].*)")
 _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
 # a cached copy is named by twelve letters and digits before its URL
 _COPY = re.compile(r"[A-Za-z0-9_-]{12}:(?=.)")
@@ -117,6 +121,17 @@ class _Reading:
         else:
             self.clauses.append([node])
 
+    def give_unit(self, word: str) -> bool:
+        """Takes a word as the unit of the range of numbers before it; whether it is one."""
+        last = self.clauses[-1][-1] if self.clauses and not self.joins_next and self.placed is None else None
+        numbers = last.part if isinstance(last, Not) else last
+        unit = find_word_unit(word) if isinstance(numbers, NumberRange) and not numbers.unit else None
+        if unit is None or not isinstance(numbers, NumberRange):
+            return False
+        told = replace(numbers, unit=unit)
+        self.clauses[-1][-1] = Not(told) if isinstance(last, Not) else told
+        return True
+
 
 # a request reads its query several times, each for another question about it
 @lru_cache(maxsize=256)
@@ -152,6 +167,8 @@ def _read_token(match: re.Match[str], reading: _Reading, *, is_last: bool) -> No
     node = _read_atom(match, reading)
     if node is None:
         return
+    if isinstance(node, Word) and not node.is_fixed and match["minus"] is None and reading.give_unit(node.text):
+        return
     is_out = match["minus"] == "-"
     if reading.placed is not None and isinstance(node, Plain):
         node, is_out = reading.placed(node.text.strip()), is_out or reading.is_placed_out
@@ -175,12 +192,16 @@ def _read_word(word: str, reading: _Reading, *, is_fixed: bool) -> Node:
         reading.warn(f"{unknown[1]}: was searched as a word")
     if not is_fixed and is_wildcard(word):
         return Wildcard(word)
-    low, dots, high = word.partition("..")
-    if dots and low[0:1] not in ("+", "-"):
-        numbers = read_number(low), read_number(high)
-        if numbers[0] is not None and numbers[1] is not None:
-            return NumberRange(numbers[0], numbers[1])
+    numbers = _read_numbers(word)
+    if numbers is not None:
+        return numbers
     return Phrase(word) if _HYPHENATED.search(word) else Word(word, is_fixed)
+
+
+def _read_numbers(word: str) -> NumberRange | None:
+    found = _NUMBERS.fullmatch(word)
+    ends = read_range(found[1], found[2]) if found is not None else None
+    return None if ends is None or ends[0] is None or ends[1] is None else NumberRange(ends[0], ends[1], ends[2])
 
 
 def _read_exact(operator: str, url: str, reading: _Reading) -> Node:

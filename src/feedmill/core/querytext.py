@@ -85,8 +85,8 @@ def _render_restriction(node: Node) -> str:
             return f"related:{url}"
         case LinksTo(url):
             return f"link:{url}"
-        case NumberRange(low, high):
-            return f"{_number(low)}..{_number(high)}"
+        case NumberRange(low, high, unit):
+            return _range(low, high, unit)
         case DateRange(first, last):
             return f"daterange:{_day(first)}..{_day(last)}"
         case _:
@@ -103,8 +103,8 @@ def _render_inmeta(node: Node) -> str:
             return f"{_encode(name)}~{_encode(text)}*"
         case MetaContains(name, text, is_prefix):
             return f"{_encode(name)}~{_encode(text)}{'*' if is_prefix else ''}"
-        case MetaNumbers(name, low, high):
-            return f"{_encode(name)}:{_number(low)}..{_number(high)}"
+        case MetaNumbers(name, low, high, unit):
+            return f"{_encode(name)}:{_range(low, high, unit)}"
         case MetaDates(name, first, last):
             return f"{_encode(name)}:daterange:{_day(first)}..{_day(last)}"
         case _:
@@ -115,8 +115,15 @@ def _encode(text: str) -> str:
     return _DIVIDES.sub(lambda found: quote(found[0], safe="") if found[0] not in "~." else f"%{ord(found[0]):02X}", text)
 
 
-def _number(number: float | None) -> str:
-    return "" if number is None else f"{number:.30f}".rstrip("0").rstrip(".")
+def _range(low: float | None, high: float | None, unit: str) -> str:
+    return "..".join("" if end is None else _number(end, unit) for end in (low, high))
+
+
+def _number(number: float, unit: str) -> str:
+    whole, _, fraction = f"{number:.30f}".rstrip("0").partition(".")
+    # three digits behind a point may be thousands of money, four never are
+    padded = f"{fraction:0<4}" if unit else fraction
+    return f"{whole}.{padded}{unit}" if fraction else f"{whole}{unit}"
 
 
 def _day(day: date | None) -> str:

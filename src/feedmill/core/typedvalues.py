@@ -1,8 +1,8 @@
 """Numbers and dates that stand in texts, as an index compares them.
 
-A number may carry a sign, a currency sign before or behind it, and commas between its thousands; one of 10^15 or more is none, since
-not every such number can be told from the next. What is no number may be a date, in any form that feeds use. Both become 16 hexadecimal
-digits that sort as the values do: the bits of an IEEE double, turned round below zero; dates are seconds since 1970, in UTC.
+What is no number (``core.measures``) may be a date, in any form that feeds use. Both become 16 hexadecimal digits that sort as the values
+do: the bits of an IEEE double, turned round below zero; dates are seconds since 1970, in UTC. A number's unit stands before its digits, so
+that a range asks for one unit, or for all.
 
 A range of such terms is a regular expression over the digits, with at most two branches a digit, so that an engine that can only look
 terms up answers it by walking its dictionary.
@@ -17,38 +17,21 @@ from functools import lru_cache
 
 from feedmill.core.analysis import fold_value
 from feedmill.core.dates import parse_date
+from feedmill.core.measures import MAX_VALUE_CHARACTERS, Measure, measures_of_text, read_measure
+from feedmill.core.units import unit_pattern
 from feedmill.model.document import Metadata
 
-MAX_VALUE_CHARACTERS = 60
 MAX_DATES = 200
-MAX_TEXT_NUMBERS = 2_000
-MAX_TEXT_CHARACTERS = 2_000_000
-MAX_NUMBER = 1e15
 
 NUMBER = "n"
 DATE = "d"
+TEXT = "t"
+# a letter and the digest of a name, which keeps terms short whatever the name is
+_HEAD_CHARACTERS = 17
 
-_CURRENCY = r"[$\u00a3\u00a5\u20ac]?"
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,30})(?:\.\d{1,30})?"
-_NUMBER = re.compile(rf"\s*([-+]?){_CURRENCY}\s?({_DIGITS})\s?{_CURRENCY}\s*", re.ASCII)
-# A number with no word, and no other number, before or behind it. It begins with its first digit and only then looks back: the search
-# for a class of characters is many times faster than that for a place with something around it.
-_TEXT_NUMBER = re.compile(r"[0-9](?<![\w.,].)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]{0,29})(?:\.[0-9]{1,30})?(?![.,]*[0-9])(?!\w)", re.ASCII)
 _DECIMAL = re.compile(r"\d")
 _DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})", re.ASCII)
 _ALL = "0" * 16, "f" * 16
-
-
-def read_number(text: str) -> float | None:
-    """Returns the number that a text is, None when it is none."""
-    found = _NUMBER.fullmatch(text) if len(text) <= MAX_VALUE_CHARACTERS else None
-    if found is None:
-        return None
-    number = float(found[2].replace(",", ""))
-    if number >= MAX_NUMBER:
-        return None
-    # minus nothing is nothing
-    return -number if found[1] == "-" and number else number
 
 
 def read_day(text: str) -> date | None:
@@ -60,48 +43,55 @@ def read_day(text: str) -> date | None:
         return None
 
 
-def numbers_of_text(text: str) -> list[float]:
-    """Returns the different numbers that stand in a text, without their signs; bounded in number."""
-    numbers: dict[float, None] = {}
-    for found in _TEXT_NUMBER.finditer(text, 0, MAX_TEXT_CHARACTERS):
-        number = float(found[0].replace(",", ""))
-        if number < MAX_NUMBER:
-            numbers[number] = None
-        if len(numbers) >= MAX_TEXT_NUMBERS:
-            break
-    return list(numbers)
-
-
-def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, float]]:
+def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, Measure]]:
     """Gives each metadata value that is a number or a date: folded name, kind, and the number or the seconds.
 
     Reading a date is slow, so that no more than ``MAX_DATES`` values are tried.
     """
     tries = 0
     for name, value in metadata:
-        number = read_number(value)
-        if number is not None:
-            yield fold_value(name), NUMBER, number
+        measure = read_measure(value)
+        if measure is not None:
+            yield fold_value(name), NUMBER, measure
         elif tries < MAX_DATES and len(value) <= MAX_VALUE_CHARACTERS and _DECIMAL.search(value):
             tries += 1
             moment = parse_date(value)
             if moment is not None:
-                yield fold_value(name), DATE, moment.timestamp()
+                yield fold_value(name), DATE, Measure(moment.timestamp())
 
 
 def typed_terms(metadata: Metadata) -> list[str]:
     """Returns the terms of all numbers and dates of a document's metadata, each once."""
-    return list(dict.fromkeys(typed_prefix(kind, name) + sortable(number) for name, kind, number in typed_values(metadata)))
+    return list(dict.fromkeys(_term(f"{kind}{name_digest(name)}", measure) for name, kind, measure in typed_values(metadata)))
 
 
-def text_number_terms(texts: Iterable[str]) -> list[str]:
+def text_number_terms(texts: Iterable[str], language: str | None = None) -> list[str]:
     """Returns the terms of the numbers that stand in texts, each once."""
-    return list(dict.fromkeys(f"t:{sortable(number)}" for text in texts for number in numbers_of_text(text)))
+    return list(dict.fromkeys(_term(TEXT, measure) for text in texts for measure in measures_of_text(text, language)))
 
 
-def typed_prefix(kind: str, folded_name: str) -> str:
-    """Returns how the terms of a name begin. The name is a digest, so that terms are short whatever the name is."""
-    return f"{kind}{name_digest(folded_name)}:"
+def _term(head: str, measure: Measure) -> str:
+    return f"{head}{measure.unit}:{sortable(measure.number)}"
+
+
+def split_typed_term(term: str) -> tuple[str, str]:
+    """Returns the kind and name's digest of a term of metadata, whatever its unit, and its sortable digits."""
+    return term[:_HEAD_CHARACTERS], term.rpartition(":")[2]
+
+
+def text_pattern(low: float | None, high: float | None, unit: str) -> str | None:
+    """Returns the regular expression of the terms of a text's numbers in a range, None for a range that holds nothing."""
+    return _pattern(TEXT + unit_pattern(unit), low, high)
+
+
+def typed_pattern(kind: str, folded_name: str, low: float | None, high: float | None, unit: str = "") -> str | None:
+    """Returns the regular expression of the terms of a name's values in a range, None for a range that holds nothing."""
+    return _pattern(kind + name_digest(folded_name) + unit_pattern(unit), low, high)
+
+
+def _pattern(head: str, low: float | None, high: float | None) -> str | None:
+    digits = range_pattern(low, high)
+    return f"{head}:({digits})" if digits else None
 
 
 @lru_cache(maxsize=1_024)

@@ -10,6 +10,7 @@ from feedmill.core.analysis import fold_value
 from feedmill.core.facets import narrow
 from feedmill.core.querylang import parse_query
 from feedmill.core.querytext import render_query
+from feedmill.core.units import write_unit
 from feedmill.model.facets import Facet, FacetCounts, FacetRange, FacetType, FacetValue
 from feedmill.model.query import And, Everything, MetaDates, MetaEquals, MetaNumbers, Node
 
@@ -100,9 +101,9 @@ def _describe(part: Node, facets: Sequence[Facet]) -> tuple[str, str]:
     match part:
         case MetaEquals(name, value):
             return _label(name, facets), value
-        case MetaNumbers(name, low, high):
+        case MetaNumbers(name, low, high, unit):
             ends = FacetRange(low=_number(low), high=_number(high))
-            return _label(name, facets), describe_range(ends, FacetType.FLOAT)
+            return _label(name, facets), f"{describe_range(ends, FacetType.FLOAT)} {write_unit(unit)}".rstrip()
         case MetaDates(name, first, last):
             days = FacetRange(low=first.isoformat() if first else "", high=last.isoformat() if last else "")
             return _label(name, facets), describe_range(days, FacetType.DATE)

@@ -70,10 +70,11 @@ class LinksTo:
 
 @dataclass(frozen=True, slots=True)
 class NumberRange:
-    """``LOW..HIGH``: a number that stands in title or text, both ends included."""
+    """``LOW..HIGH``: a number that stands in title or text, both ends included; ``unit`` as ``core.units`` names it, "" for any."""
 
     low: float
     high: float
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +140,15 @@ class MetaContains:
 
 @dataclass(frozen=True, slots=True)
 class MetaNumbers:
-    """``inmeta:NAME:LOW..HIGH``: a value of the name is a number in the range, both ends included; None where it is open."""
+    """``inmeta:NAME:LOW..HIGH``: a value of the name is a number in the range, both ends included; None where it is open.
+
+    ``unit`` as ``core.units`` names it, "" for any.
+    """
 
     name: str
     low: float | None
     high: float | None
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

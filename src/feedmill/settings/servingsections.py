@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from feedmill.core.measures import read_number
 from feedmill.core.sites import is_collection_name
-from feedmill.core.typedvalues import read_day, read_number
+from feedmill.core.typedvalues import read_day
 from feedmill.settings.section import Pattern, RulePattern, Section
 
 MAX_TERM_CHARACTERS = 500

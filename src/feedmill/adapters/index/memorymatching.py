@@ -24,9 +24,11 @@ from feedmill.core.indexterms import (
     url_words,
     value_term,
 )
+from feedmill.core.measures import measures_of_text
 from feedmill.core.patternsets import pattern_term
 from feedmill.core.ranking import HOLDS_ALL_BONUS
-from feedmill.core.typedvalues import DATE, NUMBER, first_second, is_within, last_second, numbers_of_text, typed_values
+from feedmill.core.typedvalues import DATE, NUMBER, first_second, is_within, last_second, typed_values
+from feedmill.core.units import accepts_unit
 from feedmill.core.wildcards import compile_wildcard, fold_wildcard, is_wildcard
 from feedmill.model.query import (
     And,
@@ -145,9 +147,9 @@ def _match_restriction(node: Restriction, entry: Entry) -> float | None:
         case DateRange(first, last):
             date = document.last_modified
             return _when(date is not None and is_within(date.timestamp(), first_second(first), last_second(last)))
-        case NumberRange(low, high):
-            numbers = numbers_of_text(document.title) + numbers_of_text(document.body)
-            return _when(any(is_within(number, low, high) for number in numbers))
+        case NumberRange(low, high, unit):
+            measures = [measure for text in (document.title, document.body) for measure in measures_of_text(text, document.language)]
+            return _when(any(is_within(number, low, high) and accepts_unit(unit, of) for number, of in measures))
         case UnderPattern(pattern):
             return _when(pattern_term(pattern) in document.patterns)
         case _:
@@ -168,8 +170,8 @@ def _holds_metadata(node: _Metadata, entry: Entry) -> bool:
         case MetaContains(name, text, is_prefix):
             asked = tagged_words(name, text)
             return any(_holds_run(tagged_words(*pair), asked, is_prefix=is_prefix) for pair in entry.document.metadata)
-        case MetaNumbers(name, low, high):
-            return _holds_typed(entry, NUMBER, name, low, high)
+        case MetaNumbers(name, low, high, unit):
+            return _holds_typed(entry, NUMBER, name, low, high, unit)
         case MetaDates(name, first, last):
             return _holds_typed(entry, DATE, name, first_second(first), last_second(last))
 
@@ -183,9 +185,10 @@ def _holds_run(words: list[str], run: list[str], *, is_prefix: bool) -> bool:
     return any(words[at : at + len(run) - 1] == run[:-1] and words[at + len(run) - 1].startswith(run[-1]) for at in starts)
 
 
-def _holds_typed(entry: Entry, kind: str, name: str, low: float | None, high: float | None) -> bool:
+def _holds_typed(entry: Entry, kind: str, name: str, low: float | None, high: float | None, unit: str = "") -> bool:
     wanted = (fold_value(name), kind)
-    return any(wanted == (found, of) and is_within(number, low, high) for found, of, number in typed_values(entry.document.metadata))
+    measures = [measure for found, of, measure in typed_values(entry.document.metadata) if wanted == (found, of)]
+    return any(is_within(number, low, high) and accepts_unit(unit, of) for number, of in measures)
 
 
 def _match_word(text: str, entry: Entry) -> float | None:

@@ -20,7 +20,7 @@ from feedmill.core.analysis import fold_value, split_words
 from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, value_term
 from feedmill.core.patternsets import pattern_term
 from feedmill.core.ranking import HOLDS_ALL_BONUS
-from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, range_pattern, typed_prefix
+from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, text_pattern, typed_pattern
 from feedmill.core.wildcards import is_wildcard, list_pieces
 from feedmill.model.access import ClassSet
 from feedmill.model.query import (
@@ -169,8 +169,8 @@ def _restrict(node: Restriction) -> Query | None:
         case DateRange(first, last):
             ends = [None if second is None else int(second) for second in (first_second(first), last_second(last))]
             return Query.range_query(build_schema(), "date", FieldType.Integer, ends[0], ends[1])
-        case NumberRange(low, high):
-            return _typed("t:", low, high)
+        case NumberRange(low, high, unit):
+            return _typed(text_pattern(low, high, unit))
         case UnderPattern(pattern):
             return _raw("patterns", pattern_term(pattern))
         case _:
@@ -190,15 +190,14 @@ def _restrict_metadata(node: _Metadata) -> Query | None:
             return _starting("metadata", start_term(name, start))
         case MetaContains(name, text, is_prefix):
             return _tagged(tagged_words(name, text)[:MAX_PHRASE_WORDS], is_prefix=is_prefix)
-        case MetaNumbers(name, low, high):
-            return _typed(typed_prefix(NUMBER, fold_value(name)), low, high)
+        case MetaNumbers(name, low, high, unit):
+            return _typed(typed_pattern(NUMBER, fold_value(name), low, high, unit))
         case MetaDates(name, first, last):
-            return _typed(typed_prefix(DATE, fold_value(name)), first_second(first), last_second(last))
+            return _typed(typed_pattern(DATE, fold_value(name), first_second(first), last_second(last)))
 
 
-def _typed(prefix: str, low: float | None, high: float | None) -> Query:
-    pattern = range_pattern(low, high)
-    return Query.regex_query(build_schema(), "typed", f"{prefix}({pattern})") if pattern else Query.empty_query()
+def _typed(pattern: str | None) -> Query:
+    return Query.regex_query(build_schema(), "typed", pattern) if pattern else Query.empty_query()
 
 
 def _starting(field: str, start: str) -> Query:

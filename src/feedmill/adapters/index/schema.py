@@ -29,7 +29,7 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
@@ -105,7 +105,7 @@ def make_entry(document: IndexDocument) -> Document:
         "filetype": filetype_terms(document.url, document.mimetype),
         "links": link_terms(document.links),
         "patterns": list(document.patterns),
-        "typed": [*typed, *text_number_terms((document.title, document.body))],
+        "typed": [*typed, *text_number_terms((document.title, document.body), document.language)],
         "datasource": document.datasource,
         "mimetype": document.mimetype,
     }

@@ -1,0 +1,158 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedmill.core.measures import MAX_TEXT_NUMBERS, Measure, measures_of_text, read_measure, read_number, read_range
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("12", 12.0),
+        (" -1,234.5 ", -1234.5),
+        ("\u22125", -5.0),
+        ("-0", 0.0),
+        ("1.299,00", 1299.0),
+        ("1.299.000", 1299000.0),
+        ("1,2", 1.2),
+        ("0,125", 0.125),
+        ("1.299", 1.299),
+        ("1,299", 1299.0),
+        ("1'299.50", 1299.5),
+        ("1 299,00", 1299.0),
+        ("1\u00a0299", 1299.0),
+        ("12,34,567", 1234567.0),
+        ("", None),
+        ("1e5", None),
+        ("1.2.3", None),
+        ("1,299,00", None),
+        ("1,299.00.5", None),
+        ("10.0.0.1", None),
+        ("192.168.100.200", None),
+        ("2011-03-05", None),
+        ("5.12.2011", None),
+        ("12:30", None),
+        ("555-1234", None),
+        ("9" * 16, None),
+        ("\u0663", None),
+        ("A4", None),
+        ("300b", None),
+    ],
+)
+def test_read_number_forms(text: str, number: float | None) -> None:
+    assert read_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "measure"),
+    [
+        ("$3", Measure(3.0, "usd")),
+        ("-$3", Measure(-3.0, "usd")),
+        ("7 \u20ac", Measure(7.0, "eur")),
+        ("\u20ac7", Measure(7.0, "eur")),
+        ("USD 499.99", Measure(499.99, "usd")),
+        ("US$ 499.99", Measure(499.99, "usd")),
+        ("1.299,00 EUR", Measure(1299.0, "eur")),
+        ("1.299 \u20ac", Measure(1299.0, "eur")),
+        ("$1.299", Measure(1.299, "usd")),
+        ("50kg", Measure(50.0, "kg")),
+        ("50 Kilos", Measure(50.0, "kg")),
+        ("10GB", Measure(10.0, "gb")),
+        ("2.5 m\u00b2", Measure(2.5, "m2")),
+        ("-4 \u00b0C", Measure(-4.0, "degc")),
+        ("130 km/h", Measure(130.0, "kmh")),
+        ("15 %", Measure(15.0, "pct")),
+        ("5000\u5186", Measure(5000.0, "yen")),
+        ("3 apples", None),
+        ("kg 50", None),
+        ("$5 EUR", None),
+    ],
+)
+def test_read_measure_units(text: str, measure: Measure | None) -> None:
+    assert read_measure(text) == measure
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        ("5", "10", (5.0, 10.0, "")),
+        ("$5", "10", (5.0, 10.0, "usd")),
+        ("5", "10kg", (5.0, 10.0, "kg")),
+        ("5kg", "10 kilos", (5.0, 10.0, "kg")),
+        ("", "10GB", (None, 10.0, "gb")),
+        ("$5", "10\u20ac", None),
+        ("5", "x", None),
+        ("", "", None),
+    ],
+)
+def test_read_range_one_unit_for_both_ends(low: str, high: str, expected: tuple[float | None, float | None, str] | None) -> None:
+    assert read_range(low, high) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("3 apples, 3.5 pears; 1,000 of 10.0.0.1 and v2", [(3, ""), (3.5, ""), (1000, "")]),
+        ("a truck of 7500kg, or 7.5 t; 10GB", [(7500, "kg"), (7.5, "t"), (10, "gb")]),
+        ("$499.99, 1,299.00 and 1.299,00 \u20ac", [(499.99, "usd"), (1299, ""), (1299, "eur")]),
+        ("1 299,00 \u20ac or CHF 1'299.50", [(1299, "eur"), (1299.5, "chf")]),
+        ("Weight (kg): 200, width in cm: 7", [(200, "kg"), (7, "cm")]),
+        ("10-20 kg, 24/7", [(10, "kg"), (20, "kg"), (24, ""), (7, "")]),
+        ("\u4ef7\u683c50\u5143\u4ee5\u4e0b", [(50, "yen")]),
+        ("on 2024-05-17, 17.05.2023 or 5/17/2022 at 12:30", [(2024, ""), (2023, ""), (2022, "")]),
+        ("call +49 30 123456, (555) 123-4567 or 555-123-4567", []),
+        ("1.2.3, 1.2.300, 192.168.100.200, 10.0.0.0/8", [(8, "")]),
+        ("a300 300b 3f0a 3D 5th 0x1F COVID-19", [(3, "d"), (19, "")]),
+        ("the 1960s", [(1960, "s")]),
+        ("5 in 3 a day", [(5, ""), (3, "")]),
+        ("chapters 100 200 300", [(100, ""), (200, ""), (300, "")]),
+        ("1,2,3", []),
+        ("9" * 100 + " 1" + ",111" * 50, []),
+    ],
+)
+def test_measures_of_text_forms(text: str, found: list[tuple[float, str]]) -> None:
+    assert measures_of_text(text) == found
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "numbers"),
+    [
+        ("en", "1,299 and 1.5", [1299, 1.5]),
+        ("de", "1,299 und 1.500", [1299, 1.299, 1.5, 1500]),
+        ("de", "1.299 \u20ac", [1299]),
+        ("fr", "1 299 pages", [1299, 1, 299]),
+        (None, "1.299", [1.299]),
+    ],
+)
+def test_measures_of_text_what_may_be_read_in_two_ways(language: str | None, text: str, numbers: list[float]) -> None:
+    assert [measure.number for measure in measures_of_text(text, language)] == numbers
+
+
+def test_measures_of_text_each_once_and_bounded() -> None:
+    assert measures_of_text("7 7.0 7 kg 7kg") == [(7.0, ""), (7.0, "kg")]
+    assert len(measures_of_text(" ".join(map(str, range(10_000))))) == MAX_TEXT_NUMBERS
+
+
+@pytest.mark.parametrize(
+    "piece", ["1", "1,", "1.", "1 ", "111 ", "1-", "(1", "+1 ", "$", "a:", "1\u00a0111", "(kg)", "1/1:", "\u5186", "1'"]
+)
+def test_measures_of_text_repeated_pieces_take_no_time(piece: str) -> None:
+    begun = time.perf_counter()
+    measures_of_text(piece * 100_000)
+    assert time.perf_counter() - begun < 10.0
+
+
+@given(st.text(max_size=100) | st.text("0123456789.,-/:' $kg\u00a0\u20ac()+", max_size=60))
+def test_measures_any_text_gives_numbers_below_the_limit(text: str) -> None:
+    measure = read_measure(text)
+    assert all(0 <= number < 1e15 for number, _ in measures_of_text(text, "de"))
+    assert measure is None or -1e15 < measure.number < 1e15
+
+
+@given(st.integers(0, 10**12), st.sampled_from(["", "kg", " EUR", "GB"]))
+def test_thousands_are_read_alike_however_they_are_divided(number: int, unit: str) -> None:
+    written = f"{number:,}.25"
+    german = written.translate({ord(","): ".", ord("."): ","})
+    assert read_number(written + unit) == read_number(german + unit) == number + 0.25
