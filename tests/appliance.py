@@ -9,23 +9,33 @@ import subprocess
 import sys
 import time
 import urllib.parse
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-READY_SECONDS = 60.0
+from tests.waiting import PATIENCE_SECONDS, wait_until
+
 FINAL = {"completed", "completed with errors", "failed in error"}
+ROLES = ("gate", "web", "feeder", "feeder-quick", "extractor", "indexer")
 
 
-def free_ports(count: int) -> list[int]:
-    """Gives ports that nobody holds now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+def reserve_port() -> socket.socket:
+    """Gives a socket that holds a port without listening at it, so that a server may, also one that is started again, and nobody else.
+
+    Who asks the system for any free port never gets one that is bound, and who asks for this one may have it while none listens there.
+    """
+    held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
+
+
+def close_all(sockets: Sequence[socket.socket]) -> None:
+    """Gives ports back."""
+    for each in sockets:
+        each.close()
 
 
 class Appliance:
@@ -33,18 +43,20 @@ class Appliance:
 
     def __init__(self, data: Path, settings: str = "", environment: Mapping[str, str] | None = None) -> None:
         self.data = data
-        self.gate, self.tls, self.dtd, self.search_port, self.admin = free_ports(5)
+        held = [reserve_port() for _ in range(5)]
+        self.gate, self.tls, self.dtd, self.search_port, self.admin = (int(each.getsockname()[1]) for each in held)
+        weakref.finalize(self, close_all, held)
         self._settings = settings
         self._environment = dict(environment or {})
         self.process: subprocess.Popen[str] | None = None
         self.log = data.parent / f"{data.name}.log"
+        self.config = data.parent / f"{data.name}.toml"
 
     def start(self) -> "Appliance":
         """Starts the server and waits until it says that it is ready."""
         self.data.mkdir(parents=True, exist_ok=True)
-        config = self.data.parent / f"{self.data.name}.toml"
-        config.write_text(self._settings)
-        command = [sys.executable, "-m", "feedmill.cli.main", "serve", "--data", str(self.data), "--config", str(config)]
+        self.config.write_text(self._settings)
+        command = [sys.executable, "-m", "feedmill.cli.main", "serve", "--data", str(self.data), "--config", str(self.config)]
         ports = {"GATE": self.gate, "GATE_TLS": self.tls, "DTD": self.dtd, "SEARCH": self.search_port, "ADMIN": self.admin}
         environment = os.environ | {f"FEEDMILL_{name}_PORT": str(port) for name, port in ports.items()} | self._environment
         with self.log.open("a") as log:
@@ -56,11 +68,27 @@ class Appliance:
             raise AssertionError(f"the server did not become ready: {self.log.read_text()[-4000:]}")
         return self
 
+    def hang_up(self, settings: str) -> None:
+        """Changes the settings file and tells the server to read it again."""
+        assert self.process is not None
+        self.config.write_text(settings)
+        self.process.send_signal(signal.SIGHUP)
+
+    def reload(self, settings: str) -> None:
+        """Does so with settings that are good, and waits until every role works by them, and none by those before."""
+        earlier = {pid for pids in self.role_pids().values() for pid in pids}
+        self.hang_up(settings)
+        wait_until(lambda: self._are_new(earlier), lambda: f"processes other than {earlier}, and saw last {self.role_pids()}")
+
+    def _are_new(self, earlier: set[int]) -> bool:
+        now = self.role_pids()
+        return all(now.get(role) and not earlier.intersection(now[role]) for role in ROLES)
+
     def stop(self) -> int:
         """Ends the server in order and gives its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(30)
+        code = self.process.wait(PATIENCE_SECONDS)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return code
@@ -70,13 +98,10 @@ class Appliance:
         assert self.process is not None
         children = list(self.role_pids().values())
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_SECONDS)
         if self.process.stdout is not None:
             self.process.stdout.close()
-        deadline = time.monotonic() + 20
-        while any(is_alive(pid) for pids in children for pid in pids):
-            assert time.monotonic() < deadline, "children outlive their parent"
-            time.sleep(0.02)
+        wait_until(lambda: not any(is_alive(pid) for pids in children for pid in pids), "the end of the children of a parent that is dead")
 
     def role_pids(self) -> dict[str, list[int]]:
         """Gives the processes of this server by role, read from their command lines."""
@@ -120,17 +145,19 @@ class Appliance:
         """Gives a feed's receipt."""
         return dict(self.get_json(self.gate, f"/api/v1/feeds/{feed}"))
 
-    def wait(self, feed: str, *, seconds: float = 60.0, searchable: bool = True, pause_seconds: float = 0.01) -> dict[str, Any]:
+    def wait(self, feed: str, *, seconds: float = PATIENCE_SECONDS, searchable: bool = True, pause_seconds: float = 0.01) -> dict[str, Any]:
         """Waits until a feed is final (and all of it searchable) and gives its receipt."""
         deadline = time.monotonic() + seconds
         while True:
             receipt = self.receipt(feed)
             if receipt["state"] in FINAL and (receipt["searchable_at"] is not None or not searchable):
                 return receipt
-            assert time.monotonic() < deadline, receipt
+            assert time.monotonic() < deadline, f"the feed is not at its end: {receipt}"
             time.sleep(pause_seconds)
 
-    def feed(self, xml: bytes, datasource: str = "test", feedtype: str = "incremental", *, seconds: float = 60.0) -> dict[str, Any]:
+    def feed(
+        self, xml: bytes, datasource: str = "test", feedtype: str = "incremental", *, seconds: float = PATIENCE_SECONDS
+    ) -> dict[str, Any]:
         """Pushes a feed and waits for its end."""
         return self.wait(self.push(xml, datasource, feedtype), seconds=seconds)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from feedmodel import Act, Damage, FeedSpec, Reference, Step
 from tests.appliance import FINAL, Appliance
+from tests.waiting import PATIENCE_SECONDS
 
 DISK_FULL = b"Feed not accepted due to insufficient disk space. Contact Google Cloud Support."
 RETRY_SECONDS = 0.1
@@ -167,7 +168,7 @@ class Load:
         """Lets every feeder end its push, and raises what went wrong in any."""
         self._stopping.set()
         for thread in self._threads:
-            thread.join(120)
+            thread.join(PATIENCE_SECONDS)
         assert not any(thread.is_alive() for thread in self._threads)
         if self._failures:
             raise self._failures[0]

@@ -2,21 +2,20 @@
 
 import random
 import sqlite3
-import time
+from contextlib import closing
 
 from feedload import Feeder, Load, list_feeds, tell_reference
 from feedmodel import Page, Reference
 from tests.appliance import FINAL, Appliance
+from tests.waiting import wait_for
 
 STALE_WORDS_ASKED = 300
+_LEFT = "SELECT (SELECT count(*) FROM marks), (SELECT count(*) FROM overtaken_marks)"
 
 
-def wait_until_applied(appliance: Appliance, seconds: float) -> None:
+def wait_until_applied(appliance: Appliance) -> None:
     """Waits until no feed waits and all that was fed can be found."""
-    deadline = time.monotonic() + seconds
-    while list_unfinished(appliance):
-        assert time.monotonic() < deadline, list_unfinished(appliance)
-        time.sleep(0.2)
+    wait_for([], lambda: list_unfinished(appliance))
     assert appliance.request("GET", appliance.gate, "/getbacklogcount")[::2] == (200, b"0")
 
 
@@ -95,11 +94,18 @@ def find_any(appliance: Appliance, words: list[str]) -> list[str]:
 
 
 def assert_nothing_left(appliance: Appliance) -> None:
-    """Looks into the store: no mark is left, and it is sound."""
+    """Looks into the store: no mark is left once work that no feed waits for has been done, and it is sound."""
     with open_read_only(appliance) as store:
-        assert store.execute("SELECT (SELECT count(*) FROM marks), (SELECT count(*) FROM overtaken_marks)").fetchone() == (0, 0)
+        wait_for((0, 0), lambda: store.execute(_LEFT).fetchone())
         assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     store.close()
+
+
+def read_applied(appliance: Appliance, feed: str) -> int:
+    """Gives how many records of a feed are applied."""
+    with closing(open_read_only(appliance)) as store:
+        found = store.execute("SELECT applied FROM feeds WHERE id = ?", (int(feed),)).fetchone()
+    return int(found[0])
 
 
 def open_read_only(appliance: Appliance) -> sqlite3.Connection:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
+from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.store.engine import SqlStore
@@ -61,7 +62,7 @@ class Gate:
 
     def send(self, request: bytes) -> bytes:
         """Sends bytes and gives all that comes back until the server closes or the answer is whole."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS) as connection:
             connection.sendall(request)
             return read_answer(connection)
 
@@ -128,7 +129,7 @@ def serve(app: ASGIApp) -> Iterator[int]:
         yield listener.getsockname()[1]
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE_SECONDS)
         listener.close()
 
 

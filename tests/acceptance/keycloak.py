@@ -21,7 +21,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from tests.appliance import free_ports
+from tests.appliance import reserve_port
 
 HOME = os.environ.get("FEEDMILL_KEYCLOAK", "")
 REASON = "FEEDMILL_KEYCLOAK names no Keycloak; see 'make test-keycloak'"
@@ -98,7 +98,8 @@ def user(name: str, *groups: str) -> dict[str, Any]:
 @contextmanager
 def running_keycloak(home: Path, log: Path) -> Iterator[Keycloak]:
     """Runs Keycloak for a block, its data in memory."""
-    port, management = free_ports(2)
+    with reserve_port() as first, reserve_port() as second:
+        port, management = (int(each.getsockname()[1]) for each in (first, second))
     url = f"http://127.0.0.1:{port}"
     given = ["--db=dev-mem", "--health-enabled=true", "--http-enabled=true", f"--hostname={url}", "--http-host=127.0.0.1"]
     given += [f"--http-port={port}", f"--http-management-port={management}", "--cache=local"]

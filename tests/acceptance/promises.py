@@ -4,14 +4,14 @@ import io
 import json
 import subprocess
 import sys
-import time
 import urllib.parse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from tests.appliance import Appliance, feed_of
+from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.cli.main import main
 
@@ -112,7 +112,7 @@ def error_of(answer: tuple[int, dict[str, str], bytes]) -> Any:
 def run_process(*words: str | Path) -> tuple[int, str, str]:
     """Runs a command of the program as a process and gives its exit code, standard output and standard error."""
     command = [sys.executable, "-m", "feedmill.cli.main", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 
@@ -136,11 +136,3 @@ def run_json(*words: str | Path) -> tuple[int, Any]:
     """Runs a command with ``--json`` and gives its exit code and what it printed."""
     code, out, _ = run_command(*words, "--json")
     return code, json.loads(out)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
-    """Waits for what a server does in its own time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)

@@ -2,14 +2,13 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from tests.appliance import Appliance, running
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
@@ -23,7 +22,11 @@ FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></recor
 
 def run(*words: str | Path) -> tuple[int, str, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "feedmill.cli.main", *map(str, words)], capture_output=True, text=True, timeout=120, env=os.environ
+        [sys.executable, "-m", "feedmill.cli.main", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        env=os.environ,
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
@@ -99,26 +102,12 @@ def assert_admin_port_answers(server: Appliance) -> None:
 
 
 def test_server_told_to_read_good_settings_again_obeys_them_and_keeps_the_old_when_they_are_wrong(tmp_path: Path) -> None:
-    data, config = tmp_path / "data", tmp_path / "data.toml"
-    with running(data) as server:
-        assert server.process is not None
-        config.write_text("[gate]\nserver_header = 5\n")
-        server.process.send_signal(signal.SIGHUP)
-        _wait_for_log(server.log, "must be text in quotes")
+    with running(tmp_path / "data") as server:
+        server.hang_up("[gate]\nserver_header = 5\n")
+        wait_until(lambda: "must be text in quotes" in server.log.read_text(), server.log.read_text)
         assert server.request("GET", server.gate, "/getbacklogcount")[1]["server"] == "feedergate_1.0"
-        config.write_text('[gate]\nserver_header = "other"\n')
-        server.process.send_signal(signal.SIGHUP)
-        deadline = time.monotonic() + 30
-        while server.request("GET", server.gate, "/getbacklogcount")[1]["server"] != "other":
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
-
-def _wait_for_log(log: Path, text: str) -> None:
-    deadline = time.monotonic() + 30
-    while text not in log.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+        server.reload('[gate]\nserver_header = "other"\n')
+        assert server.request("GET", server.gate, "/getbacklogcount")[1]["server"] == "other"
 
 
 def test_import_takes_an_exported_file_without_a_server_and_with_one(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from feedload import Feeder, SourcePlan, deliver
 from feedmodel import Act, FeedSpec, Step
 from feedverdict import assert_documents, assert_nothing_left, assert_words, wait_until_applied
 from tests.appliance import Appliance, running
+from tests.waiting import PATIENCE_SECONDS
 
 CLIENTS = 50
 ROUNDS = 25
@@ -28,7 +29,7 @@ def test_fifty_clients_at_once_each_have_their_feeds_applied(appliance: Applianc
 
     run_at_once([partial(push_all, appliance, source, specs) for source, specs in jobs])
 
-    wait_until_applied(appliance, seconds=120)
+    wait_until_applied(appliance)
     for source in sources:
         assert len(source.acknowledged) == len(feeds[source.plan.name])
         check(appliance, source)
@@ -43,7 +44,7 @@ def test_racing_feeds_of_one_source_count_in_the_order_of_acknowledgement(applia
         pair = [racing_spec(source, f"{number}x{side}", filler) for side in range(2)]
         run_at_once([partial(deliver, appliance, source, spec) for spec in pair])
         if number % 5 == 4:
-            wait_until_applied(appliance, seconds=120)
+            wait_until_applied(appliance)
             check(appliance, source)
 
     ids = [int(feed) for feed in source.acknowledged]
@@ -81,7 +82,7 @@ def run_at_once(jobs: list[Callable[[], object]]) -> None:
 
     def run(job: Callable[[], object]) -> None:
         try:
-            gate.wait(30)
+            gate.wait(PATIENCE_SECONDS)
             job()
         except BaseException as error:  # noqa: BLE001 - raised below
             failures.append(error)
@@ -90,6 +91,7 @@ def run_at_once(jobs: list[Callable[[], object]]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(180)
+        thread.join(PATIENCE_SECONDS)
+    assert not any(thread.is_alive() for thread in threads)
     if failures:
         raise failures[0]

@@ -19,7 +19,7 @@ FLAT_BYTES = 100 * MB
 
 @pytest.fixture(scope="module")
 def appliance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
-    limits = {"FEEDMILL_GATE_MAX_FEED_BYTES": str(MAX_FEED_BYTES), "FEEDMILL_EXTRACTION_SECONDS": "3"}
+    limits = {"FEEDMILL_GATE_MAX_FEED_BYTES": str(MAX_FEED_BYTES), "FEEDMILL_EXTRACTION_SECONDS": "10"}
     with running(tmp_path_factory.mktemp("hostile") / "data", environment=limits) as appliance:
         yield appliance
 
@@ -129,7 +129,6 @@ def test_compressed_bombs_cost_their_records_alone(appliance: Appliance) -> None
             record("http://bombs.test/after", "<p>bombsafter</p>"),
         ),
         "bombs",
-        seconds=120,
     )
 
     assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed with errors", 7, 1)
@@ -141,7 +140,7 @@ def test_compressed_bombs_cost_their_records_alone(appliance: Appliance) -> None
         assert document["searchable"], document
         assert document["reason"], name
         if name == "pdf":  # it grows without end: a fast machine meets the bound of memory first, a slow one that of time
-            assert document["reason"] in {"extraction took longer than 3 s", "the extractor crashed over this document"}
+            assert document["reason"] in {"extraction took longer than 10 s", "the extractor crashed over this document"}
     after = peak_bytes(appliance, "gate", "feeder", "feeder-quick")
     assert {role: grown for role in after if (grown := after[role] - before[role]) > FLAT_BYTES} == {}
 

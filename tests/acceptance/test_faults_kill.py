@@ -74,7 +74,7 @@ def run_through_kills(data: Path, *, kills: int, seed: int, pause_seconds: float
                 killer.kill(victim)
         finally:
             load.stop()
-        wait_until_applied(appliance, seconds=180)
+        wait_until_applied(appliance)
         assert_as_told(appliance, load)
         print({f"{victim} at {moment}": count for (victim, moment), count in sorted(killer.done.items())})
         print({feeder.plan.name: (len(feeder.acknowledged), feeder.retries) for feeder in load.feeders})

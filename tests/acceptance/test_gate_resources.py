@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.http.gate import dtd_app
@@ -191,18 +192,14 @@ def test_deleting_a_source_waits_for_its_turn(tmp_path: Path, query: str, kind: 
         assert answers == []
         with gate.store.writing() as unit:
             unit.feeds.save(replace(unit.feeds.get(removal), searchable_at=datetime.now(UTC)))
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
         assert answers[0]["feed"] == str(removal)
         assert "feeder" in gate.bell.rung
 
 
 def wait_for_feed(gate: Gate, kind: FeedKind) -> int:
-    for _ in range(500):
-        for feed in gate.feeds():
-            if feed.kind is kind:
-                return feed.id
-        time.sleep(0.01)
-    raise AssertionError("no such feed came")
+    wait_until(lambda: kind in [feed.kind for feed in gate.feeds()], f"a feed that is {kind}")
+    return next(feed.id for feed in gate.feeds() if feed.kind is kind)
 
 
 def test_deleting_an_unknown_source_answers_404(tmp_path: Path) -> None:

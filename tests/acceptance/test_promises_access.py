@@ -1,9 +1,8 @@
 """Everyone finds what he may see, and nothing else: through the ports of one server, as users whom a proxy names."""
 
 import json
-import time
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from promises import acl_of, post_fields, put, run_command, run_process
 from tests.appliance import Appliance, feed_of, record, running
+from tests.waiting import wait_for
 
 PROXY = """
 [signin.proxy]
@@ -341,15 +341,8 @@ def test_policies_of_file_and_api_guard_what_no_acl_guards(secured: Appliance) -
     place = "/api/v1/settings/policy_acls/two"
     assert administer(secured, "PUT", place, {"pattern": f"^{host}/two$", "permit_users": ["carl"]})[0] == 201
     assert "two" not in find(secured, "policyneedle", "bob", "planners")
-    wait_until(lambda: find(secured, "policyneedle", "carl") == ["own", "two"])
-    wait_until(lambda: find(secured, "policyneedle", "bob", "planners") == ["one"])
+    wait_for(["own", "two"], lambda: find(secured, "policyneedle", "carl"))
+    wait_for(["one"], lambda: find(secured, "policyneedle", "bob", "planners"))
     assert administer(secured, "DELETE", place)[0] == 204
     assert find(secured, "policyneedle", "carl") == ["own"]
-    wait_until(lambda: find(secured, "policyneedle", "bob", "planners") == ["one", "two"])
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(["one", "two"], lambda: find(secured, "policyneedle", "bob", "planners"))

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from promises import acl_of, get, is_public, levels, put, read_acl, run_command, run_json, run_process, wait_until
+from feedload import TROUBLE
+from promises import acl_of, get, is_public, levels, put, read_acl, run_command, run_json, run_process
 from tests.appliance import Appliance, feed_of, record, running
+from tests.waiting import wait_until
 
 URL = "http://operated.example.com/a"
 SECRET = "http://operated.example.com/secret"
@@ -49,12 +51,9 @@ def test_killed_role_is_started_again_and_the_work_goes_on(operated: Appliance, 
         pids = operated.role_pids().get(role, [])
         if not pids or min(before) in pids:
             return False
-        try:
-            return all(operated.request("GET", port, "/readyz")[0] == 200 for port in (operated.gate, operated.search_port))
-        except OSError:
-            return False
+        return all(operated.request("GET", port, "/readyz")[0] == 200 for port in (operated.gate, operated.search_port))
 
-    wait_until(answers)
+    wait_until(answers, lambda: f"another {role} than {min(before)}, and saw last {operated.role_pids()}", bearing=TROUBLE)
     url = f"http://operated.example.com/killed/{role}"
     put(operated, "operatedkills", record(url, f"killedword{role}"))
     assert operated.urls(f"killedword{role}", match="all") == [url]

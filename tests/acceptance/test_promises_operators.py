@@ -1,10 +1,10 @@
 """What the query language promises, asked of a whole server that was fed over the wire."""
 
 import sqlite3
-import time
 from pathlib import Path
 
 from tests.appliance import Appliance
+from tests.waiting import wait_for
 
 _FEED = b"""<?xml version="1.0"?><gsafeed><header><datasource>shop</datasource><feedtype>incremental</feedtype></header><group>
 <record url="http://shop.example.com/a.html" mimetype="text/html" last-modified="Sat, 05 Mar 2011 10:00:00 GMT"><metadata>
@@ -55,9 +55,6 @@ def test_operators_over_the_wire_and_in_an_index_built_anew(tmp_path: Path) -> N
     connection.close()
     server = Appliance(tmp_path).start()
     try:
-        until = time.monotonic() + 30
-        while _find(server, "lamp") == "" and time.monotonic() < until:
-            time.sleep(0.1)
-        assert {query: _find(server, query) for query in _ASKED} == _ASKED
+        wait_for(_ASKED, lambda: {query: _find(server, query) for query in _ASKED})
     finally:
         server.stop()

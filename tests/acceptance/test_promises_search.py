@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from promises import get, put, show_page, wait_until
+from promises import get, put, show_page
 from tests.appliance import Appliance, feed_of, record
+from tests.waiting import wait_for
 
 
 def test_answer_has_the_promised_members(server: Appliance) -> None:
@@ -144,7 +145,7 @@ def test_words_of_links_find_what_they_lead_to_unless_they_are_secret(server: Ap
     put(server, "told", record(f"{host}/a", "plainbody"), record(f"{host}/b", "plainbody"))
     put(server, "told", record(f"{host}/hub", f'<a href="{host}/a">toldword</a>'))
     put(server, "told", record(f"{host}/secret", f'<a href="{host}/b">secrettold</a>', authmethod="httpbasic"))
-    wait_until(lambda: set(server.urls("toldword")) == {f"{host}/a", f"{host}/hub"})
+    wait_for({f"{host}/a", f"{host}/hub"}, lambda: set(server.urls("toldword")))
     assert server.urls("plainbody site:told.example.com")[0] == f"{host}/a"
     assert server.urls("secrettold") == []
     put(server, "told", record(f"{host}/hub", f'<a href="{host}/a">toldword</a>', authmethod="httpbasic"))

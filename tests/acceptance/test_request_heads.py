@@ -25,7 +25,8 @@ def send_head(port: int, start: bytes, size: int, end: bytes) -> tuple[int, byte
                 sent += len(PIECE[: size - sent])
             connection.sendall(end)
         with suppress(ConnectionError):
-            answer = connection.recv(65_536)
+            while piece := connection.recv(65_536):
+                answer += piece
     return sent, answer
 
 

@@ -4,13 +4,14 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.appliance import reserve_port
 from tests.selfsigned import CERTIFICATE, KEY
+from tests.waiting import PATIENCE_SECONDS, wait_until
 
 PROGRAM = shutil.which("slapd") or shutil.which("slapd", path="/usr/sbin")
 SCHEMAS = Path("/etc/ldap/schema")
@@ -156,15 +157,16 @@ def running_slapd(folder: Path, size_limit: str = "unlimited") -> Iterator[Slapd
     seed = folder / "seed.ldif"
     seed.write_text(_encode(SEED), encoding="utf-8")
     subprocess.run([PROGRAM, "-T", "add", "-f", str(conf), "-l", str(seed)], check=True, capture_output=True)
-    port, tls_port = _free_ports()
-    listen = f"ldap://localhost:{port}/ ldaps://localhost:{tls_port}/"
-    process = subprocess.Popen([PROGRAM, "-d", "0", "-h", listen, "-f", str(conf)], stderr=subprocess.DEVNULL, env={**os.environ})
-    try:
-        _wait(port)
-        yield Slapd(port, tls_port, folder / "cert.pem", process)
-    finally:
-        process.terminate()
-        process.wait(20)
+    with reserve_port() as held, reserve_port() as tls_held:
+        port, tls_port = (int(each.getsockname()[1]) for each in (held, tls_held))
+        listen = f"ldap://localhost:{port}/ ldaps://localhost:{tls_port}/"
+        process = subprocess.Popen([PROGRAM, "-d", "0", "-h", listen, "-f", str(conf)], stderr=subprocess.DEVNULL, env={**os.environ})
+        try:
+            wait_until(lambda: _answers(port), "slapd's answer")
+            yield Slapd(port, tls_port, folder / "cert.pem", process)
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_SECONDS)
 
 
 def _encode(text: str) -> str:
@@ -180,17 +182,9 @@ def _encode(text: str) -> str:
     return "\n".join(lines).lstrip() + "\n"
 
 
-def _free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
-        return int(first.getsockname()[1]), int(second.getsockname()[1])
-
-
-def _wait(port: int) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            socket.create_connection(("localhost", port), timeout=1).close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline, "slapd does not answer"
-            time.sleep(0.05)
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("localhost", port), timeout=PATIENCE_SECONDS).close()
+    except OSError:
+        return False
+    return True
