@@ -3,16 +3,17 @@
 import base64
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
+from joserfc.jws import JWSRegistry
 
 CLIENT = "feedmill"
 SECRET = "the client's secret: %+"
@@ -35,6 +36,13 @@ class OpenIdServer:
     asked: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
     refuses: str = ""
+    published: list[dict[str, Any]] = field(default_factory=list)
+    """The keys that are shown, in place of the one that signs."""
+    raws: dict[str, Callable[[BinaryIO], object]] = field(default_factory=dict)
+    """What is done by path, in place of an answer, with the stream to whoever asks."""
+    write: Callable[[dict[str, Any]], str] | None = None
+    """Writes tokens in place of signing them."""
+    more_header: dict[str, Any] = field(default_factory=dict)
 
     def authorize(self, address: str) -> str:
         """Does what the provider's page does once somebody has signed in there; gives where the browser is sent."""
@@ -58,6 +66,8 @@ class OpenIdServer:
                 "userinfo_endpoint": f"{self.issuer}/userinfo",
                 "end_session_endpoint": f"{self.issuer}/logout?tenant=1",
             } | self.about
+        if path == "/keys" and self.published:
+            return 200, {"keys": self.published}
         if path == "/keys":
             return 200, {"keys": [self.shown.as_dict(private=False), {"kty": "oct", "k": "AAAA", "kid": "secret"}]}
         if path == "/userinfo":
@@ -100,10 +110,15 @@ class OpenIdServer:
         return self.sign({name: value for name, value in claims.items() if value is not None})
 
     def sign(self, claims: dict[str, Any]) -> str:
+        if self.write is not None:
+            return self.write(claims)
         if self.algorithm == "none":
             parts = [json.dumps({"alg": "none"}).encode(), json.dumps(claims).encode(), b""]
             return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
-        return jwt.encode({"alg": self.algorithm, "kid": self.key.kid}, claims, self.key, algorithms=[self.algorithm])
+        header = {"alg": self.algorithm, **({"kid": self.key.kid} if self.key.kid else {}), **self.more_header}
+        registry = JWSRegistry(algorithms=[self.algorithm], strict_check_header=False)
+        registry.max_header_length, registry.max_payload_length = 16_384, 4_000_000
+        return jwt.encode(header, claims, self.key, registry=registry)
 
 
 def new_key(kind: str = "RSA") -> Any:
@@ -124,7 +139,12 @@ def running_openid(now_seconds: int) -> Iterator[OpenIdServer]:
             self._answer(dict(parse_qsl(body)))
 
         def _answer(self, form: dict[str, str]) -> None:
-            status, answer = state.answer(urlsplit(self.path).path, form, self.headers.get("authorization", ""))
+            path = urlsplit(self.path).path
+            if path in state.raws:
+                state.asked.append(path)
+                state.raws[path](self.wfile)
+                return
+            status, answer = state.answer(path, form, self.headers.get("authorization", ""))
             body = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(body)))

@@ -1,21 +1,28 @@
-"""Asks a provider for JSON over HTTP: bounded, timed, following nothing.
+"""Asks a provider for JSON over HTTP: bounded, timed as a whole, following nothing.
+
+The time-out of the standard library's client begins anew with every piece that arrives, so the connection of one that takes too long
+altogether is shut from beside it.
 
 Only ``https`` is spoken, but for this machine itself, since secrets and keys travel. A proxy that the environment names is used.
 """
 
 import json
+import os
+import socket
 import ssl
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from http.client import HTTPException
-from typing import Any
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from feedmill.core.networks import LOOPBACK
 from feedmill.model.errors import BadRequest, Busy, Denied
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 4_000_000
 
 
 class JsonClient:
@@ -23,8 +30,7 @@ class JsonClient:
 
     def __init__(self, *, ca_file: str = "", timeout_seconds: float = 5.0) -> None:
         self._timeout_seconds = timeout_seconds
-        context = ssl.create_default_context(cafile=ca_file or None)
-        self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=context))
+        self._context = ssl.create_default_context(cafile=ca_file or None)
 
     def get(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Gets an object. Errors: Busy, Denied for a 4xx."""
@@ -38,16 +44,14 @@ class JsonClient:
     def _ask(self, request: urllib.request.Request) -> dict[str, Any]:
         request.add_header("Accept", "application/json")
         place = f"{request.type}://{request.host}"
-        try:
-            with self._opener.open(request, timeout=self._timeout_seconds) as response:
-                raw = response.read(MAX_BYTES + 1)
-        except urllib.error.HTTPError as exc:
-            with exc:
-                text = exc.read(500).decode("utf-8", "replace")
-            kind = Denied if 400 <= exc.code < 500 else Busy
-            raise kind(f"{place} answers {exc.code}: {text}") from exc
-        except (OSError, HTTPException, ValueError) as exc:
-            raise Busy(f"no answer from {place}: {exc}") from exc
+        with _Watch(self._timeout_seconds) as watch:
+            try:
+                raw = self._read(request, watch, place)
+            except (OSError, HTTPException, ValueError) as exc:
+                reason = f"it takes more than {self._timeout_seconds:g} seconds" if watch.is_over else str(exc)
+                raise Busy(f"no answer from {place}: {reason}") from exc
+            if watch.is_over:
+                raise Busy(f"no answer from {place}: it takes more than {self._timeout_seconds:g} seconds")
         if len(raw) > MAX_BYTES:
             raise Busy(f"{place} answers with more than {MAX_BYTES} bytes")
         try:
@@ -57,6 +61,18 @@ class JsonClient:
         if not isinstance(answer, dict):
             raise Busy(f"{place} answers no JSON object")
         return answer
+
+    def _read(self, request: urllib.request.Request, watch: "_Watch", place: str) -> bytes:
+        opener = urllib.request.build_opener(_NoRedirect, _Http(watch), _Https(watch, self._context))
+        try:
+            with opener.open(request, timeout=self._timeout_seconds) as response:
+                raw: bytes = response.read(MAX_BYTES + 1)
+                return raw
+        except urllib.error.HTTPError as exc:
+            with exc:
+                text = exc.read(500).decode("utf-8", "replace")
+            kind = Denied if 400 <= exc.code < 500 else Busy
+            raise kind(f"{place} answers {exc.code}: {text}") from exc
 
 
 def check_url(url: str) -> str:
@@ -77,3 +93,86 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_given: Any, **_named: Any) -> None:
         """Follows nothing."""
+
+
+class _Watch:
+    """Shuts connections when the time of a block is over. Units: seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._shut)
+        self._timer.daemon = True
+        self._held: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self.is_over = False
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            for held in self._held:
+                held.close()
+            self._held.clear()
+
+    def hold(self, sock: socket.socket) -> None:
+        """Watches a connection by a descriptor of its own, since TLS takes the socket over."""
+        with self._lock:
+            self._held.append(socket.socket(fileno=os.dup(sock.fileno())))
+        if self.is_over:
+            self._shut()
+
+    def _shut(self) -> None:
+        self.is_over = True
+        with self._lock:
+            for held in self._held:
+                with suppress(OSError):
+                    held.shutdown(socket.SHUT_RDWR)
+
+
+class _WatchedConnection(HTTPConnection):
+    """A connection that is watched from before TLS is spoken."""
+
+    watch: _Watch
+
+    def connect(self) -> None:
+        """Connects."""
+        super().connect()
+        self.watch.hold(self.sock)
+
+
+class _WatchedTls(HTTPSConnection, _WatchedConnection):
+    """The same with TLS, which the standard library puts over what the class after it connected."""
+
+
+class _Http(urllib.request.HTTPHandler):
+    def __init__(self, watch: _Watch) -> None:
+        super().__init__()
+        self._watch = watch
+
+    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
+        """Opens a connection."""
+
+        def connect(host: str, **given: Any) -> HTTPConnection:
+            made = _WatchedConnection(host, **given)
+            made.watch = self._watch
+            return made
+
+        return self.do_open(connect, req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def __init__(self, watch: _Watch, context: ssl.SSLContext) -> None:
+        super().__init__(context=context)
+        self._watch, self._tls = watch, context
+
+    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
+        """Opens a connection."""
+
+        def connect(host: str, **given: Any) -> HTTPConnection:
+            made = _WatchedTls(host, context=self._tls, **given)
+            made.watch = self._watch
+            return made
+
+        return self.do_open(connect, req)

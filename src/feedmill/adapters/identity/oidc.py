@@ -7,7 +7,6 @@ Source: OpenID Connect Core 1.0, 3.1; OpenID Connect Discovery 1.0; RFC 7636; RF
 """
 
 import base64
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,19 +16,16 @@ from urllib.parse import quote, urlencode
 
 from joserfc import jwt
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
 
 from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.claims import read_groups, read_user
-from feedmill.adapters.identity.jsonhttp import JsonClient, check_url
+from feedmill.adapters.identity.jsonhttp import JsonClient
+from feedmill.adapters.identity.oidcdiscovery import Discovery, Known
 from feedmill.core.roles import RoleRules
-from feedmill.model.errors import BadRequest, Busy, Denied
+from feedmill.model.errors import Denied
 from feedmill.model.signin import Credential, ProviderSession
 from feedmill.ports.signin import Departure, LogoutAsked
 
-ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
-KEPT_SECONDS = 3_600.0
-KEYS_AGAIN_SECONDS = 60.0
 LEEWAY_SECONDS = 60
 LOGOUT_SECONDS = 300
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
@@ -57,13 +53,6 @@ class OidcOptions:
     roles: RoleRules = field(default_factory=RoleRules)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    about: Mapping[str, Any]
-    keys: KeySet
-    at_seconds: float
-
-
 class OidcProvider:
     """Fills ``ports.signin.OpenIdProvider``. May be used from several threads."""
 
@@ -72,12 +61,11 @@ class OidcProvider:
         self._options = options
         self._clock = clock
         self._client = JsonClient(ca_file=options.ca_file, timeout_seconds=options.timeout_seconds)
-        self._known: _Known | None = None
-        self._lock = threading.Lock()
+        self._discovery = Discovery(options.issuer, self._client, clock)
 
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
         """Gives the address at the provider to send a browser to. Errors: Busy."""
-        about = self._learn().about
+        known = self._discovery.learn()
         challenge = base64.urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": "code",
@@ -89,23 +77,22 @@ class OidcProvider:
             "code_challenge": challenge,
             "code_challenge_method": "S256",
         }
-        address = _address(about, "authorization_endpoint")
-        return with_query(address, urlencode(asked))
+        return with_query(known.address("authorization_endpoint"), urlencode(asked))
 
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
         """Gives the credential that a code stands for; ``issuer`` is "" where the provider did not name itself. Errors: Denied, Busy."""
-        if issuer and issuer != self._options.issuer:
+        known = self._discovery.learn()
+        names_itself = known.about.get("authorization_response_iss_parameter_supported") is True
+        if (issuer or names_itself) and issuer != self._options.issuer:
             raise Denied("the answer is from another provider")
-        known = self._learn()
-        tokens = self._redeem(known.about, back_url, code, verifier)
+        tokens = self._redeem(known, back_url, code, verifier)
         id_token = tokens.get("id_token")
         if not isinstance(id_token, str):
             raise Denied("the provider gives no ID token")
         claims = self._read_token(id_token, nonce)
-        groups = read_groups(claims, self._options.groups_claim, self._options)
-        if self._options.groups_claim not in claims:
-            groups = read_groups(self._ask_userinfo(known.about, tokens, claims), self._options.groups_claim, self._options)
-        user = read_user(claims.get(self._options.user_claim), self._options)
+        told = self._complete(known, tokens, claims)
+        groups = read_groups(told, self._options.groups_claim, self._options)
+        user = read_user(told.get(self._options.user_claim), self._options)
         if user is None:
             raise Denied(f"the provider tells no user: the claim {self._options.user_claim} is missing")
         role = self._options.roles.find(group.name for group in groups)
@@ -119,14 +106,13 @@ class OidcProvider:
 
     def leave(self, session: ProviderSession, left_url: str) -> Departure | None:
         """Gives how a browser tells the provider that somebody leaves. Source: RP-Initiated Logout 1.0, 2."""
-        about = self._learn().about
-        if not isinstance(about.get("end_session_endpoint"), str):
+        known = self._discovery.learn()
+        if not known.has("end_session_endpoint"):
             return None
         asked = {"client_id": self._options.client_id, "post_logout_redirect_uri": left_url}
         if session.details and len(session.details) < MAX_KEPT_TOKEN:
             asked["id_token_hint"] = session.details
-        address = _address(about, "end_session_endpoint")
-        return Departure(url=with_query(address, urlencode(asked)))
+        return Departure(url=with_query(known.address("end_session_endpoint"), urlencode(asked)))
 
     def read_logout(self, text: str) -> LogoutAsked:
         """Reads a logout token. Source: Back-Channel Logout 1.0, 2.4 and 2.6."""
@@ -139,7 +125,7 @@ class OidcProvider:
             jti={"essential": True},
             events={"essential": True},
         )
-        claims = self._read_signed(text, registry, "logout token")
+        claims = self._read_signed(text, registry, "logout token", is_of_strangers=True)
         events, begun = claims["events"], claims["iat"]
         if "nonce" in claims or not isinstance(events, dict) or LOGOUT_EVENT not in events:
             raise Denied("the logout token is refused: it is another token")
@@ -152,7 +138,7 @@ class OidcProvider:
         until = now + timedelta(seconds=2 * LOGOUT_SECONDS)
         return LogoutAsked(id=str(claims["jti"])[:1_000], name=name or "", indexes=(index,) if index else (), until=until)
 
-    def _redeem(self, about: Mapping[str, Any], back_url: str, code: str, verifier: str) -> dict[str, Any]:
+    def _redeem(self, known: Known, back_url: str, code: str, verifier: str) -> dict[str, Any]:
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -161,17 +147,17 @@ class OidcProvider:
             "client_id": self._options.client_id,
         }
         headers = {}
-        methods = about.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        methods = known.about.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
         secret = self._options.client_secret
         if secret and "client_secret_basic" in methods:
             pair = f"{quote(self._options.client_id, safe='')}:{quote(secret, safe='')}"
             headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
         elif secret:
             form["client_secret"] = secret
-        return self._client.post(_address(about, "token_endpoint"), form, headers)
+        return self._client.post(known.address("token_endpoint"), form, headers)
 
     def _read_token(self, text: str, nonce: str) -> Mapping[str, Any]:
-        claims = self._read_signed(text, self._registry(nonce), "ID token")
+        claims = self._read_signed(text, self._registry(nonce), "ID token", is_of_strangers=False)
         audience = claims.get("aud")
         party = claims.get("azp")
         is_shared = isinstance(audience, list) and len(audience) > 1
@@ -179,26 +165,22 @@ class OidcProvider:
             raise Denied("the ID token is for another client")
         return claims
 
-    def _read_signed(self, text: str, registry: jwt.JWTClaimsRegistry, kind: str) -> Mapping[str, Any]:
+    def _read_signed(self, text: str, registry: jwt.JWTClaimsRegistry, kind: str, *, is_of_strangers: bool) -> Mapping[str, Any]:
         """Gives the claims of a token that the provider signed and that holds."""
+        known = self._discovery.learn()
         try:
-            claims = self._decode(text, self._learn().keys)
-        except (JoseError, ValueError):
+            claims = known.keys.decode(text)
+        except ValueError:
             # the provider may have new keys
+            known = self._discovery.learn_anew(known, is_of_strangers=is_of_strangers)
             try:
-                claims = self._decode(text, self._learn(is_doubted=True).keys)
-            except (JoseError, ValueError) as exc:
+                claims = known.keys.decode(text)
+            except ValueError as exc:
                 raise Denied(f"the {kind} is refused: {exc}") from exc
         try:
             registry.validate(dict(claims))
         except JoseError as exc:
             raise Denied(f"the {kind} is refused: {exc}") from exc
-        return claims
-
-    def _decode(self, text: str, keys: KeySet) -> Mapping[str, Any]:
-        claims = jwt.decode(text, keys, algorithms=list(ALGORITHMS)).claims
-        if not isinstance(claims, dict):
-            raise ValueError("it holds no claims")
         return claims
 
     def _registry(self, nonce: str) -> jwt.JWTClaimsRegistry:
@@ -213,39 +195,14 @@ class OidcProvider:
             nonce={"essential": True, "value": nonce},
         )
 
-    def _ask_userinfo(self, about: Mapping[str, Any], tokens: Mapping[str, Any], claims: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _complete(self, known: Known, tokens: Mapping[str, Any], claims: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Gives the claims of the ID token together with those of userinfo, where one that is wanted is missing."""
+        wanted = (self._options.user_claim, self._options.groups_claim)
         access = tokens.get("access_token")
-        if not isinstance(about.get("userinfo_endpoint"), str) or not isinstance(access, str):
-            return {}
-        told = self._client.get(_address(about, "userinfo_endpoint"), {"Authorization": f"Bearer {access}"})
+        held = {name: value for name, value in claims.items() if value is not None}
+        if all(name in held for name in wanted) or not known.has("userinfo_endpoint") or not isinstance(access, str):
+            return held
+        told = self._client.get(known.address("userinfo_endpoint"), {"Authorization": f"Bearer {access}"})
         if told.get("sub") != claims["sub"]:
             raise Denied("the provider tells of another user than the ID token")
-        return told
-
-    def _learn(self, *, is_doubted: bool = False) -> _Known:
-        with self._lock:
-            now = self._clock().timestamp()
-            known = self._known
-            kept_seconds = KEYS_AGAIN_SECONDS if is_doubted else KEPT_SECONDS
-            if known is not None and 0 <= now - known.at_seconds < kept_seconds:
-                return known
-            about = self._client.get(self._options.issuer.rstrip("/") + "/.well-known/openid-configuration")
-            if about.get("issuer") != self._options.issuer:
-                raise Busy(f"the provider calls itself {str(about.get('issuer'))[:200]!a}, not {self._options.issuer!a}")
-            self._known = _Known(about, self._read_keys(about), now)
-            return self._known
-
-    def _read_keys(self, about: Mapping[str, Any]) -> KeySet:
-        told = self._client.get(_address(about, "jwks_uri"))
-        try:
-            keys = [key for key in told["keys"] if isinstance(key, dict) and key.get("use", "sig") == "sig" and key.get("kty") != "oct"]
-            return KeySet.import_key_set({"keys": keys})
-        except (JoseError, KeyError, TypeError, ValueError) as exc:
-            raise Busy(f"the provider's keys cannot be read: {exc}") from exc
-
-
-def _address(about: Mapping[str, Any], name: str) -> str:
-    try:
-        return check_url(str(about.get(name)))
-    except BadRequest as exc:
-        raise Busy(f"the provider names no {name} to use: {exc}") from exc
+        return {**told, **held}

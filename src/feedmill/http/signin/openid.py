@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from feedmill.http.signin.forms import read_target
 from feedmill.http.signin.gates import Gates
-from feedmill.http.signin.slowly import run_slowly
+from feedmill.http.signin.slowly import run_for_provider
 from feedmill.model.errors import Busy, Denied, NotFound
 from feedmill.ports.signin import OpenIdProvider
 
@@ -36,14 +36,15 @@ class OpenIdWays:
 
     async def begin(self, request: Request) -> Response:
         """Sends a browser to the provider."""
-        return await run_slowly(self._begin, request)
+        provider = self._find(request)
+        return await run_for_provider(_way(provider), self._begin, request, provider)
 
     async def finish(self, request: Request) -> Response:
         """Lets in whom the provider proves."""
-        return await run_slowly(self._finish, request)
-
-    def _begin(self, request: Request) -> Response:
         provider = self._find(request)
+        return await run_for_provider(_way(provider), self._finish, request, provider)
+
+    def _begin(self, request: Request, provider: OpenIdProvider) -> Response:
         kept = {
             "state": secrets.token_urlsafe(24),
             "nonce": secrets.token_urlsafe(24),
@@ -53,12 +54,11 @@ class OpenIdWays:
         try:
             address = provider.begin(self._back(request), state=kept["state"], nonce=kept["nonce"], verifier=kept["verifier"])
         except (Busy, Denied) as exc:
-            return self._gates.turn_away(request, f"oidc:{provider.name}", exc)
-        return self._gates.depart(request, f"oidc:{provider.name}", address, kept)
+            return self._gates.turn_away(request, _way(provider), exc)
+        return self._gates.depart(request, _way(provider), address, kept)
 
-    def _finish(self, request: Request) -> Response:
-        provider = self._find(request)
-        way = f"oidc:{provider.name}"
+    def _finish(self, request: Request, provider: OpenIdProvider) -> Response:
+        way = _way(provider)
         kept = self._gates.flows.find(request.scope, way)
         given = request.query_params
         state = given.get("state", "")
@@ -85,3 +85,7 @@ class OpenIdWays:
 
     def _back(self, request: Request) -> str:
         return self._gates.url(request, f"/signin/oidc/{request.path_params['name']}/back")
+
+
+def _way(provider: OpenIdProvider) -> str:
+    return f"oidc:{provider.name}"

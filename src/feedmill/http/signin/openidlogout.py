@@ -16,7 +16,7 @@ from feedmill.core.sessionmarks import mark_of_session
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.leaving import Leavings
-from feedmill.http.signin.slowly import run_slowly
+from feedmill.http.signin.slowly import run_for_provider
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
@@ -54,14 +54,14 @@ class OpenIdLogoutWays:
 
     async def take(self, request: Request) -> Response:
         """Takes a logout token."""
+        provider = self._find(request)
         try:
             fields = await read_form(request)
         except (BadRequest, TooLarge) as exc:
             return _refuse(str(exc))
-        return await run_slowly(self._take, request, find_field(fields, "logout_token"))
+        return await run_for_provider(f"oidc:{provider.name}", self._take, request, provider, find_field(fields, "logout_token"))
 
-    def _take(self, request: Request, text: str) -> Response:
-        provider = self._find(request)
+    def _take(self, request: Request, provider: OpenIdProvider, text: str) -> Response:
         way = f"oidc:{provider.name}"
         try:
             left = provider.read_logout(text)

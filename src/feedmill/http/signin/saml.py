@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from feedmill.http.signin.forms import find_field, read_form, read_target
 from feedmill.http.signin.gates import Gates
-from feedmill.http.signin.slowly import run_slowly
+from feedmill.http.signin.slowly import run_for_provider
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
 from feedmill.ports.signin import SamlProvider
 from feedmill.services.signin.handovers import Handovers
@@ -61,7 +61,7 @@ class SamlWays:
             fields = await read_form(request, max_bytes=MAX_FORM_BYTES)
         except (BadRequest, TooLarge) as exc:
             return self._gates.turn_away(request, _way(provider), exc)
-        return await run_slowly(self._take, request, provider, find_field(fields, "SAMLResponse"))
+        return await run_for_provider(_way(provider), self._take, request, provider, find_field(fields, "SAMLResponse"))
 
     def _take(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
         try:
