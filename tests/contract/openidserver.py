@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from joserfc import jwt
@@ -38,7 +39,7 @@ class OpenIdServer:
     refuses: str = ""
     published: list[dict[str, Any]] = field(default_factory=list)
     """The keys that are shown, in place of the one that signs."""
-    raws: dict[str, Callable[[BinaryIO], object]] = field(default_factory=dict)
+    raws: dict[str, Callable[[BufferedIOBase], object]] = field(default_factory=dict)
     """What is done by path, in place of an answer, with the stream to whoever asks."""
     write: Callable[[dict[str, Any]], str] | None = None
     """Writes tokens in place of signing them."""

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 from lxml import etree
 from samlencrypting import encrypt_assertion
@@ -36,7 +36,7 @@ class SamlServer:
     """The provider's keys and what it says."""
 
     now: Callable[[], datetime]
-    key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
+    key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
     certificate: str = ""
     signs: str = "assertion"
     algorithm: SignatureMethod = SignatureMethod.RSA_SHA256
@@ -53,18 +53,25 @@ class SamlServer:
     encrypts: dict[str, object] | None = None
     server_certificate: str = ""
     session_lasting: timedelta | None = None
+    more_certificates: list[str] = field(default_factory=list)
+    build: Callable[[str, str, str], etree._Element] = field(init=False)
     logout: str = f'<SingleLogoutService Binding="{REDIRECT}" Location="{LOGOUT}" ResponseLocation="{LOGOUT}/done"/>'
 
     def __post_init__(self) -> None:
         self.certificate = self.certificate or certify(self.key)
+        self.build = self._build
 
     def metadata(self) -> bytes:
-        body = "".join(self.certificate.split("-----")[2].split())
+        told = ["".join(each.split("-----")[2].split()) for each in (self.certificate, *self.more_certificates)]
+        keys = "".join(
+            f'<KeyDescriptor use="signing"><KeyInfo xmlns="{SIGNATURE}"><X509Data><X509Certificate>{each}'
+            "</X509Certificate></X509Data></KeyInfo></KeyDescriptor>"
+            for each in told
+        )
         return (
             f'<EntityDescriptor xmlns="{METADATA}" entityID="{ENTITY}"><IDPSSODescriptor protocolSupportEnumeration="{PROTOCOL}">'
             f'<KeyDescriptor use="encryption"><KeyInfo xmlns="{SIGNATURE}"/></KeyDescriptor>'
-            f'<KeyDescriptor use="signing"><KeyInfo xmlns="{SIGNATURE}"><X509Data><X509Certificate>{body}</X509Certificate>'
-            f'</X509Data></KeyInfo></KeyDescriptor>{self.logout}<SingleSignOnService Binding="{REDIRECT}" Location="{SIGN_ON}?tenant=1"/>'
+            f'{keys}{self.logout}<SingleSignOnService Binding="{REDIRECT}" Location="{SIGN_ON}?tenant=1"/>'
             "</IDPSSODescriptor></EntityDescriptor>"
         ).encode()
 
@@ -79,7 +86,7 @@ class SamlServer:
         request = self.read_request(address)
         back = request.get("AssertionConsumerServiceURL", "")
         self.number += 1
-        response = self._build(request.get("ID", ""), back, back.removesuffix("/acs") + "/metadata")
+        response = self.build(request.get("ID", ""), back, back.removesuffix("/acs") + "/metadata")
         assertion = response[-1]
         response.remove(assertion)
         if self.signs == "assertion":
@@ -138,6 +145,7 @@ class SamlServer:
 
     def query(self, name: str, message: etree._Element, relay_state: str = "") -> str:
         """Gives a message as the query of an address, signed."""
+        assert isinstance(self.key, rsa.RSAPrivateKey)
         key = ServerKey(private=self.key, certificate=self.certificate)
         return write_query(name, message, key, relay_state)
 
@@ -160,10 +168,16 @@ def write(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def certify(key: rsa.RSAPrivateKey, *, name: str = "idp", since: datetime | None = None) -> str:
+def certify(
+    key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey,
+    *,
+    name: str = "idp",
+    since: datetime | None = None,
+    lasting: timedelta = timedelta(days=36_500),
+) -> str:
     """Gives a certificate of a key that nobody signed but itself."""
     named = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     begin = since or datetime(2020, 1, 1)
     built = x509.CertificateBuilder().subject_name(named).issuer_name(named).public_key(key.public_key()).serial_number(1)
-    signed = built.not_valid_before(begin).not_valid_after(begin + timedelta(days=36_500)).sign(key, hashes.SHA256())
+    signed = built.not_valid_before(begin).not_valid_after(begin + lasting).sign(key, hashes.SHA256())
     return signed.public_bytes(serialization.Encoding.PEM).decode()

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from joserfc.jwk import ECKey, RSAKey
@@ -46,16 +47,16 @@ def sign_in(house: SignInHouse, provider: OpenIdServer) -> int:
     return arrive(browser, provider.authorize(answer.headers["location"])) if answer.status == 302 else answer.status
 
 
-def drip_head(stream: BinaryIO) -> None:
+def drip_head(stream: BufferedIOBase) -> None:
     drip(stream, b"HTTP/1.0 200 OK\r\nX-A: " + b"a" * 100)
 
 
-def drip_body(stream: BinaryIO) -> None:
+def drip_body(stream: BufferedIOBase) -> None:
     stream.write(b"HTTP/1.0 200 OK\r\n\r\n")
     drip(stream, b'{"a": "' + b"a" * 100)
 
 
-def drip(stream: BinaryIO, text: bytes) -> None:
+def drip(stream: BufferedIOBase, text: bytes) -> None:
     with suppress(OSError):
         for place in range(len(text)):
             stream.write(text[place : place + 1])
@@ -63,15 +64,15 @@ def drip(stream: BinaryIO, text: bytes) -> None:
             time.sleep(SLOW_SECONDS / 5)
 
 
-def answer(text: bytes, status: bytes = b"200 OK", head: bytes = b"") -> Callable[[BinaryIO], object]:
-    def write(stream: BinaryIO) -> None:
+def answer(text: bytes, status: bytes = b"200 OK", head: bytes = b"") -> Callable[[BufferedIOBase], object]:
+    def write(stream: BufferedIOBase) -> None:
         with suppress(OSError):
             stream.write(b"HTTP/1.0 " + status + b"\r\n" + head + b"\r\n" + text)
 
     return write
 
 
-TROUBLE: dict[str, Callable[[BinaryIO], object]] = {
+TROUBLE: dict[str, Callable[[BufferedIOBase], object]] = {
     "head drips": drip_head,
     "body drips": drip_body,
     "huge": answer(b'{"a": "' + b"a" * 5_000_000 + b'"}'),
@@ -90,7 +91,7 @@ TROUBLE: dict[str, Callable[[BinaryIO], object]] = {
 @pytest.mark.parametrize("trouble", list(TROUBLE.values()), ids=list(TROUBLE))
 @pytest.mark.parametrize("path", [DISCOVERY, "/keys", "/token", "/userinfo"], ids=["discovery", "keys", "token", "userinfo"])
 def test_openid_provider_in_trouble_is_told_so_in_time_and_lets_nobody_in(
-    house: SignInHouse, provider: OpenIdServer, path: str, trouble: Callable[[BinaryIO], object]
+    house: SignInHouse, provider: OpenIdServer, path: str, trouble: Callable[[BufferedIOBase], object]
 ) -> None:
     provider.claims["groups"] = None
     provider.raws[path] = trouble

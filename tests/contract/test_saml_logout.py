@@ -76,7 +76,7 @@ def test_provider_that_takes_forms_only_is_sent_one(provider: SamlServer, tmp_pa
     page = sign_out(browser)
     form = read_form(page, lambda form: form.action == LOGOUT)
     posted = etree.fromstring(base64.b64decode(form.hidden["SAMLRequest"]))
-    signed = verify_element(posted, [OUR_KEY.certificate], house.clock())
+    signed = verify_element(posted, [OUR_KEY.certificate])
     assert signed.tag == f"{{{PROTOCOL}}}LogoutRequest"
     assert [etree.QName(child).localname for child in posted] == ["Issuer", "Signature", "NameID", "SessionIndex"]
     answer = browser.post("/signin/saml/corp/slo", provider.form("SAMLResponse", provider.answer_logout(URL, signed)), **FROM_ELSEWHERE)

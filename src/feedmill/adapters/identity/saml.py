@@ -125,9 +125,9 @@ class SamlIdentityProvider:
 
     def _verify(self, response: etree._Element) -> etree._Element:
         """Gives the assertion out of what is signed."""
-        certificates, now = self._options.provider.certificates, self._clock()
+        certificates = self._options.provider.certificates
         if response.find("d:Signature", NAMES) is not None:
-            signed = verify_element(response, certificates, now)
+            signed = verify_element(response, certificates)
             if signed.tag != f"{{{PROTOCOL}}}Response":
                 raise Denied("what is signed is no response")
             hidden = signed.find("a:EncryptedAssertion", NAMES)
@@ -135,9 +135,9 @@ class SamlIdentityProvider:
         else:
             hidden = response.find("a:EncryptedAssertion", NAMES)
             if hidden is None:
-                found = verify_element(response, certificates, now, f"./{{{ASSERTION}}}Assertion/")
+                found = verify_element(response, certificates, f"./{{{ASSERTION}}}Assertion/")
             else:
-                found = verify_element(self._decrypt(hidden, is_signed=False), certificates, now)
+                found = verify_element(self._decrypt(hidden, is_signed=False), certificates)
         if found is None or found.tag != f"{{{ASSERTION}}}Assertion":
             raise Denied("what is signed is no assertion")
         return found
@@ -192,8 +192,8 @@ def _confirm(assertion: etree._Element, back_url: str, now: datetime) -> tuple[s
         if confirmation.get("Method") != _BEARER or data is None or data.get("Recipient") != back_url:
             continue
         until = time_of(data.get("NotOnOrAfter"))
-        if until is not None and now < until + LEEWAY and data.get("NotBefore") is None and data.get("InResponseTo"):
-            return data.get("InResponseTo", ""), min(until + LEEWAY, now + LONGEST)
+        if until is not None and now - LEEWAY < until and data.get("NotBefore") is None and data.get("InResponseTo"):
+            return data.get("InResponseTo", ""), min(until, now + LONGEST) + LEEWAY
     raise Denied("no confirmation of the assertion is for this server, now, and for a request of it")
 
 
@@ -202,7 +202,7 @@ def _check_conditions(assertion: etree._Element, entity_id: str, now: datetime) 
     if conditions is None:
         raise Denied("the assertion has no conditions, so it may be for anybody")
     before, until = time_of(conditions.get("NotBefore")), time_of(conditions.get("NotOnOrAfter"))
-    if (before is not None and now < before - LEEWAY) or (until is not None and now >= until + LEEWAY):
+    if (before is not None and now + LEEWAY < before) or (until is not None and now - LEEWAY >= until):
         raise Denied("the assertion is not for now; do the clocks of both machines agree")
     restrictions = conditions.findall("a:AudienceRestriction", NAMES)
     if not restrictions:

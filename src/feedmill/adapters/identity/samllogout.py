@@ -61,7 +61,7 @@ class SamlLogoutDesk:
         root = self._open(message, "SAMLRequest", "LogoutRequest")
         self._check(root, logout_url)
         until = time_of(root.get("NotOnOrAfter"))
-        if until is not None and self._clock() >= until + LEEWAY:
+        if until is not None and self._clock() - LEEWAY >= until:
             raise Denied("the request is over; do the clocks of both machines agree")
         indexes = [text_of(each) for each in root.findall("p:SessionIndex", NAMES)]
         if len(indexes) > MAX_INDEXES:
@@ -129,7 +129,7 @@ class SamlLogoutDesk:
                 raise Denied(f"the message has more than {MAX_MESSAGE_BYTES} bytes")
             else:
                 posted = parse_xml(base64.b64decode(message.encoded, validate=False))
-                root = verify_element(posted, certificates, self._clock())
+                root = verify_element(posted, certificates)
         except (BadRequest, binascii.Error, ValueError) as exc:
             raise Denied(f"the message cannot be read: {exc}") from exc
         if root.tag != f"{{{PROTOCOL}}}{kind}":

@@ -1,7 +1,8 @@
 """Signatures of SAML: those of a provider are checked, with the keys of its metadata alone; what this server asks is signed.
 
-Two kinds: within the XML (posted messages), and over the query of an address (messages by redirection).
-Source: SAML 2.0 Core, 5.4; SAML 2.0 Bindings, 3.4.4.1.
+Two kinds: within the XML (posted messages), and over the query of an address (messages by redirection). A certificate of the metadata
+is the key in it, as long as it stands there; when it ends by its own words does not count.
+Source: SAML 2.0 Core, 5.4; SAML 2.0 Bindings, 3.4.4.1; SAML 2.0 Metadata Interoperability Profile, 2.5 and 2.6.1.
 """
 
 import base64
@@ -56,22 +57,16 @@ _SIGNATURES = frozenset(
 _DIGESTS = frozenset({DigestAlgorithm.SHA256, DigestAlgorithm.SHA384, DigestAlgorithm.SHA512})
 
 
-def verify_element(element: etree._Element, certificates: Sequence[str], now: datetime, location: str = "./") -> etree._Element:
+def verify_element(element: etree._Element, certificates: Sequence[str], location: str = "./") -> etree._Element:
     """Gives what a signature within an element covers, read anew out of the bytes that were signed. Errors: Denied."""
-    config = SignatureConfiguration(
-        location=location,
-        expect_references=1,
-        signature_methods=_SIGNATURES,
-        digest_algorithms=_DIGESTS,
-        ignore_ambiguous_key_info=True,
-        verification_time=now,
-    )
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     reason: Exception | None = None
     for certificate in certificates:
+        known = x509.load_pem_x509_certificate(certificate.encode())
+        config = _configure(location, known.not_valid_after_utc)
         try:
             verified = XMLVerifier().verify(
-                etree.tostring(element), x509_cert=certificate, id_attribute="ID", expect_config=config, parser=parser
+                etree.tostring(element), x509_cert=known, id_attribute="ID", expect_config=config, parser=parser
             )
         except (SignXMLException, etree.LxmlError, ValueError, TypeError) as exc:
             reason = exc
@@ -79,6 +74,17 @@ def verify_element(element: etree._Element, certificates: Sequence[str], now: da
         if not isinstance(verified, list) and verified.signed_xml is not None:
             return verified.signed_xml
     raise Denied(f"no signature of the provider: {str(reason)[:300]}") from reason
+
+
+def _configure(location: str, verification_time: datetime) -> SignatureConfiguration:
+    return SignatureConfiguration(
+        location=location,
+        expect_references=1,
+        signature_methods=_SIGNATURES,
+        digest_algorithms=_DIGESTS,
+        ignore_ambiguous_key_info=True,
+        verification_time=verification_time,
+    )
 
 
 def sign_element(element: etree._Element, key: ServerKey) -> etree._Element:
