@@ -335,6 +335,12 @@ def test_inurl_words_in_order(opened: Opened) -> None:
     assert keys(opened, InUrl("guide/docs")) == []
 
 
+def test_inurl_percent_encoded_as_the_url_itself(opened: Opened) -> None:
+    put(opened, *with_url("http://a.com/p%20q/%E6%9D%B1%E4%BA%AC?x=1%262", "http://a.com/q"))
+    for text in ("p%20q", "p q", "%E6%9D%B1%E4%BA%AC", "東京", "a.com/p%20q/%E6%9D%B1%E4%BA%AC?x=1%262", "x=1%262"):
+        assert keys(opened, InUrl(text)) == [1], text
+
+
 # --- metadata -------------------------------------------------------------------------------------------------------------------
 
 

@@ -53,6 +53,14 @@ def test_sniff_binary_under_text_label_is_binary() -> None:
     assert sniff.sniff(bytes(range(256)) * 8, "application/pdf") == sniff.BINARY
 
 
+def test_sniff_stray_zero_in_a_text_is_no_binary() -> None:
+    page = b"<html><body>minutes of the meeting\0 of the committee, as the old system wrote them</body></html>"
+    assert sniff.sniff(page, "text/html") == sniff.HTML
+    assert sniff.sniff(b"a line of text that is long enough, then another\0\n" * 50, "text/plain") == sniff.PLAIN
+    assert sniff.sniff(b"key\0value\0" * 50, "text/plain") == sniff.BINARY
+    assert sniff.sniff(b"some words and a zero \0 and \x01\x02\x03\x04\x05\x06", "text/plain") == sniff.BINARY
+
+
 def test_sniff_utf16_is_no_binary() -> None:
     assert sniff.sniff("<html>text".encode("utf-16"), "text/html") == sniff.HTML
     assert sniff.sniff("plain words".encode("utf-16-le"), "text/plain") == sniff.PLAIN

@@ -10,7 +10,7 @@
   stands behind ``inmeta:`` is read by ``core.inmeta``. ``+`` in front of a word says that it means itself: it is not expanded, and no
   stop word.
 - A range of numbers may have a unit, at one end or both (``$5..$10``) or as the next word (``5..10 kg``).
-- ``info:``, ``link:``, ``cache:`` and ``related:`` take everything up to white space.
+- ``info:``, ``link:``, ``cache:`` and ``related:`` take everything up to white space, or what stands in quotes.
 - ``allintitle:``, ``allinurl:`` and ``allintext:`` hold for every plain word and phrase behind them.
 - Nothing is an error. What cannot be understood (an operator without a value or that does not exist, an OR without a neighbour, a
   quote without its partner) is searched as words, and a warning says so.
@@ -63,7 +63,7 @@ _VALUE = rf'(?:"[^"]*"|{_TYPESET}|[^\s"])+'
 _TOKEN = re.compile(
     rf"""(?P<minus>[-+](?=[^\s]))?
     (?: (?P<operator>site|inurl|intitle|intext|filetype|ext|daterange|inmeta):(?P<value>{_VALUE})
-      | (?P<exact>info|link|cache|related):(?P<url>\S+)
+      | (?P<exact>info|link|cache|related):(?:"(?P<quoted>[^"]*[^\s"][^"]*)"|(?P<url>\S+))
       | allin(?P<every>title|url|text):
       | "(?P<phrase>[^"]*)" | (?P<typeset>{_TYPESET})
       | (?P<quote>")
@@ -179,7 +179,7 @@ def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
     if match["operator"] is not None:
         return _read_operator(match["operator"].lower(), match["value"], reading)
     if match["exact"] is not None:
-        return _read_exact(match["exact"].lower(), match["url"], reading)
+        return _read_exact(match["exact"].lower(), match["quoted"] or match["url"].lstrip('"'), reading)
     phrase = match["phrase"] if match["typeset"] is None else match["typeset"][1:-1].replace('"', " ")
     if phrase is not None:
         return Phrase(phrase) if phrase.strip() else None
@@ -205,6 +205,9 @@ def _read_numbers(word: str) -> NumberRange | None:
 
 
 def _read_exact(operator: str, url: str, reading: _Reading) -> Node:
+    url = url.strip()
+    if not url:
+        return _read_without_value(operator, reading)
     if operator == "link":
         return LinksTo(url)
     if operator == "related":
@@ -218,8 +221,7 @@ def _read_exact(operator: str, url: str, reading: _Reading) -> Node:
 def _read_operator(operator: str, value: str, reading: _Reading) -> Node:
     plain = value.replace('"', "").strip()
     if not plain:
-        reading.warn(f"{operator}: without a value was searched as a word")
-        return Word(operator)
+        return _read_without_value(operator, reading)
     if operator in _SIMPLE:
         return _SIMPLE[operator](plain)
     node = read_inmeta(plain) if operator == "inmeta" else _read_daterange(plain)
@@ -227,6 +229,11 @@ def _read_operator(operator: str, value: str, reading: _Reading) -> Node:
         return node
     reading.warn(f"{operator}:{plain} was searched as words")
     return Phrase(f"{operator}:{plain}")
+
+
+def _read_without_value(operator: str, reading: _Reading) -> Node:
+    reading.warn(f"{operator}: without a value was searched as a word")
+    return Word(operator)
 
 
 def _read_daterange(text: str) -> Node | None:

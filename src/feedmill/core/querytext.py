@@ -38,6 +38,7 @@ from feedmill.model.query import (
     Word,
 )
 
+_BLANK = re.compile(r"\s")
 _DIVIDES = re.compile(r"""[\s"%=~:.*]""")
 
 
@@ -80,11 +81,11 @@ def _render_restriction(node: Node) -> str:
             # comes with a parameter and is never typed
             return ""
         case Info(url):
-            return f"info:{url}"
+            return f"info:{_url(url)}"
         case Related(url):
-            return f"related:{url}"
+            return f"related:{_url(url)}"
         case LinksTo(url):
-            return f"link:{url}"
+            return f"link:{_url(url)}"
         case NumberRange(low, high, unit):
             return _range(low, high, unit)
         case DateRange(first, last):
@@ -109,6 +110,10 @@ def _render_inmeta(node: Node) -> str:
             return f"{_encode(name)}:daterange:{_day(first)}..{_day(last)}"
         case _:
             raise AssertionError(f"not a restriction: {node}")
+
+
+def _url(url: str) -> str:
+    return f'"{url}"' if _BLANK.search(url) else url
 
 
 def _encode(text: str) -> str:

@@ -151,14 +151,15 @@ def _tell_ole(data: bytes) -> str:
 
 
 def _is_binary(head: bytes) -> bool:
+    """Tells by zero bytes and other control characters. A stray zero in what is else a text, as broken exports have it, is no sign."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
     zeros = head.count(0)
-    if zeros:
+    controls = len(head) - len(head.translate(None, bytes(set(range(32)) - {9, 10, 12, 13, 27})))
+    if zeros and max(zeros * 50, controls * 20) > len(head):
         pairs = len(head) // 2
         odd, even = head[1::2].count(0), head[0::2].count(0)
         return not (max(odd, even) > pairs * 0.4 and min(odd, even) < pairs * 0.1)
-    controls = len(head) - len(head.translate(None, bytes(set(range(32)) - {9, 10, 12, 13, 27})))
     return controls > max(8, len(head) // 10)
 
 

@@ -127,7 +127,7 @@ def _match_restriction(node: Restriction, entry: Entry) -> float | None:
     document = entry.document
     match node:
         case InUrl(text):
-            return _match_place(text, entry, "words_of_url")
+            return _match_place(url_words(text), entry, "words_of_url")
         case InTitle(text):
             return _match_place(text, entry, "title")
         case InText(text):

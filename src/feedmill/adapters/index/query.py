@@ -17,7 +17,7 @@ from feedmill.adapters.index.permitting import guarded
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import FIELD_WEIGHTS, MAX_PHRASE_WORDS, OTHER_FIELDS_SHARE, WordAsker, ask_exactly, boosted, in_field
 from feedmill.core.analysis import fold_value, split_words
-from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, value_term
+from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, url_words, value_term
 from feedmill.core.patternsets import pattern_term
 from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, text_pattern, typed_pattern
@@ -149,7 +149,7 @@ def _restrict(node: Restriction) -> Query | None:
     """Returns the query of a restriction, None when it asks for nothing."""
     match node:
         case InUrl(text):
-            return _place("words_of_url", text)
+            return _place("words_of_url", url_words(text))
         case InTitle(text):
             return _place("title", text)
         case InText(text):
