@@ -177,6 +177,8 @@ def test_kept_setting_that_cannot_be_read_leaves_what_held_before(desk: Desk) ->
         ("frontends/a", {"bias": "nws"}, 400, "there is no bias 'nws', did you mean 'news'"),
         ("frontends/a", {"stylesheet": "a.xsl"}, 400, "'a.xsl' is no whole path"),
         ("synonyms/a b", {}, 400, "is no name here"),
+        ("frontends/a", {"stylesheet": "/" + "a" * 5000}, 400, "there is no file '/aaaa"),
+        ("frontends/a", {"stylesheet": "/a\0"}, 400, "there is no file '/a"),
         ("frontends/a", {"stylesheet": "/none.xsl"}, 400, "there is no file '/none.xsl'"),
         ("biases/a", {"date": 11}, 400, "date: 11 is out of range"),
         ("query/query", {"stop_words": ["a b"]}, 400, "stop_words[1]: 'a b' is not one word"),
@@ -309,6 +311,19 @@ def test_stylesheet_that_is_put_is_kept_and_given_back(desk: Desk, tmp_path: Pat
 def test_stylesheet_that_is_none_is_refused(desk: Desk, name: str, body: bytes, status: int) -> None:
     assert desk.ask("PUT", f"/api/v1/settings/frontends/{name}/stylesheet", body)[0] == status
     assert desk.ask("GET", "/api/v1/settings/frontends/intranet/stylesheet")[0] == 404
+
+
+def test_stylesheet_path_leads_to_stylesheets_alone(desk: Desk, tmp_path: Path) -> None:
+    secret, sheet = tmp_path / "secret.xml", tmp_path / "sheet.xsl"
+    secret.write_text("<password>topsecret</password>")
+    sheet.write_bytes(XSLT)
+    status, _, told = desk.ask("PUT", "/api/v1/settings/frontends/fresh", {"stylesheet": str(secret)})
+    assert (status, "is no XSLT 1.0" in told["error"]["message"], "password" in told["error"]["message"]) == (400, True, False)
+    assert desk.put("frontends/fresh", {"stylesheet": str(sheet)}) == 201
+    assert desk.ask_raw("GET", "/api/v1/settings/frontends/fresh/stylesheet") == (200, XSLT)
+    sheet.write_bytes(secret.read_bytes())
+    status, content = desk.ask_raw("GET", "/api/v1/settings/frontends/fresh/stylesheet")
+    assert (status, b"password" in content) == (500, False)
 
 
 def test_fault_that_was_there_before_hinders_no_other_change(desk: Desk, tmp_path: Path) -> None:

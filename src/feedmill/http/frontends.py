@@ -19,13 +19,12 @@ from pathlib import Path
 
 from lxml import etree
 
-from feedmill.http.stylesheets import make_parser
+from feedmill.http.stylesheets import MAX_STYLESHEET_BYTES, make_parser
 from feedmill.http.transforming import Transformer
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.serving import DEFAULT_FRONTEND
 
 KEPT_SECONDS = 900.0
-MAX_STYLESHEET_BYTES = 4_000_000
 MAX_PAGE_BYTES = 20_000_000
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: http: https:; font-src 'self';"

@@ -12,6 +12,7 @@ Source: RFC 9110, 8.8.3, 13.1.
 
 import json
 from dataclasses import asdict
+from os.path import isfile
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -20,7 +21,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from feedmill.http.bodies import read_body
-from feedmill.model.errors import BadRequest
+from feedmill.http.stylesheets import read_stylesheet
+from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, Entry, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
 
@@ -39,6 +41,7 @@ def settings_routes(editor: SettingsEditor) -> list[Route]:
 
     async def put(request: Request) -> Response:
         value = _read_json(await read_body(request, MAX_KEPT_BYTES))
+        await run_in_threadpool(_check_stylesheet, value)
         entry, is_new = await run_in_threadpool(editor.put, *_place(request), value, read_condition(request))
         return _answer(entry, 201 if is_new else 200)
 
@@ -73,6 +76,17 @@ def read_file(request: Request, body: bytes) -> bytes:
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         raise BadRequest('send the file as it is, or as {"text": ...}')
     return str(value["text"]).encode("utf-8", "surrogateescape")
+
+
+def _check_stylesheet(value: Any) -> None:
+    """Refuses a front end's path to a file that is no stylesheet; one to no file is refused with all other faults."""
+    path = value.get("stylesheet") if isinstance(value, dict) else None
+    if not isinstance(path, str) or not isfile(path):
+        return
+    try:
+        read_stylesheet(path)
+    except Corrupt as exc:
+        raise BadRequest(f"stylesheet: {exc}") from exc
 
 
 def _place(request: Request) -> tuple[str, str]:

@@ -18,9 +18,8 @@ from starlette.routing import Route
 
 from feedmill.core.sites import is_collection_name
 from feedmill.http.bodies import read_body
-from feedmill.http.frontends import MAX_STYLESHEET_BYTES
 from feedmill.http.settingsroutes import read_condition
-from feedmill.http.stylesheets import compile_stylesheet
+from feedmill.http.stylesheets import MAX_STYLESHEET_BYTES, compile_stylesheet, read_stylesheet
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.settings.editing import ALWAYS, Condition, Entry, SettingsEditor
 
@@ -39,10 +38,7 @@ class StylesheetShelf:
         path = str(self._editor.get(SECTION, name).value["stylesheet"])
         if not path:
             raise NotFound(f"the front end {name} has no stylesheet, it is the built-in page")
-        try:
-            return Path(path).read_bytes()
-        except OSError as exc:
-            raise Corrupt(f"the stylesheet of front end {name} cannot be read: {exc.strerror}") from exc
+        return read_stylesheet(path)
 
     def put(self, name: str, data: bytes, condition: Condition) -> Entry:
         """Sets a front end's stylesheet; one that is not there yet is made. Errors: BadRequest, Overtaken."""

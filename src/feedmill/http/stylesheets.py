@@ -4,12 +4,14 @@ No file, no network, whether by ``document()``, by an import or include, by an e
 entities of its own.
 """
 
+from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
 from feedmill.model.errors import Corrupt
 
+MAX_STYLESHEET_BYTES = 4_000_000
 MAX_DEPTH = 1_000
 
 etree.XSLT.set_global_max_depth(MAX_DEPTH)  # type: ignore[attr-defined]  # the stub leaves it out
@@ -24,6 +26,23 @@ def compile_stylesheet(data: bytes) -> etree.XSLT:
         return etree.XSLT(etree.fromstring(data, make_parser()), regexp=False, access_control=_NO_ACCESS)
     except etree.LxmlError as exc:
         raise Corrupt(f"the stylesheet is no XSLT 1.0 that stands alone: {exc}") from exc
+
+
+def read_stylesheet(path: str) -> bytes:
+    """Reads the file of a stylesheet; who may name a path reads by it nothing else that is on the machine. Errors: Corrupt."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_STYLESHEET_BYTES + 1)
+    except OSError as exc:
+        raise Corrupt(f"the file '{path}' cannot be read: {exc.strerror}") from exc
+    if len(data) > MAX_STYLESHEET_BYTES:
+        raise Corrupt(f"the file '{path}' has more than {MAX_STYLESHEET_BYTES} bytes")
+    try:
+        compile_stylesheet(data)
+    except Corrupt as exc:
+        # the parser's reason would tell what the file holds
+        raise Corrupt(f"the file '{path}' is no XSLT 1.0 that stands alone") from exc
+    return data
 
 
 class _Nothing(etree.Resolver):

@@ -7,6 +7,7 @@ Each check yields faults as (path of the key, what is wrong).
 import ssl
 from collections import Counter
 from collections.abc import Iterator
+from os.path import isfile
 from pathlib import Path
 
 from feedmill.settings.authorizationchecks import check_authorization
@@ -37,7 +38,7 @@ def check_serving(settings: Settings) -> Iterator[Fault]:
     yield from _check_names("collections", [collection.name for collection in settings.collections])
     yield from _check_names("frontends", [frontend.name for frontend in settings.frontends])
     for place, frontend in enumerate(settings.frontends):
-        if frontend.stylesheet and not Path(frontend.stylesheet).is_file():
+        if frontend.stylesheet and not isfile(frontend.stylesheet):
             yield ("frontends", place, "stylesheet"), f"there is no file '{frontend.stylesheet}'"
     yield from _check_names("biases", [bias.name for bias in settings.biases])
     yield from _check_names("synonyms", [entry.name for entry in settings.synonyms])

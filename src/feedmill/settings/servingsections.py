@@ -100,7 +100,7 @@ class FacetSettings(Section):
             if self.type == "string":
                 raise ValueError("ranges need the type integer, float, currency or date")
             if not _is_range(text, is_date=self.type == "date"):
-                raise ValueError(f"'{text}' is no range; write '10..20', '20..' or '..10', days as 2026-01-31")
+                raise ValueError(f"'{text}' is no range; write '10..20', '20..' or '..10', the lower end first, days as 2026-01-31")
         return self
 
 
@@ -109,7 +109,8 @@ def _is_range(text: str, *, is_date: bool) -> bool:
     if found is None or not (found["low"].strip() or found["high"].strip()):
         return False
     read = read_day if is_date else read_number
-    return all(read(end.strip()) is not None for end in (found["low"], found["high"]) if end.strip())
+    low, high = ([read(end.strip())] if end.strip() else [] for end in (found["low"], found["high"]))
+    return None not in (*low, *high) and (not low or not high or low <= high)
 
 
 class FrontEndSettings(Section):
