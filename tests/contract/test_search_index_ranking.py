@@ -127,9 +127,50 @@ def test_ranking_near_words_come_before_far_ones(tmp_path: Path) -> None:
     assert first(order(tmp_path, *with_body(far, near), asked=("annual", "report"))) == 2
 
 
-def test_ranking_accents_as_asked_come_first(tmp_path: Path) -> None:
-    documents = in_language("fr", "le cote droit", "le côté droit")
-    assert first(order(tmp_path / "1", *documents, asked=("côté", "droit"))) == 2
+_SPELLINGS = [
+    ("fr", "cote", "côté"),
+    ("fr", "cotes", "côtés"),
+    ("fr", "eleve", "élève"),
+    ("en", "resume", "résumé"),
+    ("en", "cafe", "café"),
+    ("de", "uber", "über"),
+    ("es", "ano", "año"),
+    ("pt", "avo", "avó"),
+    ("ru", "елка", "ёлка"),
+    ("ru", "все", "всё"),
+    ("tr", "cok", "çok"),
+    ("vi", "ma", "mã"),
+    ("pl", "lodz", "łódź"),
+    ("", "naive", "naïve"),
+]
+
+
+@pytest.mark.parametrize("others", [(), ("droit", "gauche")], ids=["alone", "with others"])
+@pytest.mark.parametrize(("language", "plain", "accented"), _SPELLINGS, ids=[f"{language} {plain}" for language, plain, _ in _SPELLINGS])
+def test_ranking_accents_as_asked_come_first(tmp_path: Path, language: str, plain: str, accented: str, others: tuple[str, ...]) -> None:
+    text = "gauche one two {} three droit four"
+    bodies = (plain, accented, accented.upper(), plain, "five")
+    documents = in_language(language, *(text.format(word) for word in bodies))
+    hits = order(tmp_path / "1", *documents, asked=(plain, *others))
+    assert [hit.key for hit in hits[:4]] == [1, 4, 2, 3]
+    assert hits[1].score > hits[2].score
+    hits = order(tmp_path / "2", *documents, asked=(accented, *others))
+    assert [hit.key for hit in hits[:4]] == [2, 3, 1, 4]
+    assert hits[1].score > hits[2].score
+
+
+def test_ranking_accents_count_in_titles_and_phrases(tmp_path: Path) -> None:
+    bodies = in_language("fr", *("un mot et encore",) * 2)
+    documents = [replace(one, title=title) for one, title in zip(bodies, ("café noir", "cafe noir"), strict=True)]
+    for asked, best in (("cafe", 2), ("café", 1)):
+        assert first(order(tmp_path / asked, *documents, asked=(asked,))) == best
+        hits = TantivyIndex(tmp_path / asked).search(Phrase(f"{asked} noir"), BOTH, start=0, num=10).hits
+        assert first(list(hits)) == best
+
+
+def test_ranking_a_document_with_both_spellings_is_one_with_the_plain_one(tmp_path: Path) -> None:
+    documents = in_language("fr", "le café", "le cafe ou café", "le café ou café")
+    assert first(order(tmp_path, *documents, asked=("cafe",))) == 2
 
 
 def test_ranking_url_and_title_speak_for_a_document(tmp_path: Path) -> None:

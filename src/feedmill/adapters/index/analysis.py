@@ -4,7 +4,8 @@ The engine splits at blanks and does nothing else, so that all engines keep the 
 characters, which makes phrases exact, and among the stems by the neighbouring characters that come near to words.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
@@ -32,6 +33,9 @@ __all__ = ["TAGGED", "LaidOut", "fold", "highlight_terms", "lay_out_whole", "reg
 
 TAGGED = "words"
 """The name of the analyser that splits at blanks and changes nothing; engines forget it when they close."""
+
+ONLY_ACCENTED = "~"
+"""What stands before a word in the field of accented ones where a document has it with accents alone; no word begins so."""
 
 MAX_TERMS = 100
 
@@ -89,6 +93,17 @@ def _list_neighbours(run: str) -> list[str]:
 
 def _join(words: Iterable[str]) -> str:
     return " ".join(filter(None, words))
+
+
+def list_accented(parts: Sequence[LaidOut]) -> list[str]:
+    """Returns the accented words of a document's parts, and, marked, those words that it never holds without their accents."""
+    accented = [part.accented for part in parts if part.accented]
+    counts = Counter(FOLDED[word] for words in accented for word in words.split())
+    if not counts:
+        return []
+    held = Counter(word for part in parts for word in part.words.split() if word in counts)
+    marks = " ".join(f"{ONLY_ACCENTED}{word}" for word, count in counts.items() if word and held[word] <= count)
+    return [*accented, marks] if marks else accented
 
 
 def tagged_words(name: str, value: str) -> list[str]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tantivy import Occur, Query
 
+from feedmill.adapters.index.analysis import ONLY_ACCENTED
 from feedmill.adapters.index.query import build_filter
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import ANCHORS, MAX_PHRASE_WORDS, PlainWord, WordAsker, boosted, in_field
@@ -30,7 +31,7 @@ def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
         "proximity": list(_ask_pairs(asker, ranking)),
         "url": _ask_held(asker, "words_of_url", [(word.folded, weight) for word, weight in url]),
         "metadata": _ask_held(asker, "words_of_metadata", [(word.folded, weight) for word, weight in metadata]),
-        "accents": _ask_held(asker, "accented", _accented(asker, ranking)),
+        "accents": list(_ask_accents(asker, ranking.accents)),
         "characters": _ask_held(asker, "stems", [(one, ranking.characters) for one in _characters(asker) if ranking.characters]),
     }
 
@@ -69,15 +70,26 @@ def _ask_held(asker: WordAsker, field: str, weighed: Sequence[tuple[str, float]]
 
 
 def _weighed(asker: WordAsker, weight: float) -> list[tuple[PlainWord, float]]:
-    """Returns each different word once, with its weight times how often it was asked."""
+    """Returns each different plain word once, with its weight times how often it was asked."""
+    return _weigh(asker.words if weight else (), weight)
+
+
+def _weigh(words: Sequence[PlainWord], weight: float) -> list[tuple[PlainWord, float]]:
     counts: dict[str, tuple[PlainWord, float]] = {}
-    for word in asker.words if weight else ():
+    for word in words:
         counts[word.raw] = (word, counts[word.raw][1] + weight * word.weight if word.raw in counts else weight * word.weight)
     return list(counts.values())[:MAX_WORDS]
 
 
-def _accented(asker: WordAsker, ranking: Ranking) -> list[tuple[str, float]]:
-    return [(ACCENTED[word.raw], weight) for word, weight in _weighed(asker, ranking.accents) if ACCENTED[word.raw]]
+def _ask_accents(asker: WordAsker, weight: float) -> Iterator[Query]:
+    """Yields each word as it is spelt in the query: with its accents, or without them where some documents have it with them alone."""
+    for word, weight_of_word in _weigh(asker.spelt if weight else (), weight):
+        if accented := ACCENTED[word.raw]:
+            yield from _ask_held(asker, "accented", [(accented, weight_of_word)])
+        elif asker.is_held("accented", mark := ONLY_ACCENTED + word.folded):
+            others = (Occur.MustNot, in_field("accented", [mark]))
+            for part in _in_text(asker, [word.folded]):
+                yield boosted(Query.boolean_query([(Occur.Must, part), others]), weight_of_word)
 
 
 def _ask_pairs(asker: WordAsker, ranking: Ranking) -> Iterator[Query]:

@@ -13,7 +13,7 @@ from functools import cache
 
 from tantivy import Document, Schema, SchemaBuilder
 
-from feedmill.adapters.index.analysis import TAGGED, lay_out_whole, tagged_words
+from feedmill.adapters.index.analysis import TAGGED, lay_out_whole, list_accented, tagged_words
 from feedmill.adapters.index.stemming import stems_of
 from feedmill.core.facets import counted_numbers, counted_texts
 from feedmill.core.indexterms import (
@@ -29,7 +29,7 @@ from feedmill.core.indexterms import (
 from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
@@ -98,7 +98,7 @@ def make_entry(document: IndexDocument) -> Document:
         "title_stems": title.stems,
         # twice, so that what a short query means by its title is not lost among long texts before it is ranked again
         "stems": [part.stems for part in (title, title, body, url, *values)],
-        "accented": [part.accented for part in (title, body, *values) if part.accented],
+        "accented": list_accented((title, body, *values)),
         "url": url_term(document.url),
         "site": site_terms(document.url),
         "path": path_term(document.url),

@@ -58,6 +58,12 @@ class WordAsker:
         return tuple(PlainWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
 
     @cached_property
+    def spelt(self) -> tuple[PlainWord, ...]:
+        """The words of which accents may count: the plain ones and those of phrases."""
+        raws = [raw for text in _iter_phrases(self._root) for raw in list_raw_words(text) if FOLDED[raw] and not gram_size(raw)]
+        return (*self.words, *(PlainWord(raw, FOLDED[raw], 1.0) for raw in raws))
+
+    @cached_property
     def runs(self) -> tuple[str, ...]:
         """The characters of the runs of spaceless scripts that are asked, run by run."""
         raws = [raw for text in iter_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
@@ -140,6 +146,18 @@ def iter_words(node: Node) -> Iterator[str]:
         case And(parts) | Or(parts) | Some(parts):
             for part in parts:
                 yield from iter_words(part)
+        case _:
+            pass
+
+
+def _iter_phrases(node: Node) -> Iterator[str]:
+    """Yields the texts of the phrases that speak for a document."""
+    match node:
+        case Phrase(text):
+            yield text
+        case And(parts) | Or(parts) | Some(parts):
+            for part in parts:
+                yield from _iter_phrases(part)
         case _:
             pass
 
