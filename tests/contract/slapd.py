@@ -41,7 +41,7 @@ rootpw "{password}"
 directory {folder}/db
 maxsize 67108864
 access to attrs=userPassword by anonymous auth by * none
-access to * by users read by anonymous auth
+access to * by {readers} read by anonymous auth
 """
 
 SEED = f"""
@@ -145,17 +145,27 @@ class Slapd:
 
 
 @contextmanager
-def running_slapd(folder: Path, size_limit: str = "unlimited") -> Iterator[Slapd]:
-    """Runs a directory for a block."""
+def running_slapd(
+    folder: Path, size_limit: str = "unlimited", seed_more: str = "", conf_more: str = "", readers: str = "users"
+) -> Iterator[Slapd]:
+    """Runs a directory for a block; ``seed_more`` are further entries, ``conf_more`` stands before the database in its settings."""
     assert PROGRAM is not None
     (folder / "db").mkdir(parents=True)
     (folder / "cert.pem").write_text(CERTIFICATE)
     (folder / "key.pem").write_text(KEY)
     conf = folder / "slapd.conf"
-    given = {"schemas": SCHEMAS, "folder": folder, "base": BASE, "admin": ADMIN, "password": ADMIN_PASSWORD, "size_limit": size_limit}
-    conf.write_text(_CONF.format_map({name: str(value) for name, value in given.items()}))
+    given = {
+        "schemas": SCHEMAS,
+        "folder": folder,
+        "base": BASE,
+        "admin": ADMIN,
+        "password": ADMIN_PASSWORD,
+        "size_limit": size_limit,
+        "readers": readers,
+    }
+    conf.write_text(_CONF.format_map({name: str(value) for name, value in given.items()}).replace("\ndatabase", f"\n{conf_more}\ndatabase"))
     seed = folder / "seed.ldif"
-    seed.write_text(_encode(SEED), encoding="utf-8")
+    seed.write_text(_encode(SEED + seed_more), encoding="utf-8")
     subprocess.run([PROGRAM, "-T", "add", "-f", str(conf), "-l", str(seed)], check=True, capture_output=True)
     with reserve_port() as held, reserve_port() as tls_held:
         port, tls_port = (int(each.getsockname()[1]) for each in (held, tls_held))

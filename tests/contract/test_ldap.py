@@ -10,7 +10,8 @@ import pytest
 from signinhouse import basic, open_signin_house, read_form
 from slapd import BASE, PASSWORD, PROGRAM, Slapd, running_slapd
 
-from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions, fill_filter, primary_group_of
+from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions
+from feedmill.adapters.identity.ldapvalues import fill_filter, primary_group_of
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import Busy
 from feedmill.model.role import Role

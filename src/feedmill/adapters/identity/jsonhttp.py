@@ -1,24 +1,18 @@
 """Asks a provider for JSON over HTTP: bounded, timed as a whole, following nothing.
 
-The time-out of the standard library's client begins anew with every piece that arrives, so the connection of one that takes too long
-altogether is shut from beside it.
-
 Only ``https`` is spoken, but for this machine itself, since secrets and keys travel. A proxy that the environment names is used.
 """
 
 import json
-import os
-import socket
 import ssl
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from feedmill.adapters.identity.watching import Watch
 from feedmill.core.networks import LOOPBACK
 from feedmill.model.errors import BadRequest, Busy, Denied
 
@@ -44,7 +38,7 @@ class JsonClient:
     def _ask(self, request: urllib.request.Request) -> dict[str, Any]:
         request.add_header("Accept", "application/json")
         place = f"{request.type}://{request.host}"
-        with _Watch(self._timeout_seconds) as watch:
+        with Watch(self._timeout_seconds) as watch:
             try:
                 raw = self._read(request, watch, place)
             except (OSError, HTTPException, ValueError) as exc:
@@ -62,7 +56,7 @@ class JsonClient:
             raise Busy(f"{place} answers no JSON object")
         return answer
 
-    def _read(self, request: urllib.request.Request, watch: "_Watch", place: str) -> bytes:
+    def _read(self, request: urllib.request.Request, watch: Watch, place: str) -> bytes:
         opener = urllib.request.build_opener(_NoRedirect, _Http(watch), _Https(watch, self._context))
         try:
             with opener.open(request, timeout=self._timeout_seconds) as response:
@@ -95,46 +89,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         """Follows nothing."""
 
 
-class _Watch:
-    """Shuts connections when the time of a block is over. Units: seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._shut)
-        self._timer.daemon = True
-        self._held: list[socket.socket] = []
-        self._lock = threading.Lock()
-        self.is_over = False
-
-    def __enter__(self) -> Self:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._timer.cancel()
-        with self._lock:
-            for held in self._held:
-                held.close()
-            self._held.clear()
-
-    def hold(self, sock: socket.socket) -> None:
-        """Watches a connection by a descriptor of its own, since TLS takes the socket over."""
-        with self._lock:
-            self._held.append(socket.socket(fileno=os.dup(sock.fileno())))
-        if self.is_over:
-            self._shut()
-
-    def _shut(self) -> None:
-        self.is_over = True
-        with self._lock:
-            for held in self._held:
-                with suppress(OSError):
-                    held.shutdown(socket.SHUT_RDWR)
-
-
 class _WatchedConnection(HTTPConnection):
     """A connection that is watched from before TLS is spoken."""
 
-    watch: _Watch
+    watch: Watch
 
     def connect(self) -> None:
         """Connects."""
@@ -147,7 +105,7 @@ class _WatchedTls(HTTPSConnection, _WatchedConnection):
 
 
 class _Http(urllib.request.HTTPHandler):
-    def __init__(self, watch: _Watch) -> None:
+    def __init__(self, watch: Watch) -> None:
         super().__init__()
         self._watch = watch
 
@@ -163,7 +121,7 @@ class _Http(urllib.request.HTTPHandler):
 
 
 class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, watch: _Watch, context: ssl.SSLContext) -> None:
+    def __init__(self, watch: Watch, context: ssl.SSLContext) -> None:
         super().__init__(context=context)
         self._watch, self._tls = watch, context
 

@@ -3,13 +3,13 @@
 - What somebody typed reaches the directory as the value of a filter, escaped; it is never part of a name or of the filter's structure.
 - An empty password is never sent: a bind without one succeeds as nobody (RFC 4513, section 5.1.2).
 - Exactly one entry must be found. Referrals are not followed, since they could lead the password to another server.
-- Servers are tried in order; one that does not answer in time costs its time once a request.
+- Who somebody is, the entry found says, never what was typed: it may have been found by an attribute that people choose themselves.
+- Servers are tried in order; one that does not answer in time costs its time once a request, and all requests together a bounded one.
 Source: RFC 4511, RFC 4513, RFC 4515; Microsoft, "[MS-ADTS]", 3.1.1.4.5.19 (tokenGroups, primaryGroupID).
 """
 
 import math
 import ssl
-import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,13 +23,18 @@ with warnings.catch_warnings():
     from ldap3 import NONE, SUBTREE, Connection, Server, Tls
     from ldap3.core.exceptions import (
         LDAPBusyResult,
+        LDAPConfidentialityRequiredResult,
         LDAPException,
         LDAPOperationResult,
         LDAPSizeLimitExceededResult,
+        LDAPStrongerAuthRequiredResult,
         LDAPUnavailableResult,
     )
-    from ldap3.utils.conv import escape_filter_chars
 
+from pyasn1.error import PyAsn1Error
+
+from feedmill.adapters.identity.ldapvalues import escape_bytes, fill_filter, first_text, primary_group_of
+from feedmill.adapters.identity.watching import Watch
 from feedmill.core.folding import fold
 from feedmill.core.principals import shorten_domain, split_name
 from feedmill.core.roles import RoleRules
@@ -41,6 +46,10 @@ from feedmill.model.signin import Credential
 MAX_GROUPS = 20_000
 MAX_DEPTH = 20
 ASKED_AT_ONCE = 50
+ANSWERS_AT_MOST = 12
+"""So many times what one answer may take is what all of them may, so that a server that drips is left."""
+_UNREADABLE = (PyAsn1Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What the library raises where a server sends what is no LDAP."""
 
 _log = structlog.get_logger(__name__)
 
@@ -71,6 +80,12 @@ class LdapOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class _Way:
+    server: Server
+    watch: Watch
+
+
+@dataclass(frozen=True, slots=True)
 class _Found:
     dn: str
     name: str
@@ -80,15 +95,18 @@ class _Found:
 class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
     """TLS as Python's own defaults want it: the certificate's chain and its name are checked before anything is sent."""
 
-    def __init__(self, ca_file: str) -> None:
+    def __init__(self, ca_file: str, timeout_seconds: float) -> None:
         super().__init__(validate=ssl.CERT_REQUIRED)
         self._context = ssl.create_default_context(cafile=ca_file or None)
+        self._timeout_seconds = timeout_seconds
 
     def wrap_socket(self, connection: Connection, do_handshake: bool = False) -> None:
         """Puts TLS over a connection's socket."""
-        connection.socket = self._context.wrap_socket(
-            connection.socket, server_hostname=connection.server.host, do_handshake_on_connect=do_handshake
-        )
+        with Watch(self._timeout_seconds) as watch:
+            watch.hold(connection.socket)
+            connection.socket = self._context.wrap_socket(
+                connection.socket, server_hostname=connection.server.host, do_handshake_on_connect=do_handshake
+            )
 
 
 class LdapDirectory:
@@ -97,7 +115,7 @@ class LdapDirectory:
     def __init__(self, options: LdapOptions) -> None:
         self.name, self.namespace = options.name, options.namespace
         self._options = options
-        tls = _CheckedTls(options.ca_file)
+        tls = _CheckedTls(options.ca_file, options.timeout_seconds)
         self._servers = [Server(url, get_info=NONE, connect_timeout=options.timeout_seconds, tls=tls) for url in options.urls]
 
     def verify(self, name: str, password: str) -> Credential | None:
@@ -108,8 +126,9 @@ class LdapDirectory:
         last: Exception | None = None
         for server in self._servers:
             try:
-                return self._verify_at(server, bare.strip(), name.strip(), password)
-            except (LDAPException, OSError) as exc:
+                with Watch(self._options.timeout_seconds * ANSWERS_AT_MOST) as watch:
+                    return self._verify_at(_Way(server, watch), bare.strip(), name.strip(), password)
+            except (LDAPException, OSError, *_UNREADABLE) as exc:
                 if not _is_trouble(exc):
                     raise Busy(f"the directory {self.name} refuses to be asked: {_explain(exc)}") from exc
                 last = exc
@@ -123,10 +142,10 @@ class LdapDirectory:
             return True
         return bool(own) and fold(domain) in (fold(own), fold(shorten_domain(own)))
 
-    def _verify_at(self, server: Server, name: str, login: str, password: str) -> Credential | None:
-        with self._connected(server, self._options.bind_dn, self._options.password) as searching:
+    def _verify_at(self, way: _Way, name: str, login: str, password: str) -> Credential | None:
+        with self._connected(way, self._options.bind_dn, self._options.password) as searching:
             found = self._find(searching, name, login)
-            if found is None or not self._is_password(server, found.dn, password):
+            if found is None or not self._is_password(way, found.dn, password):
                 return None
             groups = self._list_groups(searching, found, login) if self._options.group_base else ()
         domain, namespace = self._options.domain, self.namespace
@@ -138,9 +157,9 @@ class LdapDirectory:
         )
 
     @contextmanager
-    def _connected(self, server: Server, dn: str, password: str) -> Iterator[Connection]:
+    def _connected(self, way: _Way, dn: str, password: str) -> Iterator[Connection]:
         connection = Connection(
-            server,
+            way.server,
             user=dn or None,
             password=password or None,
             receive_timeout=math.ceil(self._options.timeout_seconds),
@@ -151,18 +170,19 @@ class LdapDirectory:
         )
         try:
             connection.open()
-            if self._options.start_tls and not server.ssl:
+            way.watch.hold(connection.socket)
+            if self._options.start_tls and not way.server.ssl:
                 connection.start_tls()
             connection.bind()
             yield connection
         finally:
             _close(connection)
 
-    def _is_password(self, server: Server, dn: str, password: str) -> bool:
+    def _is_password(self, way: _Way, dn: str, password: str) -> bool:
         try:
-            with self._connected(server, dn, password):
+            with self._connected(way, dn, password):
                 return True
-        except (LDAPBusyResult, LDAPUnavailableResult):
+        except (LDAPBusyResult, LDAPUnavailableResult, LDAPConfidentialityRequiredResult, LDAPStrongerAuthRequiredResult):
             raise
         except LDAPOperationResult:
             # wrong, expired, locked: the directory does not let this user in now
@@ -177,20 +197,22 @@ class LdapDirectory:
                 _log.warning("directory_name_ambiguous", directory=self.name, name=name[:200])
             return None
         dn, attributes = entries[0]
-        held = _first_text(attributes, self._options.name_attribute)
-        return _Found(dn, held or name, primary_group_of(attributes))
+        held = first_text(attributes, self._options.name_attribute)
+        if not held:
+            raise Busy(f"the entry {dn[:200]!a} of the directory {self.name} has no {self._options.name_attribute} that may be read")
+        return _Found(dn, held, primary_group_of(attributes))
 
     def _list_groups(self, connection: Connection, found: _Found, login: str) -> tuple[str, ...]:
         """Lists the groups of an entry, and the groups that these are in, by name in the order found. Errors: Busy for too many."""
         known: dict[str, str] = {}
         asked = [fill_filter(self._options.group_filter, name=found.name, login=login, dn=found.dn)]
         if found.primary_group:
-            asked.append(f"(objectSid={_escape_bytes(found.primary_group)})")
+            asked.append(f"(objectSid={escape_bytes(found.primary_group)})")
         for _ in range(MAX_DEPTH):
             fresh = self._search_groups(connection, asked, known)
             if not fresh or not self._options.nested:
                 break
-            asked = [f"(|(member={escape_filter_chars(dn)})(uniqueMember={escape_filter_chars(dn)}))" for dn in fresh]
+            asked = [fill_filter("(|(member={dn})(uniqueMember={dn}))", dn=dn) for dn in fresh]
         return tuple(dict.fromkeys(group for group in known.values() if group))
 
     def _search_groups(self, connection: Connection, asked: Sequence[str], known: dict[str, str]) -> list[str]:
@@ -199,7 +221,7 @@ class LdapDirectory:
             together = f"(|{''.join(asked[start : start + ASKED_AT_ONCE])})"
             for dn, attributes in self._search(connection, self._options.group_base, together, [self._options.group_attribute], limit=0):
                 if dn not in known:
-                    known[dn] = _first_text(attributes, self._options.group_attribute)
+                    known[dn] = first_text(attributes, self._options.group_attribute)
                     fresh.append(dn)
             if len(known) > MAX_GROUPS:
                 raise Busy(f"a user of the directory {self.name} is in more than {MAX_GROUPS} groups")
@@ -224,60 +246,14 @@ class LdapDirectory:
         return entries
 
 
-def fill_filter(template: str, **values: str) -> str:
-    """Puts values into a filter, escaped, so that none can be more than a value. Source: RFC 4515, section 3."""
-    filled = template
-    # a placeholder within a value stays what it is: values are put in at once
-    parts = {name: escape_filter_chars(value) for name, value in values.items()}
-    pieces: list[str] = []
-    while filled:
-        before, found, rest = filled.partition("{")
-        pieces.append(before)
-        name, closed, behind = rest.partition("}")
-        if found and closed and name in parts:
-            pieces.append(parts[name])
-            filled = behind
-        elif found:
-            pieces.append(found)
-            filled = rest
-        else:
-            break
-    return "".join(pieces)
-
-
-def primary_group_of(attributes: dict[str, list[bytes]]) -> bytes:
-    """Gives the SID of the group that Active Directory names by number instead of as a member; empty where there is none."""
-    sid, number = _first(attributes, "objectSid"), _first(attributes, "primaryGroupID")
-    if len(sid) < 12 or not number.isdigit() or int(number) >= 1 << 32:
-        return b""
-    return sid[:-4] + struct.pack("<I", int(number))
-
-
-def _first(attributes: dict[str, list[bytes]], wanted: str) -> bytes:
-    for name, values in attributes.items():
-        if name.lower() == wanted.lower() and values:
-            return bytes(values[0])
-    return b""
-
-
-def _first_text(attributes: dict[str, list[bytes]], wanted: str) -> str:
-    try:
-        return _first(attributes, wanted).decode("utf-8").strip()
-    except UnicodeDecodeError:
-        return ""
-
-
-def _escape_bytes(value: bytes) -> str:
-    return "".join(f"\\{byte:02x}" for byte in value)
-
-
 def _is_trouble(exc: Exception) -> bool:
     """Whether another server may do better: this one is not reached, or says that it is busy."""
     return not isinstance(exc, LDAPOperationResult) or isinstance(exc, (LDAPBusyResult, LDAPUnavailableResult))
 
 
 def _explain(exc: Exception | None) -> str:
-    return (str(exc) or type(exc).__name__)[:300]
+    kind = f"{type(exc).__name__}: " if isinstance(exc, _UNREADABLE) else ""
+    return (kind + str(exc) or type(exc).__name__)[:300]
 
 
 def _close(connection: Connection) -> None:
