@@ -3,7 +3,6 @@
 import base64
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
+
+from tests.waiting import PATIENCE_SECONDS
 
 SAMLP = "{urn:oasis:names:tc:SAML:2.0:protocol}"
 SAML = "{urn:oasis:names:tc:SAML:2.0:assertion}"
@@ -20,7 +21,10 @@ CREDENTIAL = "{http://www.google.com/}SecmgrCredential"
 
 @dataclass(slots=True)
 class DecisionPoint:
-    """The state. ``decisions`` by (user, URL), else Indeterminate; ``passwords`` by user, ``files`` by path: who may read them."""
+    """The state. ``decisions`` by (user, URL), else Indeterminate; ``passwords`` by user, ``files`` by path: who may read them.
+
+    Units: each answer is delayed by ``delay_seconds``, or until it is ``released``.
+    """
 
     port: int = 0
     decisions: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -31,6 +35,7 @@ class DecisionPoint:
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     peers: set[int] = field(default_factory=set)
     delay_seconds: float = 0.0
+    released: threading.Event = field(default_factory=threading.Event)
     spoil: Callable[[bytes], bytes] = field(default=lambda body: body)
     misbehave: Callable[[BaseHTTPRequestHandler], object] | None = None
 
@@ -87,7 +92,7 @@ class DecisionPoint:
 def _make_handler(point: DecisionPoint) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        timeout = 10
+        timeout = PATIENCE_SECONDS
 
         def log_message(self, format: str, *args: object) -> None: ...
 
@@ -95,7 +100,7 @@ def _make_handler(point: DecisionPoint) -> type[BaseHTTPRequestHandler]:
             self.lowered = {name.lower(): value for name, value in self.headers.items()}
             point.requests.append((self.command, self.path, self.lowered))
             point.peers.add(self.client_address[1])
-            time.sleep(point.delay_seconds)
+            point.released.wait(point.delay_seconds)
             if point.misbehave is not None:
                 point.misbehave(self)
                 self.close_connection = True
@@ -146,6 +151,7 @@ def running_point(certificate: tuple[Path, Path] | None = None) -> Iterator[Deci
     try:
         yield point
     finally:
+        point.released.set()
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)

@@ -42,7 +42,7 @@ def saml(point: DecisionPoint, **given: Any) -> SamlAsking:
         patterns=("wiki.example/",),
         endpoint=f"http://127.0.0.1:{point.port}/authz?x=1",
         issuer="urn:search",
-        seconds=5.0,
+        seconds=60.0,
     )
     return SamlAsking(replace(rule, **given), HttpCaller(), utc_now)
 
@@ -50,13 +50,13 @@ def saml(point: DecisionPoint, **given: Any) -> SamlAsking:
 def head(point: DecisionPoint, **given: Any) -> HeadAsking:
     here = f"http://127.0.0.1:{point.port}/"
     rule = AuthorizationRule(
-        label="head", mechanism=Mechanism.HEAD, patterns=(here,), forwards_password=True, seconds=5.0, allow_private=(here,)
+        label="head", mechanism=Mechanism.HEAD, patterns=(here,), forwards_password=True, seconds=60.0, allow_private=(here,)
     )
     return HeadAsking(replace(rule, **given), HttpCaller(), time.monotonic)
 
 
-def binding(*askings: Asking, clock: Callable[[], float] = time.monotonic, **limits: Any) -> LateBinding:
-    return LateBinding(askings, clock, LateLimits(**limits))
+def binding(*askings: Asking, clock: Callable[[], float] = time.monotonic, seconds: float = 60.0, **limits: Any) -> LateBinding:
+    return LateBinding(askings, clock, LateLimits(seconds=seconds, **limits))
 
 
 def select(late: LateBinding, urls: list[str], who: Identity = ANN, login: Login | None = None) -> set[str]:

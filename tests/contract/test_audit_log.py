@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.core.auditchain import FIRST, MAX_TEXT, check_chain, read_line, render_entry
@@ -187,7 +188,7 @@ def test_audit_log_of_several_processes_is_one_chain(tmp_path: Path) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(60)
+        writer.join(PATIENCE_SECONDS)
         assert writer.exitcode == 0
     assert verify(tmp_path) == 60
 

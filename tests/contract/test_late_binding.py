@@ -78,7 +78,7 @@ def test_remembered_decisions_keep_to_their_number(point: DecisionPoint) -> None
 
 def _drip(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-    for _ in range(400):
+    for _ in range(9_000):  # three minutes
         handler.wfile.write(b"<")
         handler.wfile.flush()
         time.sleep(0.02)
@@ -106,10 +106,10 @@ MISBEHAVIOURS: dict[str, tuple[Callable[[BaseHTTPRequestHandler], object], str]]
 def test_decision_point_that_misbehaves_permits_nothing_in_time_and_is_logged(point: DecisionPoint, name: str) -> None:
     point.misbehave, reason = MISBEHAVIOURS[name]
     point.permit("ann", *URLS)
-    late, begun = binding(saml(point, seconds=0.5), seconds=3.0), time.monotonic()
+    late, begun = binding(saml(point, seconds=0.5 if name == "drips" else 60.0)), time.monotonic()
     with capture_logs() as logs:
         assert select(late, URLS) == set()
-    assert time.monotonic() - begun < 2.5
+    assert time.monotonic() - begun < 50
     told = [entry for entry in logs if entry["event"] == "authorization_failed"]
     assert [(entry["rule"], entry["documents"]) for entry in told] == [("pdp", 5)]
     assert reason in told[0]["reason"]
@@ -120,17 +120,17 @@ def test_decision_point_that_never_says_a_word_is_given_up(point: DecisionPoint,
     with socket.create_server(("127.0.0.1", 0)) as silent, capture_logs() as logs:
         endpoint = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}/"
         begun = time.monotonic()
-        assert select(binding(saml(point, endpoint=endpoint, seconds=0.4), seconds=3.0), URLS) == set()
-        assert time.monotonic() - begun < 2.5
+        assert select(binding(saml(point, endpoint=endpoint, seconds=0.4)), URLS) == set()
+        assert time.monotonic() - begun < 50
     assert [entry["reason"] for entry in logs] == ["it does not answer in time"]
 
 
 def test_decision_point_that_is_slow_is_waited_for_no_longer_than_the_search_may_take(point: DecisionPoint) -> None:
     point.permit("ann", *URLS)
-    point.delay_seconds = 0.7
+    point.delay_seconds = 60.0
     begun = time.monotonic()
-    assert select(binding(saml(point, batch=1, parallel=1), seconds=1.0), URLS) <= {URLS[0]}
-    assert time.monotonic() - begun < 3.0
+    assert select(binding(saml(point, batch=1, parallel=1), seconds=0.5), URLS) == set()
+    assert time.monotonic() - begun < 50
 
 
 SPOILS: dict[str, Callable[[bytes], bytes]] = {
@@ -185,9 +185,16 @@ def test_dead_server_does_not_hold_up_what_another_is_asked(point: DecisionPoint
     other = "http://other.example/1"
     point.permit("ann", *URLS)
     with running_point() as dead:
-        dead.delay_seconds = 5.0
-        stuck = saml(dead, patterns=("other.example/",), seconds=1.0)
-        assert select(binding(stuck, saml(point), seconds=1.0), [*URLS, other]) == set(URLS)
+        # it says nothing until the other one was asked: who asked one after the other would be told nothing by either
+        dead.delay_seconds = 100.0
+
+        def release(body: bytes) -> bytes:
+            dead.released.set()
+            return body
+
+        point.spoil = release
+        stuck = saml(dead, patterns=("other.example/",))
+        assert select(binding(stuck, saml(point)), [*URLS, other]) == set(URLS)
 
 
 # --- requests as the user -------------------------------------------------------------------------------------------------------

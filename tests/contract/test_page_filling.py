@@ -44,9 +44,9 @@ def searcher_of(house: SearchHouse, point: DecisionPoint, **limits: Any) -> Sear
         patterns=("/",),
         endpoint=f"http://127.0.0.1:{point.port}/",
         issuer="urn:search",
-        seconds=5.0,
+        seconds=60.0,
     )
-    late = LateBinding([SamlAsking(rule, HttpCaller(), utc_now)], time.monotonic, LateLimits(**limits))
+    late = LateBinding([SamlAsking(rule, HttpCaller(), utc_now)], time.monotonic, LateLimits(**({"seconds": 60.0} | limits)))
     return Searcher(house.store, lambda _: house.index, house.blobs, desk=ServingDesk(lambda _: house.serving), late=late)
 
 
@@ -113,7 +113,7 @@ def test_pages_neither_repeat_nor_leave_out_and_ask_little_more_than_they_need(h
 
 
 @pytest.mark.parametrize(
-    ("limits", "delay_seconds", "permitted"), [({"candidates": 25}, 0.0, 25), ({"seconds": 0.3}, 1.5, 0)], ids=["number", "time"]
+    ("limits", "delay_seconds", "permitted"), [({"candidates": 25}, 0.0, 25), ({"seconds": 0.3}, 60.0, 0)], ids=["number", "time"]
 )
 def test_what_acls_permit_is_listed_also_behind_the_bound(
     house: SearchHouse, point: DecisionPoint, limits: dict[str, Any], delay_seconds: float, permitted: int
@@ -124,7 +124,7 @@ def test_what_acls_permit_is_listed_also_behind_the_bound(
     searcher = searcher_of(house, point, **limits)
     begun = time.monotonic()
     found = urls_of(searcher, searcher.classes_of(ANN), num=200)
-    assert time.monotonic() - begun < 1.4 or not delay_seconds
+    assert time.monotonic() - begun < 50
     assert set(shown) <= set(found)
     assert len(set(found)) == len(found)
     # a search that begins with documents of everybody's reaches fewer of the others before its bound

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from storevalues import NOW, NewDatabase, a_document, a_mark, an_acl, an_event, save
+from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.store.engine import SqlStore, SqlUnit
 from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
@@ -184,14 +185,14 @@ for _ in range(30):
 """
 
 HURRY = """
-number = 0
+is_ready = False
 while True:
     with store.writing() as unit:
-        unit.facts.put("busy", str(number))
+        unit.facts.put("turns", str(int(unit.facts.get("turns") or 0) + 1))
         time.sleep(0.003)
-    if number == 0:
+    if not is_ready:
         print("ready", flush=True)
-    number += 1
+        is_ready = True
 """
 
 HOLD = """
@@ -231,7 +232,7 @@ def test_writing_with_three_processes_that_read_first_loses_no_update(store: Sql
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert [process.wait(PATIENCE_SECONDS) for process in processes] == [0, 0, 0]
     with store.reading() as unit:
         assert unit.facts.get("n") == "90"
 
@@ -241,12 +242,17 @@ def test_writing_with_hurried_processes_beside_it_is_never_starved(store: SqlSto
         start(address_of(store), HURRY)
     waits = []
     for number in range(25):
-        begun = time.monotonic()
+        with store.reading() as unit:
+            before = int(unit.facts.get("turns") or 0)
         with store.writing() as unit:
-            waits.append(time.monotonic() - begun)
+            waits.append(int(unit.facts.get("turns") or 0) - before)
             unit.facts.put("mine", str(number))
-    assert max(waits) < 1.0
-    assert sorted(waits)[len(waits) // 2] < 0.2
+    assert_is_fair(waits)
+
+
+def assert_is_fair(waits: list[int]) -> None:
+    """Holds how many turns others had before one's own against what is fair; a machine may keep who asks from asking now and then."""
+    assert sorted(waits)[len(waits) * 3 // 4] < 12, waits
 
 
 def test_writing_with_holder_killed_goes_on_without_his_half(store: SqlStore, start: Start) -> None:
@@ -258,25 +264,32 @@ def test_writing_with_holder_killed_goes_on_without_his_half(store: SqlStore, st
 
 
 def test_turn_with_hurried_thread_beside_it_is_never_starved(tmp_path: Path) -> None:
-    turn, stop, waits = Turn(tmp_path), threading.Event(), []
+    turn, stop, waits, turns = Turn(tmp_path), threading.Event(), list[int](), list[None]()
 
     def hurry() -> None:
         while not stop.is_set():
             with turn.taken():
+                turns.append(None)
                 time.sleep(0.002)
 
     threads = [threading.Thread(target=hurry) for _ in range(3)]
     for thread in threads:
         thread.start()
     for _ in range(30):
-        begun = time.monotonic()
+        before = len(turns)
         with turn.taken():
-            waits.append(time.monotonic() - begun)
+            waits.append(len(turns) - before)
     stop.set()
     for thread in threads:
         thread.join()
     turn.close()
-    assert max(waits) < 0.5
+    assert_is_fair(waits)
+
+
+@contextmanager
+def alarm_soon() -> Iterator[None]:
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    yield
 
 
 def test_turn_with_interrupted_waiter_goes_to_the_next(tmp_path: Path) -> None:
@@ -286,7 +299,7 @@ def test_turn_with_interrupted_waiter_goes_to_the_next(tmp_path: Path) -> None:
     def hold() -> None:
         with turn.taken():
             entered.set()
-            leave.wait(10)
+            leave.wait(PATIENCE_SECONDS)
 
     def interrupt(_number: int, _frame: object) -> None:
         raise Broken
@@ -294,10 +307,9 @@ def test_turn_with_interrupted_waiter_goes_to_the_next(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     holder = threading.Thread(target=hold)
     holder.start()
-    entered.wait(10)
+    entered.wait(PATIENCE_SECONDS)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(Broken), turn.taken():
+        with pytest.raises(Broken), alarm_soon(), turn.taken():
             pass
     finally:
         signal.signal(signal.SIGALRM, before)

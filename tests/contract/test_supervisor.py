@@ -6,11 +6,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.appliance import is_alive
+from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
 from feedmill.cli.forking import fork
 from feedmill.cli.supervisor import restart_delay
@@ -89,23 +91,9 @@ def parent(folder: Path, *roles: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
 def pid_of(folder: Path, role: str) -> int:
-    wait_until(lambda: (folder / role).exists())
+    wait_until((folder / role).exists, f"a process for {role}")
     return int((folder / role).read_text())
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_supervisor_with_a_killed_child_starts_it_again_at_once(tmp_path: Path) -> None:
@@ -130,7 +118,7 @@ def test_supervisor_told_to_end_ends_all_with_code_0(tmp_path: Path, number: sig
     with parent(tmp_path, "a", "deaf") as process:
         children = [pid_of(tmp_path, "a"), pid_of(tmp_path, "deaf")]
         process.send_signal(number)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         assert not any(is_alive(child) for child in children)
 
 
@@ -143,31 +131,30 @@ def test_supervisor_told_to_reload_tells_its_children_only_of_good_settings(tmp_
         assert not (tmp_path / "hup").exists()
         (tmp_path / "bad").unlink()
         process.send_signal(signal.SIGHUP)
-        wait_until(lambda: (tmp_path / "hup").exists() and (tmp_path / "hup").read_text() == str(child))
+        wait_for(str(child), (tmp_path / "hup").read_text, bearing=(FileNotFoundError,))
 
 
 def test_supervisor_told_to_reload_starts_a_role_that_overlaps_beside_its_earlier_process(tmp_path: Path) -> None:
     with parent(tmp_path, "a", "overlapping") as process:
-        first = pid_of(tmp_path, "overlapping")
+        other, first = pid_of(tmp_path, "a"), pid_of(tmp_path, "overlapping")
         process.send_signal(signal.SIGHUP)
-        wait_until((tmp_path / "follows").exists)
-        wait_until(lambda: (tmp_path / "follows").read_text() == str(first))
+        wait_for(str(first), (tmp_path / "follows").read_text, bearing=(FileNotFoundError,))
         second = pid_of(tmp_path, "overlapping")
         assert second != first
         assert is_alive(first)
-        assert (tmp_path / "hup").read_text() == str(pid_of(tmp_path, "a"))
+        wait_for(str(other), (tmp_path / "hup").read_text, bearing=(FileNotFoundError,))
         os.kill(first, signal.SIGKILL)
         wait_until(lambda: not is_alive(first))
         os.kill(second, signal.SIGKILL)
         wait_until(lambda: pid_of(tmp_path, "overlapping") != second)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 @pytest.mark.parametrize(("role", "trace"), [("hopeless", b""), ("broken", b"RuntimeError: broken on purpose")])
 def test_supervisor_with_a_role_that_cannot_start_gives_up_with_code_1(tmp_path: Path, role: str, trace: bytes) -> None:
     with parent(tmp_path, role) as process:
-        assert process.wait(30) == 1
+        assert process.wait(PATIENCE_SECONDS) == 1
     log = (tmp_path / "log").read_bytes()
     assert b"role_cannot_start" in log
     assert trace in log
@@ -177,24 +164,25 @@ def test_supervisor_tells_when_the_probe_finds_it_ready(tmp_path: Path) -> None:
     with parent(tmp_path, "a") as process:
         wait_until((tmp_path / "ready").exists)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_supervisor_whose_probe_fails_ends_with_code_1(tmp_path: Path) -> None:
     with parent(tmp_path, "a", "blind") as process:
-        assert process.wait(10) == 1
+        assert process.wait(PATIENCE_SECONDS) == 1
         assert not (tmp_path / "ready").exists()
 
 
 def test_supervisor_hears_signals_while_its_children_start(tmp_path: Path) -> None:
     with parent(tmp_path, "a") as process:
         for _ in range(20):
-            os.kill(pid_of(tmp_path, "a"), signal.SIGKILL)
-            (tmp_path / "a").unlink(missing_ok=True)
+            child = pid_of(tmp_path, "a")
+            (tmp_path / "a").unlink()  # before who follows writes it
+            os.kill(child, signal.SIGKILL)
             process.send_signal(signal.SIGHUP)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_children_hold_nothing_of_their_parent(tmp_path: Path) -> None:
@@ -206,7 +194,7 @@ def test_children_hold_nothing_of_their_parent(tmp_path: Path) -> None:
 
 
 def test_child_whose_words_nobody_reads_ends_with_its_code_and_never_goes_on_as_its_parent(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", FORKING, str(tmp_path / "codes")], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", FORKING, str(tmp_path / "codes")], check=True, timeout=PATIENCE_SECONDS)
     assert (tmp_path / "codes").read_text() == "7 "
 
 

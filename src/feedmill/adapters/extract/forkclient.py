@@ -20,7 +20,8 @@ _KEPT = frozenset({"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LI
 _MESSAGE_BYTES = 4_096
 _PAUSE_SECONDS = 0.2
 _GOODBYE_SECONDS = 0.5
-_NEWS_SECONDS = 0.2
+_NEWS_SECONDS = 5.0
+"""How long the fork server may take to tell of an end; else a worker that somebody killed would be told as one that crashed."""
 _MAX_PAUSE_SECONDS = 10.0
 
 
