@@ -208,6 +208,20 @@ def test_deleting_an_unknown_source_answers_404(tmp_path: Path) -> None:
         assert gate.feeds() == []
 
 
+def test_unknown_path_and_method_under_api_are_told_as_json(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        assert ask(gate, "/api/v1/nothing", 404)["error"]["code"] == "not_found"
+        assert ask(gate, "/api/v1/feeds", 405, "PUT")["error"]["code"] == "method_not_allowed"
+        allowed = header(gate.get("/api/v1/feeds", method="PUT"), "allow") or ""
+        assert set(allowed.split(", ")) == {"GET", "HEAD"}
+
+
+def test_unknown_path_elsewhere_is_told_as_text(tmp_path: Path) -> None:
+    with run_gate(tmp_path) as gate:
+        answer = gate.get("/nothing")
+        assert (status(answer), body_of(answer)) == (404, b"Not Found")
+
+
 @pytest.mark.parametrize("path", ["/getdtd", "/gsafeed.dtd"])
 def test_dtd_is_given_as_text(tmp_path: Path, path: str) -> None:
     with run_gate(tmp_path) as gate:

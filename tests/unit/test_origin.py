@@ -1,4 +1,5 @@
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,10 @@ from feedmill.http.origin import OriginCheck
 
 
 def _status(method: str, headers: dict[str, str], allowed: tuple[str, ...] = ()) -> int:
+    return int(_answer(method, headers, allowed)[0]["status"])
+
+
+def _answer(method: str, headers: dict[str, str], allowed: tuple[str, ...] = (), path: str = "/") -> list[Any]:
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
@@ -17,9 +22,9 @@ def _status(method: str, headers: dict[str, str], allowed: tuple[str, ...] = ())
         sent.append(message)
 
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    scope = {"type": "http", "method": method, "scheme": "http", "path": "/", "headers": raw}
+    scope = {"type": "http", "method": method, "scheme": "http", "path": path, "headers": raw}
     asyncio.run(OriginCheck(PlainTextResponse("ok"), allowed)(scope, receive, send))
-    return int(sent[0]["status"])
+    return sent
 
 
 @pytest.mark.parametrize(
@@ -59,3 +64,10 @@ def test_origin_check_allowed_origin_passes_but_null_never_by_name() -> None:
     assert _status("POST", {"host": "a", "origin": "https://tools.example.com"}, ("https://tools.example.com/",)) == 200
     assert _status("POST", {"host": "a", "origin": "null"}, ("null",)) == 403
     assert _status("POST", {"host": "a", "origin": "null"}, ("*",)) == 200
+
+
+def test_origin_check_refuses_programs_resources_as_json_and_pages_as_text() -> None:
+    foreign = {"host": "a", "origin": "http://evil.example.org"}
+    api, page = (_answer("POST", foreign, path=path)[1]["body"] for path in ("/api/v1/settings", "/signin"))
+    assert json.loads(api)["error"]["code"] == "forbidden"
+    assert page == b"requests from another site's page are refused\n"

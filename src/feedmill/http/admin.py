@@ -19,7 +19,7 @@ from starlette.routing import Route
 from feedmill.http.accessroutes import AccessTools, access_routes
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
-from feedmill.http.problems import Problem, answer_problem, make_answer, problem_of
+from feedmill.http.problems import answer_http_error, answer_problem
 from feedmill.http.settingsroutes import settings_routes
 from feedmill.http.signin.adminlock import AdminLock
 from feedmill.http.signin.adminroutes import signin_routes
@@ -93,7 +93,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
     return Starlette(
         routes=routes,
         middleware=[Middleware(OriginCheck), lock],
-        exception_handlers={FeedmillError: answer_problem, HTTPException: _answer_http_error},
+        exception_handlers={FeedmillError: answer_problem, HTTPException: answer_http_error},
     )
 
 
@@ -104,9 +104,3 @@ def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
         return Response(await run_in_threadpool(render_metrics), headers={"content-type": CONTENT_TYPE})
 
     return Route("/metrics", tell_metrics)
-
-
-async def _answer_http_error(_request: Request, exc: Exception) -> Response:
-    if not isinstance(exc, HTTPException):
-        return make_answer(Problem.INTERNAL, "internal error")
-    return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)

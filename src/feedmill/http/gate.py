@@ -10,6 +10,7 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -20,7 +21,7 @@ from feedmill.http.feedresources import FeedResources
 from feedmill.http.gateconfig import CurrentConfig
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
-from feedmill.http.problems import answer_problem
+from feedmill.http.problems import answer_http_error, answer_problem
 from feedmill.http.pushing import GROUPS, CountFeed, PushEndpoint
 from feedmill.http.servername import ServerName
 from feedmill.http.trust import TrustedOnly
@@ -73,7 +74,7 @@ def gate_app(
             Middleware(_CurrentOriginCheck, config=config),
             Middleware(TrustedOnly, config=config),
         ],
-        exception_handlers={FeedmillError: answer_problem},
+        exception_handlers={FeedmillError: answer_problem, HTTPException: _answer_http_error},
     )
 
 
@@ -110,6 +111,13 @@ class _PushPage:
     async def show(self, _request: Request) -> Response:
         """Shows the form."""
         return HTMLResponse(self._template.render(max_feed_bytes=self._config().max_feed_bytes), headers=_PAGE_HEADERS)
+
+
+async def _answer_http_error(request: Request, exc: Exception) -> Response:
+    """Answers an unknown path or method: programs that ask for JSON get it, feed clients a bare text as of old."""
+    if request.url.path.startswith("/api/") or not isinstance(exc, HTTPException):
+        return await answer_http_error(request, exc)
+    return PlainTextResponse(exc.detail, exc.status_code, exc.headers)
 
 
 async def _go_to_push_page(_request: Request) -> Response:

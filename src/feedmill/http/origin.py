@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from feedmill.http.problems import Problem, make_answer
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
@@ -37,8 +39,7 @@ class OriginCheck:
             headers = Headers(scope=scope)
             origins = headers.getlist("origin")
             if not all(self._is_welcome(origin, headers.get("host", "")) for origin in origins):
-                refusal = PlainTextResponse("requests from another site's page are refused\n", status_code=403)
-                await refusal(scope, receive, send)
+                await _refusal(scope["path"])(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -51,6 +52,11 @@ class OriginCheck:
             return True
         site = _split_origin(sender)
         return site is not None and site == _without_default_port(host.strip().lower(), sender)
+
+
+def _refusal(path: str) -> Response:
+    text = "requests from another site's page are refused"
+    return make_answer(Problem.FORBIDDEN, text) if path.startswith("/api/") else PlainTextResponse(f"{text}\n", status_code=403)
 
 
 def _split_origin(origin: str) -> str | None:

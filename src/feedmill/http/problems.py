@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Send
@@ -83,6 +84,13 @@ def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | Non
 async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
     """Answers a request that ended in one of the house's errors; for Starlette's table of exception handlers."""
     return make_answer(find_problem(exc), str(exc))
+
+
+async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
+    """Answers an unknown path or method; for Starlette's table of exception handlers."""
+    if not isinstance(exc, HTTPException):
+        return make_answer(Problem.INTERNAL, "internal error")
+    return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
 
 
 async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain) -> None:
