@@ -55,5 +55,5 @@ def _events_of(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in LEVELS:
             continue
-        if re.fullmatch(r"(self\.)?_?log", ast.unparse(node.func.value)):
+        if re.fullmatch(r"(self\.)?_?log|structlog\.get_logger\(\)", ast.unparse(node.func.value)):
             yield from (text.value for text in node.args if isinstance(text, ast.Constant) and isinstance(text.value, str))

@@ -11,8 +11,8 @@ import typer
 
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
 from feedmill.cli.accessoptions import At, Groups, Namespace
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
-from feedmill.cli.users import tell_command
 from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.principals import read_identity
 from feedmill.model.audit import AuditKind, Detail

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from feedmill.cli.accessoptions import Groups, Namespace
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
-from feedmill.cli.users import tell_command
 from feedmill.core.principals import read_identity
 from feedmill.model.accesschange import AccessChange, ChangeOrigin
 from feedmill.model.audit import AuditKind, Detail

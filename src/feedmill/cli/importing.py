@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
-from feedmill.cli.users import tell_command
 from feedmill.client.transport import quote_name
 from feedmill.model.errors import BadRequest
 from feedmill.settings.editing import MAX_KEPT_BYTES, SettingsEditor

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.importing import as_body, read_exported
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
-from feedmill.cli.users import tell_command
 from feedmill.http.policyroutes import export_policies, tell_policies
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.policyfiles import import_policies

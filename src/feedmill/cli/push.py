@@ -2,7 +2,10 @@
 
 import sys
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,14 +68,8 @@ def push(
 ) -> None:
     """Push a feed file. Without a server on the data folder and without --url the feed is applied here and now."""
     _check_name(datasource)
-    fields = {"datasource": datasource, "feedtype": feedtype.value}
-    place = workplace(data, config)
-    client = _find_client(place, url)
-    if client is None:
-        with place.work(may_begin=True) as house:
-            _report(_push_here(house, file, read_submission(fields)), as_json=as_json)
-    else:
-        _push_there(client, "/xmlfeed", fields, file, wait=wait, as_json=as_json)
+    feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, read_submission)
+    _push(feed, file, workplace(data, config), url, wait=wait, as_json=as_json)
 
 
 def push_groups(
@@ -88,13 +85,26 @@ def push_groups(
     """Push a groups feed file. Without a server on the data folder and without --url the feed is applied here and now."""
     _check_name(groupsource, "groupsource")
     fields = {"groupsource": groupsource, "feedtype": feedtype.value}
-    place = workplace(data, config)
+    feed = _Outgoing("/xmlgroups", fields, partial(read_groups_submission, has_data=True))
+    _push(feed, file, workplace(data, config), url, wait=wait, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outgoing:
+    """A feed that is to be pushed: the path that takes it, its fields, and what those mean where no server does."""
+
+    path: str
+    fields: dict[str, str]
+    read: Callable[[Mapping[str, str]], Submission]
+
+
+def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, *, wait: bool, as_json: bool) -> None:
     client = _find_client(place, url)
     if client is None:
         with place.work(may_begin=True) as house:
-            _report(_push_here(house, file, read_groups_submission(fields, has_data=True)), as_json=as_json)
+            _report(_push_here(house, file, feed.read(feed.fields)), as_json=as_json)
     else:
-        _push_there(client, "/xmlgroups", fields, file, wait=wait, as_json=as_json)
+        _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
 
 
 def send_file(client: Transport, path: str, fields: dict[str, str], file: Path) -> str | None:

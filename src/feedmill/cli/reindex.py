@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from feedmill.bootstrap import House
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
-from feedmill.cli.users import tell_command
 from feedmill.cli.working import work_until
 from feedmill.services.facts import INDEX_REBUILD
 from feedmill.services.indexing.rebuilding import request_rebuild

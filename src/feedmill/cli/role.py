@@ -42,11 +42,11 @@ def live_as(role: str, data: Path, sockets: Mapping[str, socket.socket], *, nice
     if reserve_metric_files():
         count_in_files()
     else:
-        structlog.get_logger().warning("counted for this process alone", reason="there is no room for its metrics in the data folder")
+        structlog.get_logger().warning("metrics_not_shared", reason="there is no room for them in the data folder")
     try:
         run_role(role, data, settings, Ports(sockets=sockets, is_successor=bool(follows), take_over=lambda: take_over(follows)))
     except Exception:  # noqa: BLE001 - the end of one process, logged
-        structlog.get_logger().exception("role failed")
+        structlog.get_logger().exception("role_failed")
         return 1
     return 0
 

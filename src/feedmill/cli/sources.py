@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
-from feedmill.cli.users import tell_command
 from feedmill.cli.working import get_feed, work_until
 from feedmill.client.transport import quote_name
 from feedmill.http.receipts import render_source

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
-from feedmill.cli.users import Namespace, tell_command
+from feedmill.cli.users import Namespace
 from feedmill.http.signin.adminroutes import render_new_token, render_token
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.signin import TokenScope

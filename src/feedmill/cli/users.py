@@ -1,21 +1,19 @@
 """``feedmill users``: lists local users, makes and changes them."""
 
 import getpass
-import os
 import sys
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from feedmill.bootstrap import House
+from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
 from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_PASSWORD, is_weak
 from feedmill.core.principals import read_subject
 from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.signin.adminroutes import render_account
 from feedmill.model.access import Scope
-from feedmill.model.audit import AuditKind, Details
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
@@ -131,11 +129,6 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
             ended = house.signing().sessions.withdraw([mark_of_user(read_subject(Scope.USER, name, namespace))])
             tell_command(house, "users signout", {"name": name, "namespace": namespace})
     _tell({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
-
-
-def tell_command(house: House, command: str, details: Details, kind: AuditKind = AuditKind.COMMANDED) -> None:
-    """Puts a command that no server was asked for into the audit log."""
-    house.auditing.tell(kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})
 
 
 def _list(data: Data, config: Config, *, as_json: bool) -> None:
