@@ -1,0 +1,70 @@
+"""The tables, as both databases have them.
+
+Rules: a URL is found by its digest, since no database indexes texts of any length; times are microseconds since the epoch in UTC,
+so that both databases order and compare them alike; enumerations are their wire texts; what is only ever read whole (metadata,
+principals, what extraction found) is one JSON text. ``migrations`` sums up to exactly this, which a test holds.
+"""
+
+from feedmill.adapters.store.schema.access import access_classes, acl_versions, acls, policies, policy_versions
+from feedmill.adapters.store.schema.conventions import digest, metadata
+from feedmill.adapters.store.schema.documents import (
+    CLASSED,
+    LIVE,
+    documents,
+    events,
+    link_queue,
+    link_texts,
+    marks,
+    overtaken_marks,
+    past_classes,
+)
+from feedmill.adapters.store.schema.feeds import UNAPPLIED, UNSETTLED, datasources, feed_log, feeds
+from feedmill.adapters.store.schema.groups import (
+    group_changes,
+    group_definitions,
+    group_layers,
+    group_members,
+    group_names,
+    group_publications,
+    group_sources,
+)
+from feedmill.adapters.store.schema.settings import facts, kept_settings
+from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_times, session_marks, sessions
+
+__all__ = [
+    "CLASSED",
+    "LIVE",
+    "UNAPPLIED",
+    "UNSETTLED",
+    "access_classes",
+    "accounts",
+    "acl_versions",
+    "acls",
+    "api_tokens",
+    "datasources",
+    "digest",
+    "documents",
+    "events",
+    "facts",
+    "feed_log",
+    "feeds",
+    "group_changes",
+    "group_definitions",
+    "group_layers",
+    "group_members",
+    "group_names",
+    "group_publications",
+    "group_sources",
+    "kept_settings",
+    "link_queue",
+    "link_texts",
+    "marks",
+    "metadata",
+    "one_times",
+    "overtaken_marks",
+    "past_classes",
+    "policies",
+    "policy_versions",
+    "session_marks",
+    "sessions",
+]

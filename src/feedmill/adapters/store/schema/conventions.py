@@ -1,0 +1,22 @@
+"""What all tables share: the names of indexes and keys, and the type of ids."""
+
+import sqlalchemy as sa
+
+from feedmill.core.urldigest import digest_of_url
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+"""Of what the database numbers itself, for which SQLite takes no other type."""
+
+
+def digest(text: str) -> bytes:
+    """Gives the 16 bytes by which a URL, or a pattern of URLs, is found."""
+    return digest_of_url(text)
