@@ -244,5 +244,4 @@ class SqlAcls:
 
 def _version_from_row(row: sa.RowMapping) -> AclVersion:
     at = rows.from_micros(row["at"])
-    assert at is not None
     return AclVersion(number=row["number"], url=row["url"], access_class=row["access_class"], at=at, feed_id=row["feed_id"])

@@ -73,7 +73,7 @@ class SqlDocuments:
         classed: dict[str, dict[str, int]] = {}
         for document in moving:
             held = None if document.id is None else before.get(document.id)
-            classed[document.url] = self._spells.columns_of(document, held, rows.to_micros(at or document.updated_at) or 0, feed_id)
+            classed[document.url] = self._spells.columns_of(document, held, rows.to_micros(at or document.updated_at), feed_id)
         staying = [rows.document_to_row(document) for document in changed if document.url not in classed]
         if staying:
             self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id", *CLASSED_COLUMNS]), staying)
@@ -200,5 +200,5 @@ class SqlDocuments:
         among = sa.and_(events.c.document_id > after, events.c.document_id <= last)
         self._connection.execute(sa.delete(events).where(among, sa.or_(events.c.at < before_micros, theirs)))
         self._connection.execute(sa.delete(documents).where(gone))
-        self._spells.forget(before_micros or 0, after=after, last=int(last))
+        self._spells.forget(before_micros, after=after, last=int(last))
         return int(last)

@@ -201,7 +201,7 @@ class SqlGroupHistory:
     def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
         """Keeps when a layer was published."""
         newest = self._connection.execute(sa.select(sa.func.max(group_publications.c.at))).scalar() or 0
-        moment = max(newest, rows.to_micros(at) or 0)
+        moment = max(newest, rows.to_micros(at))
         adding = insert(self._connection, group_publications).values(feed_id=feed_id, source=source, at=moment)
         self._connection.execute(adding.on_conflict_do_nothing())
 

@@ -102,9 +102,7 @@ class PastGroups:
 
 
 def _publication_from_row(row: sa.RowMapping) -> Publication:
-    at = rows.from_micros(row["at"])
-    assert at is not None
-    return Publication(feed_id=row["feed_id"], source=row["source"], at=at)
+    return Publication(feed_id=row["feed_id"], source=row["source"], at=rows.from_micros(row["at"]))
 
 
 def _changes(since: datetime, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:

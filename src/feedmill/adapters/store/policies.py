@@ -65,7 +65,7 @@ class SqlPolicies:
         text = json.dumps([_policy_to_list(policy) for policy in book.policies])
         last = self._connection.execute(sa.select(table.at, table.policies).order_by(table.number.desc()).limit(1)).first()
         if text != (last.policies if last is not None else "[]"):
-            moment = max(rows.to_micros(at) or 0, last.at if last is not None else 0)
+            moment = max(rows.to_micros(at), last.at if last is not None else 0)
             self._connection.execute(sa.insert(policy_versions).values(at=moment, policies=text))
 
     def list_since(self, since: datetime) -> list[PolicyVersion]:
@@ -87,14 +87,12 @@ def _policy_to_list(policy: PolicyAcl) -> list[object]:
 
 
 def _version_from_row(row: sa.RowMapping) -> PolicyVersion:
-    at = rows.from_micros(row["at"])
-    assert at is not None
     kept = json.loads(row["policies"])
     policies_ = tuple(
         PolicyAcl(pattern=pattern, entries=rows.entries_from_json(entries), name=name, number=number)
         for number, pattern, name, entries in kept
     )
-    return PolicyVersion(since=at, policies=policies_)
+    return PolicyVersion(since=rows.from_micros(row["at"]), policies=policies_)
 
 
 def _row_of(policy: PolicyAcl, place: int) -> dict[str, object]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, overload
 
 import sqlalchemy as sa
 
@@ -23,18 +23,22 @@ _MICROSECOND = timedelta(microseconds=1)
 _DECODER = json.JSONDecoder()
 
 
+@overload
+def to_micros(moment: datetime) -> int: ...
+@overload
+def to_micros(moment: datetime | None) -> int | None: ...
 def to_micros(moment: datetime | None) -> int | None:
-    """Gives a time as the store keeps it."""
+    """Gives a time as the store keeps it, None for none."""
     return None if moment is None else (moment - _EPOCH) // _MICROSECOND
 
 
+@overload
+def from_micros(micros: int) -> datetime: ...
+@overload
+def from_micros(micros: int | None) -> datetime | None: ...
 def from_micros(micros: int | None) -> datetime | None:
-    """Gives a stored time back. Units: aware UTC."""
+    """Gives a stored time back, None for none. Units: aware UTC."""
     return None if micros is None else _EPOCH + timedelta(microseconds=micros)
-
-
-def _time(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
 
 
 def plain(text: str) -> str:
@@ -80,7 +84,7 @@ def feed_from_row(row: Row) -> Feed:
         file=row["file"],
         repaired_file=row["repaired_file"],
         size_bytes=row["size_bytes"],
-        received_at=_time(row["received_at"]),
+        received_at=from_micros(row["received_at"]),
         client=row["client"],
         state=FeedState(row["state"]),
         phase=Phase(row["phase"]),
@@ -145,7 +149,7 @@ def _attributes_to_json(attributes: Attributes) -> str:
 def _attributes_from_json(text: str) -> Attributes:
     kept = _loads(text)
     if "last_modified" in kept:
-        kept["last_modified"] = _time(kept["last_modified"])
+        kept["last_modified"] = from_micros(kept["last_modified"])
     if "authmethod" in kept:
         kept["authmethod"] = AuthMethod(kept["authmethod"])
     return Attributes(**kept)
@@ -212,7 +216,7 @@ def document_from_row(row: Sequence[Any]) -> Document:
         content_bytes=content_bytes,
         charset=charset,
         text=text_from_json(text),
-        updated_at=_time(updated_at),
+        updated_at=from_micros(updated_at),
         events=events,
         access_class=access_class,
     )
@@ -246,7 +250,7 @@ def document_to_row(document: Document) -> dict[str, Any]:
 
 def event_from_row(row: Row) -> Event:
     """Gives the event of a row."""
-    return Event(kind=EventKind(row["kind"]), at=_time(row["at"]), feed_id=row["feed_id"], line=row["line"], detail=row["detail"])
+    return Event(kind=EventKind(row["kind"]), at=from_micros(row["at"]), feed_id=row["feed_id"], line=row["line"], detail=row["detail"])
 
 
 # --- acls -----------------------------------------------------------------------------------------------------------------------

@@ -1,18 +1,15 @@
 """Rows of local users, sessions and tokens to model and back."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from feedmill.adapters.store.rows import Row, plain, to_micros
+from feedmill.adapters.store.rows import Row, from_micros, plain, to_micros
 from feedmill.core.accounts import account_key
 from feedmill.core.credentialtext import read_credentials, write_credentials
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role
 from feedmill.model.signin import Account, ApiToken, Session, TokenScope
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def account_from_row(row: Row) -> Account:
@@ -22,8 +19,8 @@ def account_from_row(row: Row) -> Account:
         role=Role(row["role"]),
         password_hash=row["password_hash"],
         epoch=row["epoch"],
-        created_at=_time(row["created_at"]),
-        changed_at=_time(row["changed_at"]),
+        created_at=from_micros(row["created_at"]),
+        changed_at=from_micros(row["changed_at"]),
     )
 
 
@@ -47,9 +44,9 @@ def session_from_row(row: Mapping[str, Any]) -> Session:
     return Session(
         digest=row["digest"],
         credentials=read_credentials(row["credentials"]),
-        created_at=_time(row["created_at"]),
-        seen_at=_time(row["seen_at"]),
-        expires_at=_time(row["expires_at"]),
+        created_at=from_micros(row["created_at"]),
+        seen_at=from_micros(row["seen_at"]),
+        expires_at=from_micros(row["expires_at"]),
     )
 
 
@@ -74,9 +71,9 @@ def token_from_row(row: Row) -> ApiToken:
         label=row["label"],
         digest=row["digest"],
         scopes=frozenset(TokenScope(word) for word in row["scopes"].split()),
-        created_at=_time(row["created_at"]),
-        expires_at=_time(row["expires_at"]) if row["expires_at"] is not None else None,
-        used_at=_time(row["used_at"]) if row["used_at"] is not None else None,
+        created_at=from_micros(row["created_at"]),
+        expires_at=from_micros(row["expires_at"]),
+        used_at=from_micros(row["used_at"]),
         user=user,
     )
 
@@ -96,7 +93,3 @@ def token_to_row(token: ApiToken) -> dict[str, Any]:
         "expires_at": to_micros(token.expires_at),
         "used_at": to_micros(token.used_at),
     }
-
-
-def _time(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)

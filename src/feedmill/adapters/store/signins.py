@@ -140,7 +140,7 @@ class SqlOneTimes:
         """Gives a value and forgets it."""
         taking = sa.delete(one_times).where(one_times.c.digest == digest).returning(one_times.c.value, one_times.c.expires_at)
         row = self._connection.execute(taking).one_or_none()
-        return row.value if row is not None and row.expires_at > (to_micros(now) or 0) else None
+        return row.value if row is not None and row.expires_at > to_micros(now) else None
 
     def remove_expired(self, now: datetime) -> int:
         """Removes expired values."""

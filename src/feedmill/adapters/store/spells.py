@@ -77,7 +77,7 @@ class SpellKeeping:
         """Keeps that pages whose texts were set guard themselves now, where they did not."""
         now = self.read(list(before))
         moved = {id_: held for id_, held in before.items() if held.access_class != now[id_].access_class}
-        after = {id_: {"classed_at": max(rows.to_micros(at) or 0, held.since), "classed_by": 0} for id_, held in moved.items()}
+        after = {id_: {"classed_at": max(rows.to_micros(at), held.since), "classed_by": 0} for id_, held in moved.items()}
         self.keep(moved, after)
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"))
         changing = changing.values(classed_at=sa.bindparam("at_"), classed_by=sa.bindparam("by_"))
@@ -177,6 +177,4 @@ def _join(past: Sequence[Any], now: _Held) -> list[Spell]:
 
 
 def _spell(access_class: int | None, since: int, feed_id: int) -> Spell:
-    at = rows.from_micros(since)
-    assert at is not None
-    return Spell(access_class=access_class, since=at, feed_id=feed_id)
+    return Spell(access_class=access_class, since=rows.from_micros(since), feed_id=feed_id)
