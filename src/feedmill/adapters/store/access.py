@@ -14,6 +14,7 @@ from feedmill.adapters.store.marks import SqlFacts
 from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import access_classes, acl_versions, acls, digest, past_classes
 from feedmill.adapters.store.statements import batches, upsert
+from feedmill.adapters.store.values import from_micros, plain, to_micros
 from feedmill.core.access import in_one_order
 from feedmill.core.principals import digest_of, key_of
 from feedmill.model.access import Access, AccessClass, AccessKey, Acl, AclVersion, InheritanceType, PackedClass, StoredAcl
@@ -117,7 +118,7 @@ def _row(number: int, found: bytes, key: AccessKey) -> dict[str, object]:
         "number": number,
         "digest": found,
         "inheritance_type": None if acl is None else acl.inheritance_type.value,
-        "inherit_from": None if acl is None or acl.inherit_from is None else rows.plain(acl.inherit_from),
+        "inherit_from": None if acl is None or acl.inherit_from is None else plain(acl.inherit_from),
         "entries": rows.entries_to_json(() if acl is None else acl.entries),
         "keys": b"" if acl is None else pack_keys(acl),
         "rule": key.rule,
@@ -177,7 +178,7 @@ class SqlAcls:
     def _keep_versions(self, values: Sequence[Mapping[str, object]], at: datetime) -> None:
         if values:
             names = ("url_digest", "url", "access_class", "feed_id")
-            made = [{name: value[name] for name in names} | {"at": rows.to_micros(at)} for value in values]
+            made = [{name: value[name] for name in names} | {"at": to_micros(at)} for value in values]
             self._connection.execute(sa.insert(acl_versions), made)
 
     def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
@@ -203,7 +204,7 @@ class SqlAcls:
         """Finds the classes that the ACLs of URLs made at a time, by URL."""
         table, found = acl_versions.c, dict[str, int]()
         for batch in batches([digest(url) for url in urls]):
-            newest = sa.select(sa.func.max(table.number)).where(table.url_digest.in_(batch), table.at <= rows.to_micros(at))
+            newest = sa.select(sa.func.max(table.number)).where(table.url_digest.in_(batch), table.at <= to_micros(at))
             held = sa.select(table.url, table.access_class).where(table.number.in_(newest.group_by(table.url_digest)))
             found.update((url, number) for url, number in self._connection.execute(held) if number is not None)
         return found
@@ -211,7 +212,7 @@ class SqlAcls:
     def find_last_change(self, urls: Sequence[str], *, after: datetime, until: datetime) -> AclVersion | None:
         """Finds the newest version that any of these URLs' ACLs has got in a time."""
         table, found = acl_versions.c, list[AclVersion]()
-        timely = sa.and_(table.at > rows.to_micros(after), table.at <= rows.to_micros(until))
+        timely = sa.and_(table.at > to_micros(after), table.at <= to_micros(until))
         for batch in batches([digest(url) for url in urls]):
             query = (
                 sa.select(acl_versions).where(table.url_digest.in_(batch), timely).order_by(table.at.desc(), table.number.desc()).limit(1)
@@ -231,7 +232,7 @@ class SqlAcls:
 
     def forget_versions(self, before: datetime, *, after: int, limit: int) -> int | None:
         """Removes versions that no longer held at a time, among the next by number."""
-        table, at = acl_versions.c, rows.to_micros(before)
+        table, at = acl_versions.c, to_micros(before)
         query = sa.select(table.number).where(table.number > after, table.at < at).order_by(table.number).limit(limit)
         numbers = list(self._connection.execute(query).scalars())
         newer = acl_versions.alias()
@@ -243,5 +244,5 @@ class SqlAcls:
 
 
 def _version_from_row(row: sa.RowMapping) -> AclVersion:
-    at = rows.from_micros(row["at"])
+    at = from_micros(row["at"])
     return AclVersion(number=row["number"], url=row["url"], access_class=row["access_class"], at=at, feed_id=row["feed_id"])

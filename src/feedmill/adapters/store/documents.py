@@ -5,11 +5,12 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store import rows
+from feedmill.adapters.store import documentrows
 from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import CLASSED, LIVE, digest, documents, events
 from feedmill.adapters.store.spells import CLASSED_COLUMNS, SpellKeeping
 from feedmill.adapters.store.statements import batches, upsert
+from feedmill.adapters.store.values import plain, to_micros
 from feedmill.core.access import guards_itself
 from feedmill.core.urldigest import DIGEST_BYTES
 from feedmill.model.document import Document, Event, Text
@@ -17,8 +18,8 @@ from feedmill.ports import KeptRefs, LiveUrl
 
 EVENTS_KEPT = 20
 
-_BY_DIGEST = Prepared(lambda digests: sa.select(*rows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
-_BY_ID = Prepared(lambda ids: sa.select(*rows.DOCUMENT).where(documents.c.id.in_(ids)))
+_BY_DIGEST = Prepared(lambda digests: sa.select(*documentrows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
+_BY_ID = Prepared(lambda ids: sa.select(*documentrows.DOCUMENT).where(documents.c.id.in_(ids)))
 _LIVE_URL = tuple(documents.c[name] for name in ("id", "url", "version", "datasource", "secure", "access_class"))
 
 
@@ -34,7 +35,7 @@ class SqlDocuments:
         found: dict[str, Document] = {}
         for batch in batches([digest(url) for url in urls]):
             for row in _BY_DIGEST.run(self._connection, batch):
-                document = rows.document_from_row(row)
+                document = documentrows.document_from_row(row)
                 found[document.url] = document
         return found
 
@@ -58,7 +59,7 @@ class SqlDocuments:
         found: dict[int, Document] = {}
         for batch in batches(ids):
             for row in _BY_ID.run(self._connection, batch):
-                document = rows.document_from_row(row)
+                document = documentrows.document_from_row(row)
                 found[row[0]] = document
         return found
 
@@ -73,12 +74,12 @@ class SqlDocuments:
         classed: dict[str, dict[str, int]] = {}
         for document in moving:
             held = None if document.id is None else before.get(document.id)
-            classed[document.url] = self._spells.columns_of(document, held, rows.to_micros(at or document.updated_at), feed_id)
-        staying = [rows.document_to_row(document) for document in changed if document.url not in classed]
+            classed[document.url] = self._spells.columns_of(document, held, to_micros(at or document.updated_at), feed_id)
+        staying = [documentrows.document_to_row(document) for document in changed if document.url not in classed]
         if staying:
             self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id", *CLASSED_COLUMNS]), staying)
         if moving:
-            values = [rows.document_to_row(document) | classed[document.url] for document in moving]
+            values = [documentrows.document_to_row(document) | classed[document.url] for document in moving]
             self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id"]), values)
         self._spells.keep(before, {document.id: classed[document.url] for document in moving if document.id is not None})
         ids = {document.url: document.id for document in changed if document.id is not None}
@@ -94,7 +95,7 @@ class SqlDocuments:
             return
         before = self._spells.read([document_id for document_id, text in texts if guards_itself(text)])
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), documents.c.content == sa.bindparam("source_"))
-        values = [{"id_": document_id, "source_": text.source, "text": rows.text_to_json(text)} for document_id, text in texts]
+        values = [{"id_": document_id, "source_": text.source, "text": documentrows.text_to_json(text)} for document_id, text in texts]
         self._connection.execute(changing, values)
         if before:
             self._spells.note_guards(before, at)
@@ -108,11 +109,11 @@ class SqlDocuments:
                 "document_id": document_id,
                 "slot": number % EVENTS_KEPT,
                 "number": number,
-                "at": rows.to_micros(event.at),
+                "at": to_micros(event.at),
                 "kind": event.kind.value,
                 "feed_id": event.feed_id,
                 "line": event.line,
-                "detail": rows.plain(event.detail),
+                "detail": plain(event.detail),
             }
             for document_id, number, event in added
         ]
@@ -121,16 +122,16 @@ class SqlDocuments:
     def list_events(self, document_id: int) -> list[Event]:
         """Lists what is kept of a document's history, oldest first."""
         query = sa.select(events).where(events.c.document_id == document_id).order_by(events.c.number)
-        return [rows.event_from_row(row) for row in self._connection.execute(query).mappings()]
+        return [documentrows.event_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
         """Lists live documents by id."""
-        query = sa.select(*rows.DOCUMENT).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        query = sa.select(*documentrows.DOCUMENT).where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
         if datasource is not None:
             query = query.where(documents.c.datasource == datasource)
         if unseen_by is not None:
             query = query.where(documents.c.seen_feed_id != unseen_by)
-        return [rows.document_from_row(row) for row in self._connection.execute(query)]
+        return [documentrows.document_from_row(row) for row in self._connection.execute(query)]
 
     def list_live_urls(self, *, after: int, limit: int) -> list[LiveUrl]:
         """Lists the URLs of live documents, by id."""
@@ -156,8 +157,8 @@ class SqlDocuments:
     def list_for_eviction(self, limit: int) -> list[Document]:
         """Lists live documents in the order in which the licence gives them up."""
         order = (documents.c.locked, documents.c.rank, documents.c.updated_at, documents.c.id)
-        query = sa.select(*rows.DOCUMENT).where(LIVE).order_by(*order).limit(limit)
-        return [rows.document_from_row(row) for row in self._connection.execute(query)]
+        query = sa.select(*documentrows.DOCUMENT).where(LIVE).order_by(*order).limit(limit)
+        return [documentrows.document_from_row(row) for row in self._connection.execute(query)]
 
     def count_live(self) -> int:
         """Counts live documents."""
@@ -168,7 +169,7 @@ class SqlDocuments:
         kept = sa.or_(documents.c.content.is_not(None), documents.c.text.is_not(None))
         query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id > after, kept)
         found = self._connection.execute(query.order_by(documents.c.id).limit(limit)).mappings()
-        return [rows.refs_from_row(row) for row in found]
+        return [documentrows.refs_from_row(row) for row in found]
 
     def move_refs(self, moves: Sequence[tuple[KeptRefs, KeptRefs]]) -> int:
         """Sets the second in place of the first, where a document still keeps exactly the first."""
@@ -176,13 +177,13 @@ class SqlDocuments:
         for batch in batches([old.document_id for old, _ in moves]):
             query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id.in_(batch))
             for row in self._connection.execute(query.with_for_update()).mappings():
-                held[row["id"]] = rows.refs_from_row(row)
+                held[row["id"]] = documentrows.refs_from_row(row)
         moving = [(old, new) for old, new in moves if held.get(old.document_id) == old]
         if moving:
             old_content = documents.c.content.is_not_distinct_from(sa.bindparam("old_"))
             changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"), old_content)
             values = [
-                {"id_": old.document_id, "old_": old.content, "content": new.content, "text": rows.text_to_json(new.text)}
+                {"id_": old.document_id, "old_": old.content, "content": new.content, "text": documentrows.text_to_json(new.text)}
                 for old, new in moving
             ]
             self._connection.execute(changing, values)
@@ -194,7 +195,7 @@ class SqlDocuments:
         last = self._connection.execute(sa.select(sa.func.max(reached.c.id))).scalar()
         if last is None:
             return None
-        before_micros = rows.to_micros(before)
+        before_micros = to_micros(before)
         gone = sa.and_(documents.c.id > after, documents.c.id <= last, documents.c.state == "gone", documents.c.updated_at < before_micros)
         theirs = events.c.document_id.in_(sa.select(documents.c.id).where(gone))
         among = sa.and_(events.c.document_id > after, events.c.document_id <= last)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.schema import UNAPPLIED, UNSETTLED, datasources, documents, feed_log, feeds
 from feedmill.adapters.store.statements import batches, insert
+from feedmill.adapters.store.values import plain, to_micros
 from feedmill.model.errors import NotFound
 from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry, NewFeed
 from feedmill.ports import FileUse, Lease
@@ -32,8 +33,8 @@ class SqlFeeds:
             "kind": feed.kind.value,
             "file": feed.file,
             "size_bytes": feed.size_bytes,
-            "received_at": rows.to_micros(feed.received_at),
-            "client": rows.plain(feed.client),
+            "received_at": to_micros(feed.received_at),
+            "client": plain(feed.client),
             "state": "received",
             "phase": "scan",
             "queue": _GROUPS_QUEUE if feed.kind.is_groups else feed.datasource,
@@ -65,7 +66,7 @@ class SqlFeeds:
     def list_claimable(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
         """Lists the first unapplied feed of each queue that the owner may take or has."""
         heads = sa.select(sa.func.min(feeds.c.id)).where(UNAPPLIED).group_by(feeds.c.queue)
-        free = sa.or_(feeds.c.claimed_by.is_(None), feeds.c.claimed_by == lease.owner, feeds.c.claimed_until < rows.to_micros(now))
+        free = sa.or_(feeds.c.claimed_by.is_(None), feeds.c.claimed_by == lease.owner, feeds.c.claimed_until < to_micros(now))
         query = sa.select(feeds).where(feeds.c.id.in_(heads), free, feeds.c.size_bytes >= lease.min_bytes).order_by(feeds.c.id).limit(limit)
         if lease.max_bytes is not None:
             query = query.where(feeds.c.size_bytes < lease.max_bytes)
@@ -75,7 +76,7 @@ class SqlFeeds:
         """Takes what ``list_claimable`` gives."""
         taken = self.list_claimable(lease, now=now, limit=limit)
         if taken:
-            claim = {"claimed_by": lease.owner, "claimed_until": rows.to_micros(lease.until)}
+            claim = {"claimed_by": lease.owner, "claimed_until": to_micros(lease.until)}
             self._connection.execute(sa.update(feeds).where(feeds.c.id.in_([feed.id for feed in taken])).values(claim))
         return taken
 
@@ -133,8 +134,8 @@ def _log_row(feed_id: int, number: int, entry: LogEntry) -> dict[str, Any]:
         "level": entry.level.value,
         "record": entry.record,
         "line": entry.line,
-        "url": None if entry.url is None else rows.plain(entry.url),
-        "reason": rows.plain(entry.reason),
+        "url": None if entry.url is None else plain(entry.url),
+        "reason": plain(entry.reason),
     }
 
 

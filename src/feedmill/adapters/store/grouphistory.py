@@ -14,7 +14,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store import rows
 from feedmill.adapters.store.groups import BUILDING, VISIBLE, SqlGroups, covered
 from feedmill.adapters.store.pastgroups import ALL, PastGroups
 from feedmill.adapters.store.schema import (
@@ -26,6 +25,7 @@ from feedmill.adapters.store.schema import (
     group_publications,
 )
 from feedmill.adapters.store.statements import batches, insert
+from feedmill.adapters.store.values import to_micros
 from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.ports import ComparedTo, ForgottenTo, PastMembership
 
@@ -201,7 +201,7 @@ class SqlGroupHistory:
     def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
         """Keeps when a layer was published."""
         newest = self._connection.execute(sa.select(sa.func.max(group_publications.c.at))).scalar() or 0
-        moment = max(newest, rows.to_micros(at))
+        moment = max(newest, to_micros(at))
         adding = insert(self._connection, group_publications).values(feed_id=feed_id, source=source, at=moment)
         self._connection.execute(adding.on_conflict_do_nothing())
 
@@ -219,7 +219,7 @@ class SqlGroupHistory:
 
     def forget(self, before: datetime, after: ForgottenTo, limit: int) -> ForgottenTo | None:
         """Forgets changes older than a time, and those of layers that were given up."""
-        self._connection.execute(sa.delete(group_publications).where(group_publications.c.at < rows.to_micros(before)))
+        self._connection.execute(sa.delete(group_publications).where(group_publications.c.at < to_micros(before)))
         table = group_changes.c
         place = sa.tuple_(table.member_digest, table.group_number, table.feed_id)
         begin = sa.tuple_(sa.literal(after.member), sa.literal(after.group), sa.literal(after.feed_id))

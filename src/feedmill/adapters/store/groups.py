@@ -12,10 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
 from feedmill.adapters.store.schema import group_definitions, group_layers, group_members, group_sources
 from feedmill.adapters.store.statements import batches, insert
+from feedmill.adapters.store.values import plain
 from feedmill.core.principals import digest_of, exact_key, key_of, subject_of
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import PutGroup
@@ -302,7 +302,7 @@ class SqlGroups:
 
 def _row(id_: int, feed_id: int, digest: bytes, group: Principal, members: Sequence[bytes]) -> dict[str, Any]:
     subject = subject_of(group)
-    names = {"namespace": rows.plain(subject.namespace), "domain": rows.plain(subject.domain), "name": rows.plain(subject.name)}
+    names = {"namespace": plain(subject.namespace), "domain": plain(subject.domain), "name": plain(subject.name)}
     counted = {"memberships": len(members), "members_digest": _digest_all(members)}
     return {"id": id_, "feed_id": feed_id, "group_digest": digest, **counted, **names}
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.rows import plain
 from feedmill.adapters.store.schema import link_queue, link_texts
 from feedmill.adapters.store.statements import batches, insert, upsert
+from feedmill.adapters.store.values import plain
 from feedmill.ports import LinkWork
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store import rows
 from feedmill.adapters.store.groups import SqlGroups
 from feedmill.adapters.store.schema import group_changes, group_names, group_publications
 from feedmill.adapters.store.statements import batches
+from feedmill.adapters.store.values import from_micros, to_micros
 from feedmill.core.principals import digest_of, exact_key
 from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.model.scope import Scope
@@ -102,9 +102,9 @@ class PastGroups:
 
 
 def _publication_from_row(row: sa.RowMapping) -> Publication:
-    return Publication(feed_id=row["feed_id"], source=row["source"], at=rows.from_micros(row["at"]))
+    return Publication(feed_id=row["feed_id"], source=row["source"], at=from_micros(row["at"]))
 
 
 def _changes(since: datetime, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
     query = sa.select(*columns).join(group_publications, group_publications.c.feed_id == group_changes.c.feed_id)
-    return query.where(group_publications.c.at > rows.to_micros(since))
+    return query.where(group_publications.c.at > to_micros(since))

@@ -11,6 +11,7 @@ from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
 from feedmill.adapters.store.schema import digest, policies, policy_versions
 from feedmill.adapters.store.statements import upsert
+from feedmill.adapters.store.values import from_micros, plain, to_micros
 from feedmill.core.policyacls import PolicyBook
 from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
@@ -65,12 +66,12 @@ class SqlPolicies:
         text = json.dumps([_policy_to_list(policy) for policy in book.policies])
         last = self._connection.execute(sa.select(table.at, table.policies).order_by(table.number.desc()).limit(1)).first()
         if text != (last.policies if last is not None else "[]"):
-            moment = max(rows.to_micros(at), last.at if last is not None else 0)
+            moment = max(to_micros(at), last.at if last is not None else 0)
             self._connection.execute(sa.insert(policy_versions).values(at=moment, policies=text))
 
     def list_since(self, since: datetime) -> list[PolicyVersion]:
         """Lists what was in force at a time, and what came after it."""
-        table, micros = policy_versions.c, rows.to_micros(since)
+        table, micros = policy_versions.c, to_micros(since)
         held = sa.select(sa.func.max(table.number)).where(table.at <= micros)
         query = sa.select(policy_versions).where(sa.or_(table.at > micros, table.number == held.scalar_subquery()))
         return [_version_from_row(row) for row in self._connection.execute(query.order_by(table.number)).mappings()]
@@ -78,7 +79,7 @@ class SqlPolicies:
     def forget_versions(self, before: datetime) -> None:
         """Forgets what was no longer in force at a time."""
         table = policy_versions.c
-        held = sa.select(sa.func.max(table.number)).where(table.at <= rows.to_micros(before)).scalar_subquery()
+        held = sa.select(sa.func.max(table.number)).where(table.at <= to_micros(before)).scalar_subquery()
         self._connection.execute(sa.delete(policy_versions).where(table.number < held))
 
 
@@ -92,14 +93,14 @@ def _version_from_row(row: sa.RowMapping) -> PolicyVersion:
         PolicyAcl(pattern=pattern, entries=rows.entries_from_json(entries), name=name, number=number)
         for number, pattern, name, entries in kept
     )
-    return PolicyVersion(since=rows.from_micros(row["at"]), policies=policies_)
+    return PolicyVersion(since=from_micros(row["at"]), policies=policies_)
 
 
 def _row_of(policy: PolicyAcl, place: int) -> dict[str, object]:
     return {
         "digest": digest(policy.pattern),
-        "pattern": rows.plain(policy.pattern),
-        "name": rows.plain(policy.name),
+        "pattern": plain(policy.pattern),
+        "name": plain(policy.name),
         "place": place,
         "entries": rows.entries_to_json(policy.entries),
     }

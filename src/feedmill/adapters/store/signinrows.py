@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from feedmill.adapters.store.rows import Row, from_micros, plain, to_micros
+from feedmill.adapters.store.rows import Row
+from feedmill.adapters.store.values import from_micros, plain, to_micros
 from feedmill.core.accounts import account_key
 from feedmill.core.credentialtext import read_credentials, write_credentials
 from feedmill.model.access import Scope

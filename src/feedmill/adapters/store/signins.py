@@ -6,9 +6,9 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import signinrows as rows
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.rows import to_micros
 from feedmill.adapters.store.schema import accounts, api_tokens, one_times, session_marks, sessions
 from feedmill.adapters.store.statements import insert, upsert
+from feedmill.adapters.store.values import to_micros
 from feedmill.core.sessionmarks import marks_of
 from feedmill.model.signin import Account, ApiToken, Session
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store import rows
+from feedmill.adapters.store import documentrows
 from feedmill.adapters.store.schema import CLASSED, LIVE, documents, past_classes
 from feedmill.adapters.store.statements import batches
+from feedmill.adapters.store.values import from_micros, to_micros
 from feedmill.core.access import class_of, guards_itself
 from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, Spell
 from feedmill.model.document import Document, DocumentState
@@ -77,7 +78,7 @@ class SpellKeeping:
         """Keeps that pages whose texts were set guard themselves now, where they did not."""
         now = self.read(list(before))
         moved = {id_: held for id_, held in before.items() if held.access_class != now[id_].access_class}
-        after = {id_: {"classed_at": max(rows.to_micros(at), held.since), "classed_by": 0} for id_, held in moved.items()}
+        after = {id_: {"classed_at": max(to_micros(at), held.since), "classed_by": 0} for id_, held in moved.items()}
         self.keep(moved, after)
         changing = sa.update(documents).where(documents.c.id == sa.bindparam("id_"))
         changing = changing.values(classed_at=sa.bindparam("at_"), classed_by=sa.bindparam("by_"))
@@ -110,7 +111,7 @@ class SqlSpells:
 
     def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> dict[int, int | None]:
         """Lists documents that may be seen by others than at a time."""
-        micros, table = rows.to_micros(since), past_classes.c
+        micros, table = to_micros(since), past_classes.c
         moved = (
             sa.select(documents.c.id).where(documents.c.classed_at > micros, documents.c.id > after).order_by(documents.c.id).limit(limit)
         )
@@ -158,7 +159,7 @@ def _class_of_row(state: str, secure: bool, access_class: int, guarding: str | N
         return None
     if secure:
         return access_class
-    text = None if guarding is None else rows.text_from_json(guarding)
+    text = None if guarding is None else documentrows.text_from_json(guarding)
     return AccessClass.CLOSED if text is not None and guards_itself(text) else AccessClass.PUBLIC
 
 
@@ -177,4 +178,4 @@ def _join(past: Sequence[Any], now: _Held) -> list[Spell]:
 
 
 def _spell(access_class: int | None, since: int, feed_id: int) -> Spell:
-    return Spell(access_class=access_class, since=rows.from_micros(since), feed_id=feed_id)
+    return Spell(access_class=access_class, since=from_micros(since), feed_id=feed_id)

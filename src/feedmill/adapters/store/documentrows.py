@@ -1,0 +1,147 @@
+"""Rows of documents to model and back."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from feedmill.adapters.store.rows import Row
+from feedmill.adapters.store.schema import digest, documents
+from feedmill.adapters.store.values import dumps, from_micros, loads, to_micros
+from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin, Text
+from feedmill.ports import KeptRefs
+
+_STATES = {state.value: state for state in DocumentState}
+_ORIGINS = {origin.value: origin for origin in Origin}
+
+
+def _pairs(text: str) -> Metadata:
+    return tuple((name, value) for name, value in loads(text)) if text != "[]" else ()
+
+
+def _attributes_to_json(attributes: Attributes) -> str:
+    """Writes only what differs from the default: most records say little."""
+    kept: dict[str, object] = {}
+    if attributes.display_url is not None:
+        kept["display_url"] = attributes.display_url
+    if attributes.mimetype is not None:
+        kept["mimetype"] = attributes.mimetype
+    if attributes.last_modified is not None:
+        kept["last_modified"] = to_micros(attributes.last_modified)
+    if attributes.authmethod is not None:
+        kept["authmethod"] = attributes.authmethod.value
+    for name in ("pagerank", "feedrank", "scoring"):
+        value = getattr(attributes, name)
+        if value is not None:
+            kept[name] = value
+    for name in ("lock", "crawl_immediately", "crawl_once"):
+        if getattr(attributes, name):
+            kept[name] = True
+    return dumps(kept)
+
+
+@lru_cache(maxsize=1_000)
+def _attributes_from_json(text: str) -> Attributes:
+    kept = loads(text)
+    if "last_modified" in kept:
+        kept["last_modified"] = from_micros(kept["last_modified"])
+    if "authmethod" in kept:
+        kept["authmethod"] = AuthMethod(kept["authmethod"])
+    return Attributes(**kept)
+
+
+def text_to_json(text: Text | None) -> str | None:
+    """Gives what extraction made of a document as the store keeps it."""
+    if text is None:
+        return None
+    kept: dict[str, object] = {"source": text.source}
+    for name in ("blob", "title", "mimetype", "language", "reason"):
+        value = getattr(text, name)
+        if value is not None:
+            kept[name] = value
+    if text.metadata:
+        kept["metadata"] = text.metadata
+    if text.robots:
+        kept["robots"] = sorted(text.robots)
+    return dumps(kept)
+
+
+def text_from_json(text: str | None) -> Text | None:
+    """Gives back what extraction made of a document."""
+    if text is None:
+        return None
+    kept = loads(text)
+    kept["metadata"] = tuple((name, value) for name, value in kept.get("metadata", ()))
+    kept["robots"] = frozenset(kept.get("robots", ()))
+    return Text(**kept)
+
+
+def refs_from_row(row: Row) -> KeptRefs:
+    """Gives what the document of a row keeps as blobs."""
+    content = None if row["content"] is None else BlobRef(row["content"])
+    return KeptRefs(document_id=row["id"], content=content, text=text_from_json(row["text"]))
+
+
+DOCUMENT = (
+    *(documents.c.id, documents.c.url, documents.c.state, documents.c.origin, documents.c.datasource, documents.c.version),
+    *(documents.c.feed_id, documents.c.seen_feed_id, documents.c.attributes, documents.c.metadata, documents.c.secure),
+    *(documents.c.content, documents.c.content_bytes, documents.c.charset, documents.c.text, documents.c.updated_at, documents.c.events),
+    documents.c.access_class,
+)
+"""The columns that make a document, in the order in which they are read."""
+
+
+def document_from_row(row: Sequence[Any]) -> Document:
+    """Gives the document of a row of the columns above. By place, not by name: every document is read three times on its way."""
+    id_, url, state, origin, datasource, version, feed_id, seen_feed_id, attributes, metadata, secure, *others = row
+    content, content_bytes, charset, text, updated_at, events, access_class = others
+    return Document(
+        id=id_,
+        url=url,
+        state=_STATES[state],
+        origin=_ORIGINS[origin],
+        datasource=datasource,
+        version=version,
+        feed_id=feed_id,
+        seen_feed_id=seen_feed_id,
+        attributes=_attributes_from_json(attributes),
+        metadata=_pairs(metadata),
+        secure=bool(secure),
+        content=content,
+        content_bytes=content_bytes,
+        charset=charset,
+        text=text_from_json(text),
+        updated_at=from_micros(updated_at),
+        events=events,
+        access_class=access_class,
+    )
+
+
+def document_to_row(document: Document) -> dict[str, Any]:
+    """Gives the columns of a document but for its id."""
+    return {
+        "url_digest": digest(document.url),
+        "url": document.url,
+        "state": document.state.value,
+        "origin": document.origin.value,
+        "datasource": document.datasource,
+        "version": document.version,
+        "feed_id": document.feed_id,
+        "seen_feed_id": document.seen_feed_id,
+        "secure": document.secure,
+        "locked": document.attributes.lock,
+        "rank": document.rank,
+        "attributes": _attributes_to_json(document.attributes),
+        "metadata": dumps(document.metadata) if document.metadata else "[]",
+        "content": document.content,
+        "content_bytes": document.content_bytes,
+        "charset": document.charset,
+        "text": text_to_json(document.text),
+        "updated_at": to_micros(document.updated_at),
+        "events": document.events,
+        "access_class": document.access_class,
+    }
+
+
+def event_from_row(row: Row) -> Event:
+    """Gives the event of a row."""
+    return Event(kind=EventKind(row["kind"]), at=from_micros(row["at"]), feed_id=row["feed_id"], line=row["line"], detail=row["detail"])
