@@ -100,14 +100,14 @@ def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | No
     names = [f"other{number}" for number in range(GROUPS_OF_THE_USER)] + (more or [])
     ann = Principal(scope=Scope.USER, name="ann")
     with store.writing() as unit:
-        unit.groups.build(feed_id, "ldap", whole=True)
+        unit.group_layers.build(feed_id, "ldap", whole=True)
         place = Place(record=1, line=1)
         groups = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=(ann,)) for name in names]
-        unit.groups.define_many(feed_id, groups)
+        unit.group_layers.define_many(feed_id, groups)
         reached: ComparedTo | None = ComparedTo()
         while reached is not None:
             reached = unit.group_history.compare(feed_id, reached, AT_ONCE)
-        unit.groups.publish(feed_id)
+        unit.group_layers.publish(feed_id)
         unit.group_history.publish(feed_id, "ldap", at=at)
 
 

@@ -18,7 +18,7 @@ from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.adapters.bell import SocketBell
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.clicklog import FolderClickLog
-from feedmill.adapters.clustering import find_groups
+from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.identity.argon2 import Argon2Hasher
@@ -55,7 +55,7 @@ from feedmill.services.latebinding.denyasking import DenyAsking
 from feedmill.services.latebinding.headasking import HeadAsking
 from feedmill.services.latebinding.restingnote import RestingNote
 from feedmill.services.latebinding.samlasking import SamlAsking
-from feedmill.services.searching.clustering import FindGroups
+from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
 from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
@@ -160,9 +160,9 @@ class House:
         return FolderClickLog(self.data / "clicks", self.settings.search.click_days)
 
     @property
-    def find_groups(self) -> FindGroups:
+    def find_clusters(self) -> FindClusters:
         """Finds groups of results that are alike."""
-        return find_groups
+        return find_clusters
 
     def admission(self) -> Admission:
         """Gives what the settings say of every document."""

@@ -103,7 +103,7 @@ def _run_web(house: House, ports: Ports) -> None:
         frontends=frontends,
         find_facets=lambda client: searcher.serving().get_frontend(client).facets,
         copies=CachedCopies(searcher, house.blobs),
-        find_groups=house.find_groups,
+        find_clusters=house.find_clusters,
         clicks=house.clicks,
         signin=signin,
     )

@@ -12,14 +12,14 @@ from lxml import etree
 from searchhouse import NOW, SearchHouse, ask, open_house
 
 from feedmill.adapters.clicklog import FolderClickLog
-from feedmill.adapters.clustering import find_groups
+from feedmill.adapters.clustering import find_clusters
 from feedmill.core.concepts import find_alike, name_group, weigh_words
 from feedmill.http.clicks import MAX_CHARACTERS, read_click
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.click import Click
 from feedmill.model.document import Document
 
-SITE = SearchSite(find_groups=find_groups)
+SITE = SearchSite(find_clusters=find_clusters)
 SUBJECTS = {
     "Engine repair": "engine gearbox clutch brake",
     "Garden flowers": "tulip rose watering soil",
@@ -77,7 +77,7 @@ def test_cluster_of_little_is_no_error(house: SearchHouse, query: str) -> None:
 def test_groups_of_any_texts_are_disjoint_and_named_or_not(texts: list[str], query: str) -> None:
     edges = find_alike(weigh_words(texts, query))
     assert all(0 < edge.likeness < 1.01 and edge.one < edge.other for edge in edges)
-    groups = find_groups(edges)
+    groups = find_clusters(edges)
     places = [place for group in groups for place in group]
     assert len(places) == len(set(places))
     for group in groups:

@@ -56,9 +56,9 @@ def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
 
 def publish(store: SqlStore, feed_id: int, groups: dict[str, Sequence[Principal]], *, source: str = "src", whole: bool = False) -> None:
     with store.writing() as unit:
-        unit.groups.build(feed_id, source, whole=whole)
-        unit.groups.define_many(feed_id, [define(name, members) for name, members in groups.items()])
-        unit.groups.publish(feed_id)
+        unit.group_layers.build(feed_id, source, whole=whole)
+        unit.group_layers.define_many(feed_id, [define(name, members) for name, members in groups.items()])
+        unit.group_layers.publish(feed_id)
 
 
 def define(name: str, members: Sequence[Principal]) -> PutGroup:
@@ -167,20 +167,20 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     directory = Directory(store)
     put_acls(store, {url: Acl(entries=(permit(f"group{number}", Scope.GROUP),)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
-        unit.groups.build(1, "src", whole=True)
-        unit.groups.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
+        unit.group_layers.build(1, "src", whole=True)
+        unit.group_layers.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
-        unit.groups.define_many(1, [define("group4", [user("ann")])])
+        unit.group_layers.define_many(1, [define("group4", [user("ann")])])
         if grown:
-            unit.groups.extend(1, Principal(scope=Scope.GROUP, name="group0"), [user("ann")])
+            unit.group_layers.extend(1, Principal(scope=Scope.GROUP, name="group0"), [user("ann")])
         if redefined:
-            unit.groups.define_many(1, [define("group1", []), define("group4", [user("ann")])])
-            unit.groups.define_many(1, [define("group5", [user("ann")])])
+            unit.group_layers.define_many(1, [define("group1", []), define("group4", [user("ann")])])
+            unit.group_layers.define_many(1, [define("group5", [user("ann")])])
     assert seen(store, directory, ANN) == set()
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
-        unit.groups.publish(1)
+        unit.group_layers.publish(1)
     expected = {URLS[4]} | ({URLS[0]} if grown else set()) | ({URLS[5]} if redefined else set())
     assert seen(store, directory, ANN) == expected == seen(store, Directory(store), ANN)
     bob = Identity(users=(read_subject(Scope.USER, "bob"),))
@@ -219,9 +219,9 @@ def test_table_without_what_was_struck_out_finds_the_same(store: SqlStore, seed:
     table, put_back = GroupTable(struck_out_at_least=0), 0
     for feed_id in range(1, 16):
         with store.writing() as unit:
-            unit.groups.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
-            unit.groups.define_many(feed_id, groups_by_chance(chance))
-            unit.groups.publish(feed_id)
+            unit.group_layers.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
+            unit.group_layers.define_many(feed_id, groups_by_chance(chance))
+            unit.group_layers.publish(feed_id)
         is_late = chance.random() < 0.3
         put = table.tidied() if is_late else None
         with store.reading() as unit:
@@ -283,12 +283,12 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
             source, whole = chance.choice("ab"), chance.random() < 0.3
             for _ in range(chance.randrange(1, 4)):
                 with store.writing() as unit:
-                    unit.groups.build(feed_id, source, whole=whole)
-                    unit.groups.define_many(feed_id, groups_by_chance(chance))
+                    unit.group_layers.build(feed_id, source, whole=whole)
+                    unit.group_layers.define_many(feed_id, groups_by_chance(chance))
                 if chance.random() < 0.7:
                     directory.read_ahead(threading.Event())
             with store.writing() as unit:
-                unit.groups.publish(feed_id)
+                unit.group_layers.publish(feed_id)
         cases += compare_now(store, directory, [an_identity(chance) for _ in range(identities)])
     return cases
 

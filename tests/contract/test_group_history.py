@@ -135,17 +135,17 @@ def test_history_of_a_layer_given_up_is_forgotten_and_one_being_built_is_kept(tm
     given_up, building = (house.receive([], datasource="src", kind=FULL) for _ in range(2))
     for feed_id in (given_up, building):
         with house.store.writing() as unit:
-            unit.groups.build(feed_id, "src", whole=True)
+            unit.group_layers.build(feed_id, "src", whole=True)
             reached = unit.group_history.compare(feed_id, ComparedTo(), 100)
             while reached is not None:
                 reached = unit.group_history.compare(feed_id, reached, 100)
     with house.store.writing() as unit:
-        unit.groups.drop(given_up)
+        unit.group_layers.drop(given_up)
     assert names_at(house, "ann", start - timedelta(seconds=1)) == ["a"]
     forget(house, start - timedelta(days=1))
     assert count_changes(house) == 2
     with house.store.writing() as unit:
-        unit.groups.publish(building)
+        unit.group_layers.publish(building)
         unit.group_history.publish(building, "src", at=house.clock())
     assert (names_at(house, "ann", start), names_at(house, "ann", house.now)) == (["a"], [])
     forget(house, house.clock())

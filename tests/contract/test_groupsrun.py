@@ -94,10 +94,10 @@ def test_run_large_group_killed_between_its_pieces_is_put_anew(tmp_path: Path) -
     run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
     run.step()
     with house.store.writing() as unit:
-        unit.groups.build(feed_id, "src", whole=True)
+        unit.group_layers.build(feed_id, "src", whole=True)
         [change] = house.tools.groups_reader(run.feed).changes(0)
         assert isinstance(change, PutGroup)
-        unit.groups.define_many(feed_id, [change])
+        unit.group_layers.define_many(feed_id, [change])
     finish(house, feed_id)
     with house.store.reading() as unit:
         assert unit.groups.count_memberships() == 7

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from searchhouse import ANN, FOR_ANN, NOW, Answer, SearchHouse, ask, open_house
 
-from feedmill.adapters.clustering import find_groups
+from feedmill.adapters.clustering import find_clusters
 from feedmill.core.principals import read_identity
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
@@ -143,7 +143,7 @@ def make_site(searcher: Searcher, house: SearchHouse, who: Identity) -> SearchSi
         identify=lambda _request: searcher.classes_of(who),
         copies=CachedCopies(searcher, house.blobs),
         clock=lambda: NOW,
-        find_groups=find_groups,
+        find_clusters=find_clusters,
         find_facets=lambda _client: (Facet(name="kind", label="Kind"), Facet(name="hiddenname", label="Hidden")),
     )
 

@@ -31,10 +31,10 @@ def define(name: str, *members: Principal) -> PutGroup:
 def load(store: SqlStore, feed_id: int, *definitions: PutGroup, source: str = "src", whole: bool = False) -> None:
     """Builds a layer and publishes it."""
     with store.writing() as unit:
-        unit.groups.build(feed_id, source, whole=whole)
-        unit.groups.define_many(feed_id, definitions)
+        unit.group_layers.build(feed_id, source, whole=whole)
+        unit.group_layers.define_many(feed_id, definitions)
     with store.writing() as unit:
-        unit.groups.publish(feed_id)
+        unit.group_layers.publish(feed_id)
 
 
 def parents(store: SqlStore, *keys: PrincipalKey) -> list[str]:
@@ -55,10 +55,10 @@ def prune(store: SqlStore) -> int:
     """Removes all that is dead and counts it."""
     removed = 0
     with store.writing() as unit:
-        while dead := unit.groups.list_dead(after=0, limit=1_000):
-            unit.groups.remove_dead([each.id for each in dead])
+        while dead := unit.group_garbage.list_dead(after=0, limit=1_000):
+            unit.group_garbage.remove_dead([each.id for each in dead])
             removed += len(dead)
-        unit.groups.remove_empty_layers()
+        unit.group_garbage.remove_empty_layers()
     return removed
 
 
@@ -107,12 +107,12 @@ def test_layer_before_publishing_is_not_seen_and_dropped_never(store: SqlStore) 
     load(store, 1, define("a", user("ann")))
     for feed_id, end in ((2, "drop"), (3, "publish")):
         with store.writing() as unit:
-            unit.groups.build(feed_id, "src", whole=True)
-            assert unit.groups.define_many(feed_id, [define("b", user("ann"), user("bob"))]) == 2
+            unit.group_layers.build(feed_id, "src", whole=True)
+            assert unit.group_layers.define_many(feed_id, [define("b", user("ann"), user("bob"))]) == 2
         assert (groups_of(store, "ann"), memberships(store)) == (["a"], 1)
         with store.writing() as unit:
-            assert unit.groups.expected_memberships(feed_id) == 2
-            getattr(unit.groups, end)(feed_id)
+            assert unit.group_layers.expected_memberships(feed_id) == 2
+            getattr(unit.group_layers, end)(feed_id)
     assert (groups_of(store, "ann"), memberships(store)) == (["b"], 2)
     with store.reading() as unit:
         assert unit.groups.generation() == 3
@@ -154,12 +154,12 @@ def test_publish_whole_layer_replaces_its_source_alone(store: SqlStore) -> None:
 def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
     load(store, 1, define("a", user("old"), user("older")))
     with store.writing() as unit:
-        unit.groups.build(2, "src", whole=False)
-        unit.groups.define_many(2, [define("a", user("x"), user("y"), user("z"))])
-        assert unit.groups.define_many(2, [define("a", user("ann"))]) == 1
-        assert unit.groups.expected_memberships(2) == 1
-        assert unit.groups.extend(2, group("a"), [user("ann"), user("bob"), user("bob")]) == 2
-        unit.groups.publish(2)
+        unit.group_layers.build(2, "src", whole=False)
+        unit.group_layers.define_many(2, [define("a", user("x"), user("y"), user("z"))])
+        assert unit.group_layers.define_many(2, [define("a", user("ann"))]) == 1
+        assert unit.group_layers.expected_memberships(2) == 1
+        assert unit.group_layers.extend(2, group("a"), [user("ann"), user("bob"), user("bob")]) == 2
+        unit.group_layers.publish(2)
     assert (groups_of(store, "x"), groups_of(store, "bob"), groups_of(store, "old")) == ([], ["a"], [])
     assert memberships(store) == 2
 
@@ -167,10 +167,10 @@ def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
 def test_keep_many_takes_over_what_the_layer_does_not_define(store: SqlStore) -> None:
     load(store, 1, define("kept", user("ann"), user("bob")), define("new", user("ann")), define("swept", user("ann")))
     with store.writing() as unit:
-        unit.groups.build(2, "src", whole=True)
-        unit.groups.define_many(2, [define("new", user("bob"))])
-        unit.groups.keep_many(2, [group("kept"), group("new"), group("unknown")])
-        unit.groups.publish(2)
+        unit.group_layers.build(2, "src", whole=True)
+        unit.group_layers.define_many(2, [define("new", user("bob"))])
+        unit.group_layers.keep_many(2, [group("kept"), group("new"), group("unknown")])
+        unit.group_layers.publish(2)
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["kept"], ["kept", "new"], 3)
 
 
@@ -178,11 +178,11 @@ def test_trim_dead_takes_a_large_definition_piece_by_piece(store: SqlStore) -> N
     load(store, 1, define("big", *(user(f"u{number}") for number in range(700))))
     load(store, 2, whole=True)
     with store.writing() as unit:
-        [dead] = unit.groups.list_dead(after=0, limit=10)
+        [dead] = unit.group_garbage.list_dead(after=0, limit=10)
         assert dead.memberships == 700
-        assert [unit.groups.trim_dead(dead.id, 600) for _ in range(3)] == [600, 100, 0]
-        unit.groups.remove_dead([dead.id])
-        assert unit.groups.list_dead(after=0, limit=10) == []
+        assert [unit.group_garbage.trim_dead(dead.id, 600) for _ in range(3)] == [600, 100, 0]
+        unit.group_garbage.remove_dead([dead.id])
+        assert unit.group_garbage.list_dead(after=0, limit=10) == []
 
 
 def test_claim_with_groups_feeds_takes_them_in_one_order_whatever_their_source(store: SqlStore) -> None:

@@ -12,7 +12,7 @@ SEED = 1
 RESOLUTION = 1.1
 
 
-def find_groups(edges: Sequence[Edge]) -> list[list[int]]:
+def find_clusters(edges: Sequence[Edge]) -> list[list[int]]:
     """Finds groups of places that are alike, the largest first."""
     from networkx import Graph
     from networkx.algorithms.community import louvain_communities

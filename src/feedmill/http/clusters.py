@@ -15,7 +15,7 @@ from starlette.responses import Response
 from feedmill.http.gsaparameters import read_wanted, split_pairs
 from feedmill.http.gsasearch import restrict
 from feedmill.model.access import ClassSet
-from feedmill.services.searching.clustering import Clusters, FindGroups, cluster_results
+from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.xmltext import clean_text
 
@@ -26,16 +26,16 @@ _PRIVATE = {"Cache-Control": "private, no-cache"}
 class ClusterRoute:
     """Answers what asks for clusters."""
 
-    def __init__(self, searcher: Searcher, identify: Callable[[Request], ClassSet], find_groups: FindGroups) -> None:
+    def __init__(self, searcher: Searcher, identify: Callable[[Request], ClassSet], find_clusters: FindClusters) -> None:
         self._searcher = searcher
         self._identify = identify
-        self._find_groups = find_groups
+        self._find_clusters = find_clusters
 
     def answer(self, request: Request) -> Response:
         """Answers with groups of results."""
         wanted = read_wanted(split_pairs(bytes(request.scope["query_string"])))
         access = restrict(self._identify(request), wanted.access)
-        found = cluster_results(self._searcher, replace(wanted.request, getfields=()), access, self._find_groups)
+        found = cluster_results(self._searcher, replace(wanted.request, getfields=()), access, self._find_clusters)
         if wanted.values.get("coutput", "").lower() == "xml":
             return Response(render_xml(found), media_type="text/xml; charset=UTF-8", headers=_PRIVATE)
         return Response(render_json(found), media_type="application/json", headers=_PRIVATE)

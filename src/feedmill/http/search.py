@@ -56,7 +56,7 @@ from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.role import Role
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.searching.cachedcopy import CachedCopies
-from feedmill.services.searching.clustering import FindGroups
+from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.results.json import render_document, render_page
 
@@ -73,8 +73,8 @@ _JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-cache"}
 
 
-def no_groups(_edges: Sequence[Edge]) -> list[list[int]]:
-    """Finds no groups."""
+def no_clusters(_edges: Sequence[Edge]) -> list[list[int]]:
+    """Finds no clusters."""
     return []
 
 
@@ -100,7 +100,7 @@ class SearchSite:
     proxy: ProxyTrust = field(default_factory=ProxyTrust)
     signin: SignInSite | None = None
     find_facets: FindFacets = no_facets
-    find_groups: FindGroups = no_groups
+    find_clusters: FindClusters = no_clusters
     clicks: ClickLog = field(default_factory=NoClickLog)
 
 
@@ -129,7 +129,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         Route("/search", protocol.answer, methods=["GET", "POST"]),
         Route("/cache", in_thread(protocol.show_copy), methods=["GET"]),
         Route("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"]),
-        Route("/cluster", in_thread(ClusterRoute(searcher, identify, site.find_groups).answer), methods=["GET", "POST"]),
+        Route("/cluster", in_thread(ClusterRoute(searcher, identify, site.find_clusters).answer), methods=["GET", "POST"]),
         Route("/click", click_route(site.clicks, site.clock), methods=["GET", "POST"]),
         Route("/api/v1/search", in_thread(endpoints.search), methods=["GET"]),
         Route("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"]),

@@ -7,7 +7,18 @@ from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
 from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl, Spells
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
-from feedmill.ports.groups import ComparedTo, DeadGroup, ForgottenTo, GroupDefinition, GroupHistory, Groups, PastMembership, Publication
+from feedmill.ports.groups import (
+    ComparedTo,
+    DeadGroup,
+    ForgottenTo,
+    GroupDefinition,
+    GroupGarbage,
+    GroupHistory,
+    GroupLayers,
+    Groups,
+    PastMembership,
+    Publication,
+)
 from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
@@ -34,7 +45,9 @@ __all__ = [
     "FileUse",
     "ForgottenTo",
     "GroupDefinition",
+    "GroupGarbage",
     "GroupHistory",
+    "GroupLayers",
     "Groups",
     "IndexWriter",
     "KeptRefs",

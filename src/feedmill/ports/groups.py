@@ -29,10 +29,9 @@ class GroupDefinition:
 
 
 class Groups(Protocol):
-    """The groups database: who is a member of which group, by group source.
+    """The groups database, for who looks: who is a member of which group, by group source.
 
-    A groups feed builds a layer that nobody sees, and publishes or drops it as a whole. Of a group's definitions in one source the newest
-    counts, those in several sources are united. Groups feeds are worked on one after the other, so one layer at a time is built.
+    Of a group's definitions in one source the newest counts, those in several sources are united.
     """
 
     def find_parents(self, keys: Sequence[PrincipalKey]) -> list[tuple[PrincipalKey, Subject]]:
@@ -65,6 +64,13 @@ class Groups(Protocol):
     def count_memberships(self) -> int:
         """Counts the members of all groups that are seen, a member once in each group and source."""
 
+
+class GroupLayers(Protocol):
+    """The groups database, for who changes it: a groups feed builds a layer that nobody sees, and publishes or drops it as a whole.
+
+    Groups feeds are worked on one after the other, so one layer at a time is built.
+    """
+
     def build(self, feed_id: int, source: str, *, whole: bool) -> None:
         """Begins a feed's layer, where it is not begun yet. ``whole``: once published it is all that the source has."""
 
@@ -78,13 +84,17 @@ class Groups(Protocol):
         """Takes over into a whole layer the definitions that its source has now of groups that the layer does not define."""
 
     def expected_memberships(self, feed_id: int) -> int:
-        """Counts what ``count_memberships`` would give once the layer is published."""
+        """Counts what ``Groups.count_memberships`` would give once the layer is published."""
 
     def publish(self, feed_id: int) -> None:
         """Shows a layer; a whole one in place of all that its source had."""
 
     def drop(self, feed_id: int) -> None:
         """Gives up a layer, if there is one."""
+
+
+class GroupGarbage(Protocol):
+    """What of the groups database nobody sees any more, for who removes it."""
 
     def list_dead(self, *, after: int, limit: int) -> list[DeadGroup]:
         """Lists definitions that nobody sees any more, by id from ``after`` on."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from feedmill.ports.documents import Acls, Classes, Documents, Spells
 from feedmill.ports.feeds import Feeds, Sources
-from feedmill.ports.groups import GroupHistory, Groups
+from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupLayers, Groups
 from feedmill.ports.links import Links
 from feedmill.ports.marks import Facts, KeptSettings, Marks
 from feedmill.ports.policies import Policies
@@ -58,6 +58,14 @@ class UnitOfWork(Protocol):
     @property
     def groups(self) -> Groups:
         """The groups database."""
+
+    @property
+    def group_layers(self) -> GroupLayers:
+        """The groups database, to change it."""
+
+    @property
+    def group_garbage(self) -> GroupGarbage:
+        """What of the groups database nobody sees any more."""
 
     @property
     def group_history(self) -> GroupHistory:

@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from feedmill.adapters.store.access import SqlAcls, SqlClasses
 from feedmill.adapters.store.documents import SqlDocuments
 from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
+from feedmill.adapters.store.groupgarbage import SqlGroupGarbage
 from feedmill.adapters.store.grouphistory import SqlGroupHistory
+from feedmill.adapters.store.grouplayers import SqlGroupLayers
 from feedmill.adapters.store.groups import SqlGroups
 from feedmill.adapters.store.keptsettings import SqlKeptSettings
 from feedmill.adapters.store.links import SqlLinks
@@ -41,6 +43,7 @@ class SqlUnit:
     links = _on_connection(SqlLinks)
     facts = _on_connection(SqlFacts)
     groups = _on_connection(SqlGroups)
+    group_garbage = _on_connection(SqlGroupGarbage)
     kept_settings = _on_connection(SqlKeptSettings)
     accounts = _on_connection(SqlAccounts)
     sessions = _on_connection(SqlSessions)
@@ -55,6 +58,11 @@ class SqlUnit:
     def acls(self) -> SqlAcls:
         """The ACLs."""
         return SqlAcls(self.connection, self.classes)
+
+    @cached_property
+    def group_layers(self) -> SqlGroupLayers:
+        """The groups database, to change it."""
+        return SqlGroupLayers(self.connection, self.groups)
 
     @cached_property
     def group_history(self) -> SqlGroupHistory:

@@ -104,17 +104,17 @@ class GroupsRun:
         for number, piece in enumerate(pieces, start=1):
             assert isinstance(last, PutGroup)
             with self._tools.store.writing() as unit:
-                total = unit.groups.extend(feed.id, last.group, piece)
+                total = unit.group_layers.extend(feed.id, last.group, piece)
                 feed = feed if number < len(pieces) else self._check(unit, taken)
         self.feed = feed
         return total
 
     def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
-        feed, is_whole = self.feed, self.feed.kind is FeedKind.GROUPS_FULL
-        unit.groups.build(feed.id, feed.datasource, whole=is_whole)
-        total = unit.groups.define_many(feed.id, [change for change in taken if isinstance(change, PutGroup)])
+        feed, layers, is_whole = self.feed, unit.group_layers, self.feed.kind is FeedKind.GROUPS_FULL
+        layers.build(feed.id, feed.datasource, whole=is_whole)
+        total = layers.define_many(feed.id, [change for change in taken if isinstance(change, PutGroup)])
         if is_whole:
-            unit.groups.keep_many(feed.id, [change.group for change in taken if isinstance(change, Faulty) and change.group is not None])
+            layers.keep_many(feed.id, [change.group for change in taken if isinstance(change, Faulty) and change.group is not None])
         return total
 
     def _check(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> Feed:
@@ -138,7 +138,7 @@ class GroupsRun:
         """Keeps a piece of what publishing will change. After a crash this begins anew, and what is kept already is kept once."""
         feed, at_once = self.feed, self._limits.memberships
         with self._tools.store.writing() as unit:
-            unit.groups.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
             self._compared = unit.group_history.compare(feed.id, self._compared or ComparedTo(), at_once)
 
     def _publish(self) -> None:
@@ -147,12 +147,12 @@ class GroupsRun:
         log: tuple[LogEntry, ...] = ()
         feed = ended(replace(feed, finished_at=now), is_obeyed=True, searchable_at=now)
         with self._tools.store.writing() as unit:
-            unit.groups.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
-            is_full = unit.groups.expected_memberships(feed.id) > self._limits.max_memberships
+            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            is_full = unit.group_layers.expected_memberships(feed.id) > self._limits.max_memberships
             if feed.state is FeedState.FAILED_IN_ERROR or is_full:
-                unit.groups.drop(feed.id)
+                unit.group_layers.drop(feed.id)
             else:
-                unit.groups.publish(feed.id)
+                unit.group_layers.publish(feed.id)
                 unit.group_history.publish(feed.id, feed.datasource, at=now)
             if is_full:
                 feed, log = failed(feed, _FULL, now)
@@ -162,7 +162,7 @@ class GroupsRun:
     def _fail(self, entry: LogEntry) -> None:
         feed, log = failed(self.feed, entry, self._tools.clock())
         with self._tools.store.writing() as unit:
-            unit.groups.drop(feed.id)
+            unit.group_layers.drop(feed.id)
             unit.feeds.save(feed, log)
         self.feed = feed
 

@@ -12,7 +12,7 @@ MAX_CLUSTERED = 100
 MAX_CLUSTERS = 10
 MIN_DOCUMENTS = 2
 
-FindGroups = Callable[[Sequence[Edge]], list[list[int]]]
+FindClusters = Callable[[Sequence[Edge]], list[list[int]]]
 """Finds groups of what is alike, by place, the largest first."""
 
 
@@ -32,14 +32,14 @@ class Clusters:
     results: tuple[Result, ...]
 
 
-def cluster_results(searcher: Searcher, request: SearchRequest, access: ClassSet, find_groups: FindGroups) -> Clusters:
+def cluster_results(searcher: Searcher, request: SearchRequest, access: ClassSet, find_clusters: FindClusters) -> Clusters:
     """Groups the best results of a search that the asker may see."""
     page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access.early())
     titles = [result.title or "" for result in page.results]
     texts = [result.snippet.text for result in page.results]
     vectors = weigh_words([f"{title} {title} {text}" for title, text in zip(titles, texts, strict=True)], request.query)
     clusters: dict[str, Cluster] = {}
-    for group in find_groups(find_alike(vectors)):
+    for group in find_clusters(find_alike(vectors)):
         others = [f"{titles[place]}\n{texts[place]}" for place in range(len(titles)) if place not in group]
         label = name_group([titles[place] for place in group], [texts[place] for place in group], others, request.query)
         if label is not None and len(group) >= MIN_DOCUMENTS and len(clusters) < MAX_CLUSTERS:
