@@ -102,6 +102,28 @@ def test_no_form_of_another_site_changes_anything(house: SignInHouse) -> None:
     assert is_in(house, browser)
 
 
+@pytest.mark.parametrize(
+    ("public_url", "origin", "expected"),
+    [
+        ("https://people.example.com", "https://people.example.com", 303),
+        ("https://People.example.com:443/", "https://people.example.com", 303),
+        ("https://people.example.com:8443", "https://people.example.com:8443", 303),
+        ("https://people.example.com", "http://people.example.com", 403),
+        ("https://people.example.com", "https://people.example.com.evil.example", 403),
+        ("https://people.example.com", "null", 403),
+    ],
+)
+def test_form_of_the_own_page_counts_behind_a_proxy_that_gives_the_server_another_name(
+    tmp_path: Path, public_url: str, origin: str, expected: int
+) -> None:
+    house = open_signin_house(tmp_path, public_url=public_url)
+    house.signing.accounts.add("ann", PASSWORD)
+    browser = house.browser(headers={"host": "127.0.0.1:8080"})
+    form = read_form(browser.get("/signin").text)
+    filled = {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD}
+    assert browser.post(form.action, filled, origin=origin).status == expected
+
+
 # --- guessing -------------------------------------------------------------------------------------------------------------------
 
 

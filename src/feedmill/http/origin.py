@@ -31,7 +31,8 @@ class OriginCheck:
     def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), open_paths: str = "") -> None:
         self._app = app
         self._open_paths = re.compile(open_paths) if open_paths else None
-        self._allowed = frozenset(origin.strip().rstrip("/").lower() for origin in allowed)
+        written = (origin.strip().rstrip("/").lower() for origin in allowed)
+        self._allowed = frozenset(_without_default_port(origin, origin) for origin in written)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or refuses it."""

@@ -103,6 +103,11 @@ class SearchSite:
     find_clusters: FindClusters = no_clusters
     clicks: ClickLog = field(default_factory=NoClickLog)
 
+    def list_own_origins(self) -> tuple[str, ...]:
+        """Lists the origins whose pages may send forms: a proxy may reach this server by another name than browsers do."""
+        public_url = self.signin.public_url if self.signin is not None else ""
+        return (*self.allow_origins, public_url) if public_url else self.allow_origins
+
 
 def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
     """Builds the application of the search port; ``routes`` are added to its own."""
@@ -143,7 +148,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         routes=[*own, *(site.signin.routes if site.signin else ()), *routes],
         middleware=[
             Middleware(GuardHeaders),
-            Middleware(OriginCheck, allowed=endpoints.site.allow_origins, open_paths=FORMS_FROM_ELSEWHERE),
+            Middleware(OriginCheck, allowed=site.list_own_origins(), open_paths=FORMS_FROM_ELSEWHERE),
             Middleware(SignInCheck, desk=site.signin.desk) if site.signin else Middleware(AskerCheck, proxy=site.proxy),
         ],
         exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},

@@ -83,4 +83,4 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
         *SamlWays(options.saml, gates, signing.handovers).routes(),
         *SamlLogoutWays(options.saml, gates, signing.sessions, signing.handovers, leavings).routes(),
     )
-    return SignInSite(desk=desk, check=signing.check, guard=guard, routes=routes, has_choices=bool(choices))
+    return SignInSite(desk=desk, check=signing.check, guard=guard, routes=routes, has_choices=bool(choices), public_url=options.public_url)

@@ -26,13 +26,18 @@ class ShownAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInSite:
-    """Signing in on the search port. ``has_choices``: some provider can be gone to without a password here."""
+    """Signing in on the search port.
+
+    ``has_choices``: some provider can be gone to without a password here; ``public_url`` is how browsers reach this server, whatever
+    name a proxy gives it, "" where the request tells.
+    """
 
     desk: Desk
     check: PasswordCheck
     guard: FormGuard
     routes: tuple[Route, ...]
     has_choices: bool = False
+    public_url: str = ""
 
     def is_offered(self) -> bool:
         """Whether anybody could sign in."""
