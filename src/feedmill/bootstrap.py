@@ -23,7 +23,7 @@ from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.adapters.index.schema import SCHEMA_VERSION
-from feedmill.adapters.index.tantivy import TantivyIndex
+from feedmill.adapters.index.tantivy import TantivyIndex, can_serve
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.store.engine import SqlStore
@@ -225,6 +225,7 @@ class House:
             open=lambda name: TantivyWriter(root / name),
             read=lambda name: TantivyIndex(root / name),
             remove=lambda name: shutil.rmtree(root / name, ignore_errors=True),
+            can_serve=lambda name: can_serve(root / name),
         )
         return Indexing(
             IndexTools(store=self.store, blobs=self.blobs, bell=self.bell, clock=utc_now, desk=self.desk),

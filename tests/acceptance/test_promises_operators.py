@@ -6,6 +6,9 @@ from pathlib import Path
 from tests.appliance import Appliance
 from tests.waiting import wait_for
 
+from feedmill.adapters.index.schema import SCHEMA_VERSION, SERVED_VERSIONS
+
+_OLDER = min(SERVED_VERSIONS)
 _FEED = b"""<?xml version="1.0"?><gsafeed><header><datasource>shop</datasource><feedtype>incremental</feedtype></header><group>
 <record url="http://shop.example.com/a.html" mimetype="text/html" last-modified="Sat, 05 Mar 2011 10:00:00 GMT"><metadata>
 <meta name="Price.Now" content="$9.50"/><meta name="Made" content="2010-01-02"/><meta name="Team" content="Legal Affairs"/></metadata>
@@ -56,5 +59,27 @@ def test_operators_over_the_wire_and_in_an_index_built_anew(tmp_path: Path) -> N
     server = Appliance(tmp_path).start()
     try:
         wait_for(_ASKED, lambda: {query: _find(server, query) for query in _ASKED})
+        wait_for(f"{SCHEMA_VERSION}-2", lambda: _find_folder(store))
     finally:
         server.stop()
+    (folder,) = (store.parent / "index").iterdir()
+    folder.rename(folder.with_name(f"{_OLDER}-7"))
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE facts SET value = ? WHERE name = 'index.folder'", (f"{_OLDER}-7",))
+    connection.close()
+    server = Appliance(tmp_path).start()
+    try:
+        answer = server.search("lamp")
+        assert (len(answer["results"]), answer["warnings"]) == (2, []), "the old folder serves until the new one is full"
+        server.feed(_FEED.replace(b"a.html", b"c.html"), datasource="shop")
+        wait_for(f"{SCHEMA_VERSION}-1", lambda: _find_folder(store))
+        assert sorted(_find(server, "allintitle:red lamp")) == ["a", "c"]
+    finally:
+        server.stop()
+
+
+def _find_folder(store: Path) -> str:
+    with sqlite3.connect(store) as connection:
+        ((folder,),) = connection.execute("SELECT value FROM facts WHERE name = 'index.folder'").fetchall()
+    connection.close()
+    return str(folder)

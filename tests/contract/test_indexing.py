@@ -22,6 +22,7 @@ from feedmill.ports import Stage
 from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
 from feedmill.services.indexing.rebuilding import request_rebuild
+from feedmill.services.overview import tell_overview
 from feedmill.services.searching.searcher import REBUILDING, Searcher
 
 
@@ -56,6 +57,7 @@ class IndexHouse:
 
     store: SqlStore
     indexes: dict[str, MemoryIndex] = field(default_factory=dict)
+    served: tuple[str, ...] = ()
 
     def start(self, fuse: Fuse) -> Indexing:
         def open_writer(name: str) -> FusedWriter:
@@ -65,7 +67,13 @@ class IndexHouse:
             fuse.burn_behind()
             self.indexes.pop(name, None)
 
-        folders = IndexFolders(list=lambda: list(self.indexes), open=open_writer, read=lambda name: self.indexes[name], remove=remove)
+        folders = IndexFolders(
+            list=lambda: list(self.indexes),
+            open=open_writer,
+            read=lambda name: self.indexes[name],
+            remove=remove,
+            can_serve=lambda name: name in self.served,
+        )
         tools = IndexTools(store=FusedStore(self.store, fuse), blobs=MemoryBlobs(), bell=SilentBell(), clock=lambda: BEGIN)
         return Indexing(tools, folders, schema="1")
 
@@ -165,6 +173,34 @@ def until_settled(house: IndexHouse) -> Callable[[], bool]:
     """Gives what stops an indexer that has no more to do, or that gets nowhere."""
     turns = iter(range(100))
     return lambda: next(turns, None) is None or not house.is_unsettled()
+
+
+def test_searches_after_another_schema_that_can_be_served_miss_nothing(tmp_path: Path) -> None:
+    house = prepare(tmp_path / "house")
+    searcher = Searcher(house.store, lambda folder: house.indexes[folder], MemoryBlobs())
+    house.indexes["0-1"] = house.indexes.pop("1-1")
+    house.served = ("0-1",)
+    with house.store.writing() as unit:
+        unit.facts.put(INDEX_FOLDER, "0-1")
+
+    def ask() -> tuple[str | None, int, tuple[str, ...]]:
+        page = searcher.search(SearchRequest(query="inmeta:rev"), ANONYMOUS)
+        return tell_overview(house.store)["index"]["folder"], page.total, page.warnings
+
+    assert ask() == ("0-1", 4, ()), "what is deleted is not shown"
+    house.start(Fuse()).turn()
+    assert ask() == ("0-1", 6, ()), "what is new is found in it too"
+    indexer = house.start(Fuse())
+    indexer.turn()
+    assert ask() == ("0-1", 6, ())
+    assert tell_overview(house.store)["index"]["rebuilding"] == "1-1"
+    indexer.turn()
+    assert tell_overview(house.store)["index"]["progress"].keys() == {"written", "total", "remaining_seconds"}
+    while indexer.turn():
+        assert ask()[2] == ()
+    assert_brought_up(house)
+    overview = tell_overview(house.store)["index"]
+    assert (overview["folder"], overview["rebuilding"], overview["progress"], overview["partial"]) == ("1-1", None, None, False)
 
 
 def test_searches_after_another_schema_say_that_the_index_is_partial(tmp_path: Path) -> None:

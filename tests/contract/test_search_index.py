@@ -12,7 +12,8 @@ import pytest
 import tantivy
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.adapters.index.schema import SCHEMA_VERSION, SERVED_VERSIONS
+from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter, can_serve
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Node, Not, Or, Phrase, Site, Some, Word
@@ -435,6 +436,22 @@ def test_tantivy_foreign_folder_is_refused(tmp_path: Path) -> None:
         TantivyIndex(tmp_path)
     with pytest.raises(Conflict):
         TantivyWriter(tmp_path)
+
+
+def test_tantivy_folder_of_an_older_schema_is_served_where_its_fields_are_the_same(tmp_path: Path) -> None:
+    known, other = min(SERVED_VERSIONS), SCHEMA_VERSION + 1
+    assert SCHEMA_VERSION not in SERVED_VERSIONS
+    for name in (f"{known}-3", f"{other}-1", "old-1"):
+        TantivyWriter(tmp_path / name, heap_bytes=15_000_000).close()
+    tantivy.Index(tantivy.SchemaBuilder().build(), path=str(_made(tmp_path / f"{known}-4")))
+    (_made(tmp_path / f"{known}-5") / "meta.json").write_text("{")
+    served = {f"{known}-3": True, f"{known}-4": False, f"{known}-5": False, f"{known}-6": False, f"{other}-1": False, "old-1": False}
+    assert {name: can_serve(tmp_path / name) for name in served} == served
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def test_tantivy_broken_folder_is_corrupt(tmp_path: Path) -> None:

@@ -40,11 +40,20 @@ def _print_status(told: dict[str, Any]) -> None:
         out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} is left alone since {server['since']}")
         out.print(f"  {clean(server['reason'])}")
     index = told["index"]
-    rebuilding = f", being built anew as {index['rebuilding']}" if index["rebuilding"] else ""
+    rebuilding = f", being built anew as {index['rebuilding']}{_tell_progress(index['progress'])}" if index["rebuilding"] else ""
+    partial = ", does not hold all documents yet" if index["partial"] else ""
     learning = ", learning url patterns" if index["learning_patterns"] else ""
-    out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{rebuilding}{learning}")
+    out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{partial}{rebuilding}{learning}")
     out.print()
     out.print(settings_table(told["settings"]))
+
+
+def _tell_progress(progress: dict[str, int] | None) -> str:
+    if progress is None:
+        return ""
+    written, total, remaining = progress["written"], progress["total"], progress["remaining_seconds"]
+    left = f"{remaining // 60} min" if remaining >= 120 else f"{remaining} s"
+    return f": {written} of {total} documents ({100 * written // max(total, 1)} %), about {left} left"
 
 
 def settings_table(settings: dict[str, dict[str, Any]]) -> Table:

@@ -12,8 +12,11 @@ INDEX_GENERATION = "index.generation"
 INDEX_REBUILD = "index.rebuild"
 """The folder that a rebuild was asked for, empty when none is."""
 
+INDEX_PROGRESS = "index.rebuild_progress"
+"""How far a rebuild is: JSON with ``written``, ``total`` and ``remaining_seconds``, empty when there is none."""
+
 INDEX_PARTIAL = "index.partial"
-"""Set while the served folder is a new one that does not hold everything yet, because the one before is of another schema; else empty."""
+"""Set while the served folder is a new one that does not hold everything yet, because the one before could not be read; else empty."""
 
 # the two keep the names that stores have them under
 ADMISSION_DIGEST = "policy.digest"

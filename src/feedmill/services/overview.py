@@ -1,10 +1,19 @@
 """How the house stands as a whole: what waits, what is there, how far the index is."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from feedmill.ports import Store
-from feedmill.services.facts import AUTHORIZATION_RESTING, INDEX_FOLDER, INDEX_GENERATION, INDEX_REBUILD, PATTERNS_CURSOR
+from feedmill.services.facts import (
+    AUTHORIZATION_RESTING,
+    INDEX_FOLDER,
+    INDEX_GENERATION,
+    INDEX_PARTIAL,
+    INDEX_PROGRESS,
+    INDEX_REBUILD,
+    PATTERNS_CURSOR,
+)
 from feedmill.services.latebinding.restingnote import read_resting
 
 
@@ -21,6 +30,8 @@ def tell_overview(store: Store) -> dict[str, Any]:
                 "folder": unit.facts.get(INDEX_FOLDER),
                 "generation": int(unit.facts.get(INDEX_GENERATION) or 0),
                 "rebuilding": unit.facts.get(INDEX_REBUILD) or None,
+                "progress": json.loads(unit.facts.get(INDEX_PROGRESS) or "null"),
+                "partial": bool(unit.facts.get(INDEX_PARTIAL)),
                 "learning_patterns": bool(unit.facts.get(PATTERNS_CURSOR)),
             },
         }

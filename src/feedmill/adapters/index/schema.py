@@ -30,6 +30,9 @@ from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
 SCHEMA_VERSION = 12
+# Older schemas whose folders are served until they are built anew. One may stand here only as long as all fields are the same and the
+# classes in them mean the same, so that access is decided, and documents are written, as in a new folder; what its terms lack is not found.
+SERVED_VERSIONS = frozenset({10, 11})
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
 COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")

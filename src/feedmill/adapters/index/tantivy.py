@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+import structlog
 import tantivy
 
 from feedmill.adapters.index import analysis
@@ -21,7 +22,7 @@ from feedmill.adapters.index.highlighting import seek
 from feedmill.adapters.index.keptanswers import KeptAnswers, name_classes
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.rerank import RankedSearch
-from feedmill.adapters.index.schema import build_schema
+from feedmill.adapters.index.schema import SERVED_VERSIONS, build_schema
 from feedmill.adapters.index.sorting import MAX_REACH, find_sorted, list_by_key
 from feedmill.adapters.index.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.words import WordAsker
@@ -29,15 +30,17 @@ from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.core.biasing import biased
 from feedmill.core.snippets import Sought
 from feedmill.model.access import ClassSet
-from feedmill.model.errors import Conflict
+from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hits, Sort
 
-__all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter"]
+__all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter", "can_serve"]
 
 _Answer = TypeVar("_Answer")
+
+log = structlog.get_logger("index")
 
 
 class TantivyIndex:
@@ -165,8 +168,8 @@ class TantivyIndex:
             self._index, self._searcher, self._commit = index, searcher, commit
 
     def _open(self) -> tantivy.Index:
-        index = tantivy.Index.open(str(self._folder))
-        if not tantivy.Index.is_compatible(str(self._folder)) or index.schema != build_schema():
+        index = _open_same_fields(self._folder)
+        if index is None:
             raise Conflict(f"index {self._folder.name} has another schema; build the index anew in another folder")
         analysis.register(index)
         # loading is asked for by name, a watcher of its own would be half a second late
@@ -178,3 +181,22 @@ class TantivyIndex:
             return int(json.loads((self._folder / "meta.json").read_bytes())["opstamp"])
         except FileNotFoundError:
             return None
+
+
+def _open_same_fields(folder: Path) -> tantivy.Index | None:
+    """Opens a folder, None for one whose fields are others than this program's."""
+    index = tantivy.Index.open(str(folder))
+    return index if tantivy.Index.is_compatible(str(folder)) and index.schema == build_schema() else None
+
+
+def can_serve(folder: Path) -> bool:
+    """Whether a folder of an older schema, named ``SCHEMA-NUMBER``, may be read and written as one of this program's."""
+    schema = folder.name.partition("-")[0]
+    if not (schema.isdecimal() and int(schema) in SERVED_VERSIONS and (folder / "meta.json").exists()):
+        return False
+    try:
+        with translated(f"opening index {folder.name}"):
+            return _open_same_fields(folder) is not None
+    except FeedmillError as error:
+        log.warning("old_index_unreadable", folder=folder.name, reason=str(error))
+        return False

@@ -4,7 +4,8 @@ Marks are worked off in batches: documents go to the engine, the engine commits,
 removed and the commit's token made known, in one transaction. Whatever dies in between is done again, and doing it again changes nothing.
 Small changes commit at once; a large feed commits every two seconds.
 
-A rebuild writes every live document to a new folder beside the serving one. While it runs, marks go to both; at its end the pointer flips.
+A rebuild (``rebuilding``) writes every live document to a new folder beside the serving one. While it runs, marks go to both; at its end
+the pointer flips.
 """
 
 import time
@@ -23,7 +24,7 @@ from feedmill.services import facts
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.entries import entry_of, read_kept_text
 from feedmill.services.indexing.linking import Linking
-from feedmill.services.indexing.rebuilding import Rebuild
+from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 from feedmill.services.sweeps.patternsweep import PatternSweep
 
@@ -36,14 +37,22 @@ SETTLED_AT_ONCE = 200
 log = structlog.get_logger("indexer")
 
 
+def _serves_none(_folder: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFolders:
-    """Lists index folders, opens writers on them, reads them and removes those that are served no more."""
+    """Lists index folders, opens writers on them, reads them and removes those that are served no more.
+
+    ``can_serve`` says of a folder of another schema whether this program may read and write it all the same.
+    """
 
     list: Callable[[], Sequence[str]]
     open: Callable[[str], IndexWriter]
     read: Callable[[str], SearchIndex]
     remove: Callable[[str], None]
+    can_serve: Callable[[str], bool] = _serves_none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +83,8 @@ class Indexing:
         self._clock = tools.clock
         self._folders = folders
         self._on_committed = on_committed
-        self._folder = self._choose_folder(schema)
+        with tools.store.writing() as unit:
+            self._folder = choose_folder(unit, schema, folders.can_serve)
         self._remove_others()
         self._writer = folders.open(self._folder)
         self._patterns = PatternSweep(tools.store, tools.desk)
@@ -83,23 +93,6 @@ class Indexing:
         self._pending_since = 0.0
         self._reached: Mark | None = None
         self._rebuild: Rebuild | None = None
-
-    def _choose_folder(self, schema: str) -> str:
-        """Gives the serving folder; one of another schema is left for a new one, filled from the store. Shape: ``SCHEMA-NUMBER``.
-
-        What an older program wrote cannot be asked as this one asks, so until the new one is filled searches find what is there
-        and say that it is not all.
-        """
-        with self._store.writing() as unit:
-            folder = unit.facts.get(facts.INDEX_FOLDER)
-            if folder is None or not folder.startswith(f"{schema}-"):
-                if folder is not None:
-                    unit.facts.put(facts.INDEX_REBUILD, f"{schema}-2")
-                    unit.facts.put(facts.INDEX_PARTIAL, "1")
-                folder = f"{schema}-1"
-                unit.facts.put(facts.INDEX_FOLDER, folder)
-                unit.facts.put(facts.INDEX_TOKEN, "")
-        return folder
 
     def _remove_others(self) -> None:
         """Removes what a rebuild left that was cut short, or that had ended but for this."""
@@ -262,6 +255,7 @@ class Indexing:
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_REBUILD, "")
             unit.facts.put(facts.INDEX_PARTIAL, "")
+            unit.facts.put(facts.INDEX_PROGRESS, "")
             self._settle(unit)
         self._clear_pending()
         self._writer.close()
