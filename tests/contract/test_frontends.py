@@ -1,3 +1,4 @@
+import socket
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,10 @@ def test_front_end_is_kept_until_time_or_reload(tmp_path: Path) -> None:
         '<xsl:import href="file://{path}"/>',
         '<xsl:template match="/"><a><xsl:copy-of select="document(\'{path}\')"/></a></xsl:template>',
         '<xsl:template match="/"><a><xsl:copy-of select="document(\'http://127.0.0.1:9/\')"/></a></xsl:template>',
+        '<xsl:template match="/"><a><xsl:copy-of select="document(\'ftp://127.0.0.1:9/\')"/></a></xsl:template>',
+        '<xsl:template match="/"><a><xsl:copy-of select="document(\'secret.xsl\')"/></a></xsl:template>',
+        '<xsl:template match="/"><a><xsl:copy-of select="document(\'string://__STRING__XSLT__/{path}\')"/></a></xsl:template>',
+        '<xsl:template match="/"><a><xsl:copy-of select="document(/)"/></a></xsl:template>',
         '<xsl:template match="/"><e:document href="{out}">x</e:document></xsl:template>',
         '<xsl:template match="/" name="again"><xsl:call-template name="again"/></xsl:template>',
         "<xsl:nonsense",
@@ -106,6 +111,26 @@ def test_stylesheet_reaches_neither_file_nor_network(tmp_path: Path, body: str) 
     with pytest.raises(Corrupt):
         FrontEnds(lambda: {"a": str(path)}).render("a", b"<GSP/>")
     assert not out.exists()
+
+
+def test_stylesheet_reads_a_table_in_itself(tmp_path: Path) -> None:
+    path = tmp_path / "a.xsl"
+    table = '<t:words xmlns:t="urn:t"><t:word key="found">Treffer</t:word></t:words>'
+    body = "<p><xsl:value-of xmlns:t='urn:t' select=\"document('')/*/t:words/t:word[@key='found']\"/></p>"
+    path.write_text(f'{HEAD}{table}<xsl:template match="/">{body}</xsl:template></xsl:stylesheet>')
+    assert b"<p>Treffer</p>" in FrontEnds(lambda: {"a": str(path)}).render("a", b"<GSP/>").body.replace(b' xmlns:t="urn:t"', b"")
+
+
+@pytest.mark.parametrize("url", ["http://{host}/x", "HTTP://{host}/x", "ftp://{host}/x", "//{host}/x"])
+def test_stylesheet_that_reads_an_address_is_told_which_and_nobody_is_asked(url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        named = url.format(host=f"127.0.0.1:{server.getsockname()[1]}")
+        body = f'<xsl:template match="/"><a><xsl:copy-of select="document(\'{named}\')"/></a></xsl:template>'
+        with pytest.raises(Corrupt, match=r"a stylesheet may read itself alone"):
+            compile_stylesheet(f"{HEAD}{body}</xsl:stylesheet>".encode())(etree.fromstring(b"<GSP/>"))
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
 
 
 def test_stylesheet_entity_of_a_file_holds_nothing(tmp_path: Path) -> None:
