@@ -12,7 +12,7 @@ from feedmill.model.role import Role
 from feedmill.model.signin import Account, ApiToken, TokenScope
 from feedmill.ports import Clock, Store
 from feedmill.ports.signin import PasswordHasher
-from feedmill.services.signin.sessions import digest_of
+from feedmill.services.signin.proofs import digest_of_secret
 
 TOKEN_PREFIX = "fm_"  # noqa: S105 - what a token begins with, so that one that leaked can be recognised
 
@@ -121,7 +121,7 @@ class TokenKeeping:
             token = ApiToken(
                 id=0,
                 label=label.strip(),
-                digest=digest_of(text),
+                digest=digest_of_secret(text),
                 scopes=wanted,
                 created_at=now,
                 expires_at=now + timedelta(days=days) if days is not None else None,

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from feedmill.core.credentialtext import read_credentials, write_credentials
 from feedmill.model.signin import Credential
 from feedmill.ports import Clock, Store
-from feedmill.services.signin.sessions import digest_of
+from feedmill.services.signin.proofs import digest_of_secret
 
 
 class Handovers:
@@ -21,20 +21,20 @@ class Handovers:
         """Whether a name was not used yet; until the time it is remembered."""
         with self._store.writing() as unit:
             unit.one_times.remove_expired(self._clock())
-            return unit.one_times.put(digest_of(f"used {name}"), "", until)
+            return unit.one_times.put(digest_of_secret(f"used {name}"), "", until)
 
     def put(self, credential: Credential, answers: str, lasting: timedelta) -> str:
         """Keeps a credential with the request that it answers, and gives the code to take it with."""
         code = secrets.token_urlsafe(32)
         value = json.dumps([answers, write_credentials((credential,))])
         with self._store.writing() as unit:
-            unit.one_times.put(digest_of(f"code {code}"), value, self._clock() + lasting)
+            unit.one_times.put(digest_of_secret(f"code {code}"), value, self._clock() + lasting)
         return code
 
     def take(self, code: str) -> tuple[Credential, str] | None:
         """Gives what a code stands for, and forgets it; None where there is nothing. Errors: Corrupt."""
         with self._store.writing() as unit:
-            value = unit.one_times.take(digest_of(f"code {code}"), self._clock())
+            value = unit.one_times.take(digest_of_secret(f"code {code}"), self._clock())
         if value is None:
             return None
         answers, written = json.loads(value)

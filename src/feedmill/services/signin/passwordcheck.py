@@ -73,11 +73,11 @@ class PasswordCheck:
     def check(self, attempt: Attempt) -> Outcome:
         """Gives what a name and a password prove. Errors: Busy, when a directory does not answer and nothing else proves anything."""
         key, place = _counted_as(attempt)
-        verdict = self._tools.throttle.begin(key, place)
-        if verdict.wait_seconds:
-            if verdict.is_first:
+        passage = self._tools.throttle.begin(key, place)
+        if passage.wait_seconds:
+            if passage.is_first:
                 self._record(AuditKind.SIGN_IN_REFUSED, attempt)
-            return Outcome(wait_seconds=verdict.wait_seconds)
+            return Outcome(wait_seconds=passage.wait_seconds)
         try:
             proved = self._prove(attempt)
         except Busy:

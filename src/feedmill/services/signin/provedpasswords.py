@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from feedmill.core.accounts import account_key
 from feedmill.model.signin import LOCAL, Credential
 from feedmill.ports import Store
 from feedmill.services.signin.passwordcheck import Attempt, Outcome, PasswordCheck
+from feedmill.services.signin.proofs import is_account_as_it_was
 
 KEPT_SECONDS = 300.0
 MAX_KEPT = 1_000
@@ -84,12 +84,10 @@ class ProvedPasswords:
         return Outcome(credentials=kept.credentials)
 
     def _still_count(self, credentials: tuple[Credential, ...]) -> bool:
-        local = [credential for credential in credentials if credential.provider == LOCAL]
-        if not local:
+        if all(credential.provider != LOCAL for credential in credentials):
             return True
         with self._store.reading() as unit:
-            accounts = [unit.accounts.find(each.user.namespace, account_key(each.user)) for each in local]
-        return all(account is not None and account.epoch == each.epoch for account, each in zip(accounts, local, strict=True))
+            return all(is_account_as_it_was(unit, credential) for credential in credentials)
 
     def _digest(self, attempt: Attempt) -> bytes:
         text = f"{len(attempt.name)}:{attempt.name}{attempt.password}"

@@ -13,15 +13,14 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from hashlib import sha256
 
 import structlog
 
-from feedmill.core.accounts import account_key
 from feedmill.core.sessionmarks import marks_of
 from feedmill.model.errors import FeedmillError
-from feedmill.model.signin import LOCAL, Credential, Session
+from feedmill.model.signin import Credential, Session
 from feedmill.ports import Clock, Store, UnitOfWork
+from feedmill.services.signin.proofs import digest_of_secret, is_account_as_it_was
 
 TOUCH_SECONDS = 60.0
 
@@ -34,11 +33,6 @@ class SessionLimits:
 
     idle: timedelta = timedelta(hours=1)
     whole: timedelta = timedelta(hours=12)
-
-
-def digest_of(text: str) -> bytes:
-    """Gives what the store keeps of a secret text."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class Sessions:
@@ -68,9 +62,9 @@ class Sessions:
             unit.sessions.remove_expired(now)
             unit.one_times.remove_expired(now)
             if text:
-                unit.sessions.remove(digest_of(text))
+                unit.sessions.remove(digest_of_secret(text))
             session = Session(
-                digest=digest_of(fresh),
+                digest=digest_of_secret(fresh),
                 credentials=tuple(kept.values()),
                 created_at=now,
                 seen_at=now,
@@ -82,7 +76,7 @@ class Sessions:
     def end(self, text: str) -> None:
         """Ends a session."""
         with self._store.writing() as unit:
-            unit.sessions.remove(digest_of(text))
+            unit.sessions.remove(digest_of_secret(text))
 
     def withdraw(self, marks: Iterable[bytes]) -> int:
         """Takes the credentials that have one of the marks out of all sessions; one with none left ends. Counts the sessions."""
@@ -99,7 +93,7 @@ class Sessions:
         return len(digests)
 
     def _find_counting(self, unit: UnitOfWork, text: str, now: datetime) -> Session | None:
-        session = unit.sessions.find(digest_of(text))
+        session = unit.sessions.find(digest_of_secret(text))
         if session is None or session.expires_at <= now or now - session.seen_at >= self._limits.idle:
             return None
         counted = tuple(each for each in session.credentials if _still_counts(unit, each, now))
@@ -121,7 +115,4 @@ def _still_counts(unit: UnitOfWork, credential: Credential, now: datetime) -> bo
     ends_at = credential.session.ends_at if credential.session is not None else None
     if ends_at is not None and now >= ends_at:
         return False
-    if credential.provider != LOCAL:
-        return True
-    account = unit.accounts.find(credential.user.namespace, account_key(credential.user))
-    return account is not None and account.epoch == credential.epoch
+    return is_account_as_it_was(unit, credential)

@@ -26,7 +26,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Passage:
     """Whether an attempt is let through: how long to wait, 0.0 where not at all. ``is_first``: this is the first one refused."""
 
     wait_seconds: float = 0.0
@@ -51,7 +51,7 @@ class Throttle:
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def begin(self, name: str, address: str) -> Attempt:
+    def begin(self, name: str, address: str) -> Passage:
         """Counts an attempt as failed, where it is let through, so that attempts at once are all counted.
 
         Shape: ``address`` is "" for a peer that many share, which is counted by name alone.
@@ -64,10 +64,10 @@ class Throttle:
                 is_first = not all(count.is_told for count in full)
                 for count in full:
                     count.is_told = True
-                return Attempt(wait_seconds=max(count.until for count in full) - now, is_first=is_first)
+                return Passage(wait_seconds=max(count.until for count in full) - now, is_first=is_first)
             for key, _ in keys:
                 self._add(key, now)
-            return Attempt()
+            return Passage()
 
     def is_refusing(self, name: str, address: str) -> bool:
         """Whether an attempt would be refused; counts none."""

@@ -11,7 +11,7 @@ from feedmill.model.identity import Subject
 from feedmill.model.role import Role
 from feedmill.model.signin import SCOPE_ROLES, ApiToken, TokenScope
 from feedmill.ports import Clock, Store
-from feedmill.services.signin.sessions import digest_of
+from feedmill.services.signin.proofs import digest_of_secret
 
 TOUCH = timedelta(minutes=5)
 
@@ -38,7 +38,7 @@ class TokenCheck:
         """Finds whom a token stands for; None for one that is unknown, has expired, or whose user is gone."""
         now = self._clock()
         with self._store.reading() as unit:
-            token = unit.api_tokens.find(digest_of(text))
+            token = unit.api_tokens.find(digest_of_secret(text))
             if token is None or (token.expires_at is not None and token.expires_at <= now):
                 return None
             account = unit.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None

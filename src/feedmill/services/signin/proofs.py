@@ -1,0 +1,20 @@
+"""What is kept of secret texts, and whether what a password proved still counts."""
+
+from hashlib import sha256
+
+from feedmill.core.accounts import account_key
+from feedmill.model.signin import LOCAL, Credential
+from feedmill.ports import UnitOfWork
+
+
+def digest_of_secret(text: str) -> bytes:
+    """Gives what the store keeps of a cookie's, a token's or a code's text."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def is_account_as_it_was(unit: UnitOfWork, credential: Credential) -> bool:
+    """Whether the account that proved a credential has not changed since; true for those of other providers."""
+    if credential.provider != LOCAL:
+        return True
+    account = unit.accounts.find(credential.user.namespace, account_key(credential.user))
+    return account is not None and account.epoch == credential.epoch
