@@ -18,6 +18,7 @@ from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import Corpus
 
 from bench.anew import anew
+from bench.figures import percentile
 from bench.groups import load
 
 DOCUMENTS = 100_000
@@ -140,7 +141,7 @@ def tell(
     name: str, warm: list[float], bare: list[float] | None = None, cold: float = 0.0, total: int = 0, *, is_exact: bool = True
 ) -> None:
     """Prints the figures of one asker."""
-    p50, p99 = statistics.median(warm) * 1_000, sorted(warm)[int(len(warm) * 0.99)] * 1_000
+    p50, p99 = statistics.median(warm) * 1_000, percentile(warm, 99) * 1_000
     text = f"  {name}: p50 {p50:.1f} ms, p99 {p99:.1f} ms"
     if bare is not None:
         reference = statistics.median(bare) * 1_000

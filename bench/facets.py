@@ -11,12 +11,14 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from urllib.parse import urlencode
 
 from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import vocabulary
 
 from bench.anew import new_word
+from bench.figures import percentile
 
 DOCUMENTS = 200_000
 A_FEED = 20_000
@@ -90,10 +92,10 @@ def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
                 rounds,
             )
             print(f"  {label} ({words[0]}: {total:,})")
-            plain = sorted(taken["no facet"])[rounds // 2]
+            plain = median(taken["no facet"])
             for name, times in taken.items():
-                median, late = sorted(times)[rounds // 2], sorted(times)[int(rounds * 0.99)]
-                print(f"    {name:12} p50 {median:7.2f} ms  p99 {late:7.2f} ms  {median / plain:5.2f} times, {median - plain:+6.2f} ms")
+                middle, late = median(times), percentile(times, 99)
+                print(f"    {name:12} p50 {middle:7.2f} ms  p99 {late:7.2f} ms  {middle / plain:5.2f} times, {middle - plain:+6.2f} ms")
 
 
 if __name__ == "__main__":

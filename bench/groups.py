@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 
 from tests.appliance import Appliance, feed_of, record, running
 
+from bench.figures import peak_megabytes, percentile
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.groupresolution import resolve_groups
 from feedmill.core.principals import read_subject
@@ -63,7 +64,7 @@ def main(memberships: int = MEMBERSHIPS) -> None:
             print(f"  {name}: {memberships:,} memberships, {len(xml) / 1e6:.0f} MB in {seconds:.1f} s, {rate:,.0f} a second; ", end="")
             print(f"{seconds / reading_seconds:.1f} times reading it twice")
             tell_searches(before, during)
-        print(f"  peak memory: feeders {peak_megabytes(appliance, 'feeder'):.0f} MB, web {peak_megabytes(appliance, 'web'):.0f} MB")
+        print(f"  peak memory: feeders {most_megabytes(appliance, 'feeder'):.0f} MB, web {most_megabytes(appliance, 'web'):.0f} MB")
         measure_closure(appliance)
 
 
@@ -119,21 +120,17 @@ def searching(appliance: Appliance) -> Iterator[list[float]]:
 
 def tell_searches(before: list[float], during: list[float]) -> None:
     """Prints what searches took during a load, beside the time before."""
-    figures = [(statistics.median(each), sorted(each)[int(len(each) * 0.99)], max(each)) for each in (before, during)]
+    figures = [(statistics.median(each), percentile(each, 99), max(each)) for each in (before, during)]
     text = ", ".join(
         f"{what} {new:.1f} ms ({new / old:.1f} times)" for what, old, new in zip(("p50", "p99", "worst"), *figures, strict=True)
     )
     print(f"    {len(during):,} searches during it: {text} the time before", flush=True)
 
 
-def peak_megabytes(appliance: Appliance, kind: str) -> float:
+def most_megabytes(appliance: Appliance, kind: str) -> float:
     """Gives the most memory that a process of a role had."""
-    peaks = [0.0]
-    for role, pids in appliance.role_pids().items():
-        for pid in pids if role.startswith(kind) else ():
-            [line] = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM")]
-            peaks.append(int(line.split()[1]) / 1024)
-    return max(peaks)
+    pids = (pid for role, those in appliance.role_pids().items() if role.startswith(kind) for pid in those)
+    return max(map(peak_megabytes, pids), default=0.0)
 
 
 def measure_closure(appliance: Appliance) -> None:
@@ -151,7 +148,7 @@ def measure_closure(appliance: Appliance) -> None:
             find = unit.groups.find_parents
             slow = [measure_milliseconds(lambda: resolve_groups(asker, find)) for _ in range(SLOW_ROUNDS)]  # noqa: B023 - called at once
         fast = [measure_milliseconds(lambda: table.resolve(asker)) for _ in range(ROUNDS)]  # noqa: B023 - called at once
-        p50, p99, of_store = statistics.median(fast), sorted(fast)[int(len(fast) * 0.99)], statistics.median(slow)
+        p50, p99, of_store = statistics.median(fast), percentile(fast, 99), statistics.median(slow)
         found = len(table.resolve(asker).reached)
         print(f"  all {found:,} groups of a user: p50 {p50:.2f} ms, p99 {p99:.2f} ms; from the store {of_store / p50:.1f} times that")
     store.close()

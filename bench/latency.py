@@ -16,6 +16,8 @@ from tempfile import TemporaryDirectory
 from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import Corpus
 
+from bench.figures import percentile
+
 DOCUMENTS = 100_000
 ROUNDS = 40
 LARGE_MEGABYTES = 1_000
@@ -125,9 +127,8 @@ def timed_search(appliance: Appliance) -> float:
 
 def report(name: str, seconds: list[float], search_seconds: float) -> None:
     """Prints the figures of one situation."""
-    ordered = sorted(seconds)
-    p50, p95 = statistics.median(ordered), ordered[int(len(ordered) * 0.95)]
-    print(f"  {name}: p50 {p50:.3f} s, p95 {p95:.3f} s (aim under 1), worst {ordered[-1]:.3f} s; {p50 / search_seconds:.1f} searches long")
+    p50, p95 = statistics.median(seconds), percentile(seconds, 95)
+    print(f"  {name}: p50 {p50:.3f} s, p95 {p95:.3f} s (aim under 1), worst {max(seconds):.3f} s; {p50 / search_seconds:.1f} searches long")
 
 
 if __name__ == "__main__":

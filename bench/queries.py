@@ -36,6 +36,7 @@ from tests.appliance import Appliance, feed_of, record, running
 from tests.corpus import Corpus
 
 from bench.anew import anew
+from bench.figures import percentile
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.tantivy import TantivyIndex
 from feedmill.adapters.index.words import WordAsker
@@ -226,7 +227,7 @@ def report(name: str, measured: Measured, engine: Measured | None = None) -> Non
     """Prints the figures of one way to ask, and what they are over the engine's."""
     over = f" ({(measured.p50 - engine.p50) * 1000:+.2f} over the engine)" if engine is not None else ""
     cpu = f", CPU {measured.cpu_seconds * 1000:.2f} ms a query" if measured.cpu_seconds is not None else ""
-    p99 = measured.seconds[int(len(measured.seconds) * 0.99)]
+    p99 = percentile(measured.seconds, 99)
     print(f"  {name:<27} p50 {measured.p50 * 1000:6.2f} ms{over}, p99 {p99 * 1000:6.2f} ms, {measured.rate:,.0f} a second{cpu}", flush=True)
 
 

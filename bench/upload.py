@@ -1,7 +1,6 @@
 """What accepting a large feed costs: its rate against ``dd conv=fsync``, the peak memory of each process, search meanwhile."""
 
 import socket
-import statistics
 import subprocess
 import sys
 import threading
@@ -11,8 +10,9 @@ from tempfile import TemporaryDirectory
 
 from tests.appliance import Appliance, feed_of, record, running
 
+from bench.figures import MEGABYTE, peak_megabytes, percentile
+
 SIZES_MEGABYTES = (100, 1_000)
-MEGABYTE = 1_000_000
 SEARCHES = 300
 
 
@@ -40,9 +40,8 @@ def measure(appliance: Appliance, megabytes: int, disk: float) -> None:
     print(f"  {megabytes} MB accepted at {rate:.0f} MB/s, dd conv=fsync {disk:.0f} MB/s: ratio {rate / disk:.2f} (aim 0.4)")
     print(f"  peak memory in MB: {', '.join(f'{role} {peak:.0f}' for role, peak in sorted(peaks.items()))}")
     if during:
-        print(
-            f"  search p99: {p99(before) * 1000:.1f} ms before, {p99(during) * 1000:.1f} ms during: ratio {p99(during) / p99(before):.2f}"
-        )
+        quiet, busy = percentile(before, 99), percentile(during, 99)
+        print(f"  search p99: {quiet * 1000:.1f} ms before, {busy * 1000:.1f} ms during: ratio {busy / quiet:.2f}")
 
 
 def write_with_dd(folder: Path, megabytes: int) -> float:
@@ -91,19 +90,6 @@ def search_times(appliance: Appliance, done: threading.Event, limit: int) -> lis
         seconds.append(time.monotonic() - began)
         time.sleep(0.002)
     return seconds
-
-
-def p99(seconds: list[float]) -> float:
-    """Gives the 99th percentile."""
-    return statistics.quantiles(seconds, n=100)[98] if len(seconds) > 1 else seconds[0]
-
-
-def peak_megabytes(pid: int) -> float:
-    """Gives the peak resident memory of a process so far."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024 / MEGABYTE
-    return 0.0
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ follow = ["{HOST}/"]
 AT_ONCE = 10_000
 AHEAD = 4
 PATIENCE_SECONDS = 7_200
-START_SECONDS = 600
 
 
 def build(data: Path, shape: Shape, *, is_fed: bool = False) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from tests.appliance import running
 
 from bench.anew import anew
+from bench.figures import percentile
 from bench.ingest import children_seconds
 from bench.million.build import SETTINGS
 from bench.million.data import TWINS, Asker, Shape, askers, queries, read_shape
@@ -73,15 +74,15 @@ class Taken:
     @property
     def p50(self) -> float:
         """The median of all searches."""
-        return statistics.median(self._sorted())
+        return statistics.median(self._all())
 
     @property
     def p99(self) -> float:
         """What one search in a hundred takes longer than."""
-        return self._sorted()[int(self.count * 0.99)]
+        return percentile(self._all(), 99)
 
-    def _sorted(self) -> list[float]:
-        return sorted(each for taken in self.by_query.values() for each in taken)
+    def _all(self) -> list[float]:
+        return [each for taken in self.by_query.values() for each in taken]
 
     def typical(self, query: str) -> float:
         """Gives the median of a query."""
