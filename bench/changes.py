@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.documents import a_document
+
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -19,7 +21,6 @@ from feedmill.core.evaluator import decide_for
 from feedmill.core.principals import read_identity
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.change import Place, PutGroup
-from feedmill.model.document import Attributes, Document, DocumentState, Origin
 from feedmill.ports import ComparedTo
 from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.deciding import read_chains_at
@@ -83,7 +84,8 @@ def fill(store: SqlStore, documents: int) -> None:
         with store.writing() as unit:
             keys = {url: AccessKey(acl=in_one_order(each)) for url, each in made.items()}
             numbers = unit.classes.number_many(list(keys.values()))
-            unit.documents.save_many([a_document(url, numbers[key]) for url, key in keys.items()], at=BEGIN)
+            guarded = {"datasource": "b", "secure": True, "updated_at": BEGIN}
+            unit.documents.save_many([a_document(url, access_class=numbers[key], **guarded) for url, key in keys.items()], at=BEGIN)
 
 
 def put_acls(store: SqlStore, acls: dict[str, Acl], at: datetime) -> None:
@@ -109,29 +111,6 @@ def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | No
             reached = unit.group_history.compare(feed_id, reached, AT_ONCE)
         unit.group_layers.publish(feed_id)
         unit.group_history.publish(feed_id, "ldap", at=at)
-
-
-def a_document(url: str, number: int) -> Document:
-    """Gives a guarded document without content."""
-    return Document(
-        id=None,
-        url=url,
-        state=DocumentState.LIVE,
-        origin=Origin.CONTENT,
-        datasource="b",
-        version=1,
-        feed_id=1,
-        seen_feed_id=1,
-        attributes=Attributes(),
-        metadata=(),
-        secure=True,
-        content=None,
-        content_bytes=0,
-        charset=None,
-        text=None,
-        updated_at=BEGIN,
-        access_class=number,
-    )
 
 
 def iter_visible(store: SqlStore, at: datetime) -> Iterator[str]:

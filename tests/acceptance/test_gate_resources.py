@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from gateserver import DTD, Gate, body_of, header, multipart, run_gate, serve, status
+from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.http.gate import dtd_app
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
-from feedmill.model.document import Attributes, Document, DocumentState, Origin
+from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.ports import Lane, Mark, Stage
 
@@ -37,25 +38,8 @@ def ask(gate: Gate, path: str, expected: int = 200, method: str = "GET") -> Any:
 
 
 def make_document(**changes: Any) -> Document:
-    document = Document(
-        id=None,
-        url=URL,
-        state=DocumentState.LIVE,
-        origin=Origin.CONTENT,
-        datasource="hr",
-        version=1,
-        feed_id=1,
-        seen_feed_id=1,
-        attributes=Attributes(last_modified=NOW, lock=True, pagerank=90),
-        metadata=(("Author", "b"), ("x", "1"), ("Author", "a")),
-        secure=False,
-        content=None,
-        content_bytes=0,
-        charset=None,
-        text=None,
-        updated_at=NOW,
-    )
-    return replace(document, **changes)
+    fed = {"datasource": "hr", "attributes": Attributes(last_modified=NOW, lock=True, pagerank=90)}
+    return a_document(URL, **(fed | {"metadata": (("Author", "b"), ("x", "1"), ("Author", "a"))} | changes))
 
 
 def test_receipt_of_a_feed_shows_counts_and_log(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from feedhouse import FeedHouse
+from indexhouse import ENGINES, Opened, open_index
 from storevalues import NewDatabase
 from tests.decisionpoint import DecisionPoint, running_point
 
@@ -109,3 +110,10 @@ def point() -> Iterator[DecisionPoint]:
     """Runs a decision point, which gives documents too."""
     with running_point() as running:
         yield running
+
+
+@pytest.fixture(params=ENGINES)
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    """Gives an empty index and its writer, of each engine."""
+    with open_index(request.param, tmp_path / "root" / "index") as index_and_writer:
+        yield index_and_writer

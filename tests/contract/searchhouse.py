@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.types import ASGIApp
+from tests.documents import a_document
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
@@ -21,7 +22,7 @@ from feedmill.core.access import class_of, in_one_order
 from feedmill.core.patternsets import PatternBook, list_patterns
 from feedmill.core.textblob import encode_text
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
-from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Metadata, Origin, Text
+from feedmill.model.document import BlobRef, Document, Metadata, Text
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.search import IndexDocument
 from feedmill.model.serving import Serving
@@ -62,24 +63,8 @@ class SearchHouse:
             metadata=given.get("own", ()),
             robots=frozenset(given.get("robots", ())),
         )
-        return Document(
-            id=None,
-            url=url,
-            state=given.get("state", DocumentState.LIVE),
-            origin=Origin.CONTENT,
-            datasource="hr",
-            version=1,
-            feed_id=1,
-            seen_feed_id=1,
-            attributes=given.get("attributes", Attributes()),
-            metadata=given.get("metadata", ()),
-            secure=given.get("secure", False),
-            content=BlobRef("source"),
-            content_bytes=len(data),
-            charset=None,
-            text=text,
-            updated_at=NOW,
-        )
+        told = {name: value for name, value in given.items() if name in ("state", "attributes", "metadata", "secure")}
+        return a_document(url, datasource="hr", content=BlobRef("source"), content_bytes=len(data), text=text, updated_at=NOW, **told)
 
     def add(self, documents: Sequence[Document], *, into_index: bool = True, acls: Mapping[str, Acl] | None = None) -> list[int]:
         """Stores documents and ACLs, by URL, and, as the indexer would, brings the index up to them; gives their ids."""

@@ -2,44 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from tests import documents
+
 from feedmill.model.access import Acl, AclOrigin, StoredAcl
-from feedmill.model.document import Attributes, Document, DocumentState, Event, EventKind, Origin
+from feedmill.model.document import Document, Event, EventKind
 from feedmill.model.feed import Feed, FeedKind, NewFeed
 from feedmill.ports import Lane, Lease, Mark, Stage, Store
 
 NewDatabase = Callable[[], str]
 """Makes an empty database and gives its address."""
 
-NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
+NOW = documents.NOW
 
 
 def minutes(number: float) -> timedelta:
     return timedelta(minutes=number)
-
-
-def a_document(url: str, **given: Any) -> Document:
-    plain = Document(
-        id=None,
-        url=url,
-        state=DocumentState.LIVE,
-        origin=Origin.CONTENT,
-        datasource="src",
-        version=1,
-        feed_id=1,
-        seen_feed_id=1,
-        attributes=Attributes(),
-        metadata=(),
-        secure=False,
-        content=None,
-        content_bytes=0,
-        charset=None,
-        text=None,
-        updated_at=NOW,
-    )
-    return replace(plain, **given)
 
 
 def an_acl(url: str, **given: Any) -> StoredAcl:

@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from storevalues import a_document, save
+from storevalues import save
+from tests.documents import a_document
 from typer.testing import CliRunner, Result
 
 from feedmill.adapters.store.sqlite import open_sqlite

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from indexhouse import BOTH, DOCUMENT, Opened, put
 from searchhouse import SearchHouse, ask, open_house
-from test_search_index import BOTH, DOCUMENT, Opened, opened, put
 
 from feedmill.http.cursors import read_cursor
 from feedmill.http.search import search_app
@@ -17,8 +17,6 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
 from feedmill.model.query import Everything, Word
 from feedmill.model.search import SearchRequest
-
-__all__ = ["opened"]
 
 
 def test_list_by_key_gives_each_once_in_order(opened: Opened) -> None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from storevalues import NOW, a_document, an_acl, minutes
+from storevalues import NOW, an_acl, minutes
+from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.store.engine import SqlStore

@@ -3,73 +3,20 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import tantivy
+from indexhouse import BOTH, DOCUMENT, Opened, keys, put, with_body, with_url
 
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter, can_serve
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.errors import Conflict, FeedmillError
-from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Node, Not, Or, Phrase, Site, Some, Word
+from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Not, Or, Phrase, Site, Some, Word
 from feedmill.model.search import IndexDocument
-from feedmill.ports import IndexWriter, SearchIndex
-
-Opened = tuple[SearchIndex, IndexWriter]
-BOTH = ClassSet(permitted=frozenset({0, 1}))
-
-DOCUMENT = IndexDocument(
-    key=1,
-    url="http://www.example.com/dir/page.html",
-    display_url=None,
-    access_class=0,
-    title="",
-    body="",
-    metadata=(),
-    datasource="hr",
-    mimetype="text/html",
-    language="en",
-    last_modified=None,
-    pagerank=96,
-)
-
-
-@pytest.fixture(params=["tantivy", "memory"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    index: SearchIndex
-    writer: IndexWriter
-    if request.param == "memory":
-        memory = MemoryIndex()
-        index, writer = memory, MemoryWriter(memory)
-    else:
-        index = TantivyIndex(tmp_path / "root" / "index")
-        writer = TantivyWriter(tmp_path / "root" / "index", heap_bytes=15_000_000)
-    yield index, writer
-    writer.close()
-
-
-def put(opened: Opened, *documents: IndexDocument) -> None:
-    index, writer = opened
-    writer.put_many(documents)
-    assert index.is_visible(writer.commit())
-
-
-def keys(opened: Opened, query: Node, access: ClassSet = ANONYMOUS) -> list[int]:
-    return [hit.key for hit in opened[0].search(query, access, start=0, num=100).hits]
-
-
-def with_body(*bodies: str) -> list[IndexDocument]:
-    return [replace(DOCUMENT, key=number, body=body) for number, body in enumerate(bodies, 1)]
-
-
-def with_url(*urls: str) -> list[IndexDocument]:
-    return [replace(DOCUMENT, key=number, url=url, body="x") for number, url in enumerate(urls, 1)]
-
 
 # --- writing --------------------------------------------------------------------------------------------------------------------
 
@@ -476,7 +423,7 @@ _KILLED_WRITER = """
 import sys
 from pathlib import Path
 from feedmill.adapters.index.tantivy import TantivyWriter
-from test_search_index import with_body
+from indexhouse import with_body
 from dataclasses import replace
 writer = TantivyWriter(Path(sys.argv[1]), heap_bytes=15_000_000)
 first = int(sys.argv[2])

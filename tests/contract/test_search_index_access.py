@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from test_search_index import DOCUMENT, Opened, opened, put
+from indexhouse import DOCUMENT, Opened, put
 
 from feedmill.adapters.index import guardedfacets, permitting, tantivy
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
@@ -16,8 +16,6 @@ from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, Node, Word
 from feedmill.model.search import Hits, Sort
 from feedmill.ports import SearchIndex
-
-__all__ = ["opened"]
 
 CLASSES = 1_500
 DOCUMENTS = 3_000

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from indexhouse import ENGINES, Opened, open_index
 
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.biasing import bias_factor, biased, prepare_bias
 from feedmill.core.patternsets import PatternBook
 from feedmill.model.access import ANONYMOUS
@@ -16,26 +15,15 @@ from feedmill.model.query import Everything, Node, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, Sort
 from feedmill.model.serving import Bias, MetadataBias, SourceBias
-from feedmill.ports import IndexWriter, SearchIndex
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BOOK = PatternBook(("press.com/", "contains:old"))
 
-Opened = tuple[SearchIndex, IndexWriter]
 
-
-@pytest.fixture(params=["tantivy", "memory"])
+@pytest.fixture(params=ENGINES)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    index: SearchIndex
-    writer: IndexWriter
-    if request.param == "memory":
-        memory = MemoryIndex(clock=NOW.timestamp)
-        index, writer = memory, MemoryWriter(memory)
-    else:
-        index = TantivyIndex(tmp_path / "index", clock=NOW.timestamp)
-        writer = TantivyWriter(tmp_path / "index", heap_bytes=15_000_000)
-    yield index, writer
-    writer.close()
+    with open_index(request.param, tmp_path / "index", NOW.timestamp) as index_and_writer:
+        yield index_and_writer
 
 
 def document(key: int, url: str, body: str = "needle", kind: str = "", age_days: int | None = None) -> IndexDocument:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_search_index import BOTH, DOCUMENT, Opened, opened, put
+from indexhouse import BOTH, DOCUMENT, Opened, put
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
@@ -16,8 +16,6 @@ from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetType, FacetValue
 from feedmill.model.query import And, Everything, Node, Word
 from feedmill.model.search import IndexDocument
-
-__all__ = ["opened"]
 
 NOBODY = ClassSet(permitted=frozenset())
 

@@ -1,15 +1,11 @@
 """What every search index promises of operators, metadata in all its forms and orders; run on each of them."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from pathlib import Path
 
 import pytest
-from test_search_index import DOCUMENT, Opened, keys, put, with_body, with_url
+from indexhouse import DOCUMENT, Opened, keys, put, with_body, with_url
 
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import (
     And,
@@ -33,17 +29,6 @@ from feedmill.model.query import (
     Word,
 )
 from feedmill.model.search import IndexDocument, Sort
-
-
-@pytest.fixture(params=["tantivy", "memory"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    if request.param == "memory":
-        memory = MemoryIndex()
-        yield memory, MemoryWriter(memory)
-        return
-    writer = TantivyWriter(tmp_path / "index", heap_bytes=15_000_000)
-    yield TantivyIndex(tmp_path / "index"), writer
-    writer.close()
 
 
 def with_value(*values: str, name: str = "Price.Now") -> list[IndexDocument]:

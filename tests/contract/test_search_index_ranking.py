@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_search_index import BOTH, DOCUMENT, Opened, keys, opened, put, with_body
+from indexhouse import BOTH, DOCUMENT, Opened, keys, put, with_body
 
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.snippets import find_snippet
@@ -13,8 +13,6 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Node, Not, Or, Phrase, Some, Word
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import Hit, IndexDocument
-
-__all__ = ["opened"]
 
 Order = Callable[..., list[int]]
 

@@ -3,12 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from test_search_index import BOTH, DOCUMENT, Opened, opened, put
+from indexhouse import BOTH, DOCUMENT, Opened, put
 
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.query import Everything, Related, Word
-
-__all__ = ["opened"]
 
 NOBODY = ClassSet(permitted=frozenset())
 

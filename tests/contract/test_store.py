@@ -17,7 +17,8 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from storevalues import NOW, NewDatabase, a_document, a_mark, an_acl, an_event, save
+from storevalues import NOW, NewDatabase, a_mark, an_acl, an_event, save
+from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.store.engine import SqlStore, SqlUnit

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storevalues import NOW, a_document, an_acl, an_event, minutes, save
+from storevalues import NOW, an_acl, an_event, minutes, save
+from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.urldigest import digest_of_url

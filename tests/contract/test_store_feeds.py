@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from storevalues import NOW, a_document, a_lease, add_feed, minutes, save
+from storevalues import NOW, a_lease, add_feed, minutes, save
+from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState

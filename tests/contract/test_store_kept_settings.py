@@ -1,6 +1,7 @@
 """The store's settings that were made by API; one suite for every database."""
 
-from storevalues import a_document, save
+from storevalues import save
+from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState

@@ -1,6 +1,6 @@
 """What documents tell of others, as a store keeps it; one suite for every database."""
 
-from storevalues import a_document
+from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import DocumentState

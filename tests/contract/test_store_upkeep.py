@@ -1,6 +1,7 @@
 from dataclasses import replace
 
-from storevalues import NOW, a_document, add_feed
+from storevalues import NOW, add_feed
+from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import BlobRef, DocumentState, Text

@@ -1,32 +1,15 @@
 """Where a document stands."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
+from tests.documents import a_document
 
-from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Origin, Text
+from feedmill.model.document import BlobRef, Document, Origin, Text
 from feedmill.ports import Lane, Mark, Stage
 from feedmill.services.inspection import Standing, judge
 
-FED = Document(
-    id=1,
-    url="http://example.com/",
-    state=DocumentState.LIVE,
-    origin=Origin.CONTENT,
-    datasource="hr",
-    version=1,
-    feed_id=1,
-    seen_feed_id=1,
-    attributes=Attributes(),
-    metadata=(),
-    secure=False,
-    content=BlobRef("a"),
-    content_bytes=1,
-    charset=None,
-    text=Text(source=BlobRef("a")),
-    updated_at=datetime(2026, 1, 1, tzinfo=UTC),
-)
+FED = a_document("http://example.com/", id=1, content=BlobRef("a"), content_bytes=1, text=Text(source=BlobRef("a")))
 NAMED = replace(FED, origin=Origin.WEB, content=None, text=None)
 
 

@@ -1,6 +1,6 @@
-from datetime import UTC, datetime
+from tests.documents import a_document
 
-from feedmill.model.document import Attributes, Document, DocumentState, Origin
+from feedmill.model.document import Document
 from feedmill.model.extraction import Task
 from feedmill.services.indexing.pacing import SMALL_TEXT_BYTES, Pacing
 
@@ -8,24 +8,7 @@ LARGE = b"x" * (SMALL_TEXT_BYTES + 1)
 
 
 def document(datasource: str, size_bytes: int) -> Document:
-    return Document(
-        id=1,
-        url="http://a.example.com/",
-        state=DocumentState.LIVE,
-        origin=Origin.CONTENT,
-        datasource=datasource,
-        version=1,
-        feed_id=1,
-        seen_feed_id=1,
-        attributes=Attributes(),
-        metadata=(),
-        secure=False,
-        content=None,
-        content_bytes=size_bytes,
-        charset=None,
-        text=None,
-        updated_at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
+    return a_document("http://a.example.com/", id=1, datasource=datasource, content_bytes=size_bytes)
 
 
 def task(key: int, data: bytes | None) -> Task:
