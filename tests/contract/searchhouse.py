@@ -145,10 +145,12 @@ class Answer:
         return json.loads(self.body)
 
 
-def ask(app: ASGIApp, path: str, parameters: Sequence[tuple[str, str]] | str = (), method: str = "GET", **headers: str) -> Answer:
+def ask(
+    app: ASGIApp, path: str, parameters: Sequence[tuple[str, str]] | str = (), method: str = "GET", posted: str = "", **headers: str
+) -> Answer:
     """Sends one request to an application, without a socket."""
     sent: list[Any] = []
-    bodies = [b""]
+    bodies = [posted.encode()]
 
     async def receive() -> dict[str, Any]:
         if not bodies:
