@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -282,6 +283,13 @@ def test_exported_file_with_faults_changes_nothing(desk: Desk, place: str, text:
     assert (status, fault in told["error"]["message"]) == (400, True), told
     with desk.store.reading() as unit:
         assert unit.kept_settings.list() == []
+
+
+def test_imports_at_once_lose_nothing(desk: Desk) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        told = pool.map(lambda n: take(desk, "synonyms/shared", f"a{n} = b{n}\n".encode(), "kind=synonyms")[0], range(16))
+    assert list(told) == [200] * 16
+    assert len(desk.ask("GET", "/api/v1/settings/synonyms/shared")[2]["value"]["two_way"]) == 16
 
 
 # --- stylesheets ----------------------------------------------------------------------------------------------------------------

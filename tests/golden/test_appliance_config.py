@@ -34,9 +34,10 @@ def test_related_queries_are_read() -> None:
 
 
 def test_synonyms_are_read_in_their_three_forms() -> None:
-    text = "# words\nebu = education  business unit\npartner > indirect sales\n{phone, cell , mobile}\n\n"
+    text = '# words\nebu = education  business unit\npartner > indirect sales\n{phone, cell , mobile}\n{co, "smith, jones"}\n\n'
     assert read_synonyms(text) == SynonymSet(
-        two_way=(("ebu", "education business unit"), ("phone", "cell", "mobile")), one_way=(("partner", "indirect sales"),)
+        two_way=(("ebu", "education business unit"), ("phone", "cell", "mobile"), ("co", "smith, jones")),
+        one_way=(("partner", "indirect sales"),),
     )
 
 
@@ -57,7 +58,7 @@ def test_keymatches_with_faults_are_refused_with_their_lines(text: str, fault: s
     assert fault in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["a", "a = ", "= b", "a = b = c", "{a}", "{a,}", "a > b > c"])
+@pytest.mark.parametrize("text", ["a", "a = ", "= b", "a = b = c", "{a}", "{a,}", '{a, "b}', "a > b > c"])
 def test_synonyms_with_faults_are_refused(text: str) -> None:
     with pytest.raises(BadRequest, match="line 2: "):
         read_synonyms(f"x = y\n{text}")

@@ -1,13 +1,16 @@
 """Takes exported files of an old appliance into the settings: KeyMatches, related queries and synonyms."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.errors import BadRequest, NotFound, Overtaken
 from feedmill.settings.editing import Condition, SettingsEditor
 from feedmill.wire.applianceconfig.parse import read_keymatches, read_related, read_synonyms
+
+_TRIES = 100  # others may change the same entry meanwhile; nobody asked to be told of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,7 @@ KINDS: Mapping[str, tuple[str, Callable[[str], dict[str, list[Any]]]]] = Mapping
 
 
 def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, replaces: bool = False) -> Imported:
-    """Adds what a file holds to an entry, or puts it in place of the entry's. Errors: BadRequest with lines, Overtaken."""
+    """Adds what a file holds to an entry, or puts it in place of the entry's. Errors: BadRequest with lines."""
     if kind not in KINDS:
         raise BadRequest(f"'{kind[:80]}' cannot be imported; there are {', '.join(KINDS)}")
     section, read = KINDS[kind]
@@ -50,6 +53,15 @@ def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, re
     except UnicodeDecodeError as exc:
         line = 1 + data.count(b"\n", 0, exc.start)
         raise BadRequest(f"line {line}: not UTF-8; save the file with that encoding") from exc
+    for _ in range(_TRIES):
+        try:
+            return _add(editor, section, name, fresh, replaces=replaces)
+        except Overtaken:
+            continue
+    return _add(editor, section, name, fresh, replaces=replaces)
+
+
+def _add(editor: SettingsEditor, section: str, name: str, fresh: Mapping[str, list[Any]], *, replaces: bool) -> Imported:
     try:
         before = editor.get(section, name)
         value, condition = dict(before.value), Condition(tags=(before.tag,))
@@ -58,8 +70,13 @@ def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, re
     added = 0
     for key, items in fresh.items():
         held = [] if replaces else list(value.get(key, ()))
-        new = [item for place, item in enumerate(items) if item not in held and item not in items[:place]]
+        known = set(map(_tell, held))
+        new = [item for mark, item in {_tell(item): item for item in items}.items() if mark not in known]
         value[key] = held + new
         added += len(new)
     editor.put(section, name, value, condition)
     return Imported(section=section, name=name, added=added, total=sum(len(value[key]) for key in fresh))
+
+
+def _tell(item: Any) -> str:
+    return json.dumps(item, sort_keys=True)

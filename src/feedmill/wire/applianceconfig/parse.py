@@ -85,11 +85,18 @@ def _read_related(cells: list[str]) -> RelatedQuery:
     return RelatedQuery(term=cells[0], query=cells[1])
 
 
+def _split_group(text: str) -> list[str]:
+    try:
+        return next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error as exc:
+        raise BadRequest(f"{exc}; a term that holds a comma stands in quotes") from exc
+
+
 def _read_synonym(cells: list[str]) -> tuple[bool, tuple[str, ...]]:
     """Returns whether a line counts both ways, and its terms."""
     line = cells[0]
     if line.startswith("{") and line.endswith("}"):
-        terms, is_two_way = line[1:-1].split(","), True
+        terms, is_two_way = _split_group(line[1:-1]), True
     else:
         divider = next((sign for sign in ("=", ">") if sign in line), "")
         terms, is_two_way = line.split(divider) if divider else [line], divider == "="
