@@ -95,3 +95,9 @@ def test_client_errors_are_told_apart(client: Client, tmp_path: Path) -> None:
     with pytest.raises(Busy):
         Client(search="http://127.0.0.1:9").search("a")
     assert get_args(FeedType) == ("full", "incremental", "metadata-and-url")
+
+
+def test_client_what_http_cannot_carry_is_refused_or_replaced(client: Client, server: Appliance) -> None:
+    with pytest.raises(BadRequest, match="cannot be sent"):
+        Client(search=f"http://127.0.0.1:{server.search_port}", token="a\r\nb").search("x")
+    assert client.search("\ud800 pyclientnothing").total == 0

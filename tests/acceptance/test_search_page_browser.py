@@ -143,7 +143,11 @@ def test_page_clicks_are_reported(browser: Browser, appliance: Appliance) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("query", ["", "travel", "travel qqq", "related:http://nowhere/"], ids=["blank", "found", "loosened", "nothing"])
+@pytest.mark.parametrize(
+    "query",
+    ["", "travel", "travel qqq", 'foo:x "travel', "related:http://nowhere/"],
+    ids=["blank", "found", "loosened", "warned", "nothing"],
+)
 def test_page_is_clean_for_axe(browser: Browser, appliance: Appliance, query: str, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

@@ -75,7 +75,7 @@ class Transport:
         self._ask_json("DELETE", path, parameters)
 
     def _ask_json(self, method: str, path: str, parameters: Mapping[str, Any] | None, body: bytes | None = None) -> Any:
-        query = "?" + urlencode(parameters, doseq=True) if parameters else ""
+        query = "?" + urlencode(parameters, doseq=True, errors="replace") if parameters else ""
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))} if body is not None else {}
         answer = self._request(method, path + query, headers, iter([body]) if body is not None else None)
         if not 200 <= answer.status < 300:
@@ -100,6 +100,8 @@ class Transport:
             return Answer(status=response.status, feed_id=response.headers.get("X-Feedmill-Feed"), body=content)
         except (OSError, http.client.HTTPException) as exc:
             raise Busy(f"no answer from {self.base_url}: {exc or type(exc).__name__}") from exc
+        except ValueError as exc:
+            raise BadRequest(f"the request cannot be sent, as its token or path holds what HTTP has no room for: {exc}") from exc
         finally:
             connection.close()
 
