@@ -264,7 +264,8 @@ class House:
     @property
     def explaining(self) -> Explaining:
         """What decides who may see what, and who could."""
-        return Explaining(self.store, utc_now, timedelta(days=self.settings.history.days), self.early_order)
+        history, confirms = timedelta(days=self.settings.history.days), self.settings.mechanisms.confirm_permits
+        return Explaining(self.store, utc_now, history, self.early_order, confirms=confirms)
 
     @property
     def auditing(self) -> Auditing:

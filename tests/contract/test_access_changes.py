@@ -273,6 +273,32 @@ def test_changes_of_policies_and_by_them_are_told(new_house: Callable[[], FeedHo
     assert set(changed) == {each.url for each in changes_of(house, "ann", between)}
 
 
+def test_permits_that_must_be_confirmed_are_told_as_none_yet(new_house: Callable[[], FeedHouse]) -> None:
+    house = new_house()
+    permits = Entry(access=Access.PERMIT, principal=principal("ann"))
+    with house.store.writing() as unit:
+        policies = [PolicyAcl(pattern=url("b")), PolicyAcl(pattern=url("c"), entries=(permits,))]
+        unit.policies.replace(policies, at=house.clock())
+    guarded = Attributes(authmethod=AuthMethod.NTLM)
+    house.push(put("a", acl=acl("ann")), put("b", acl=acl("ann")), put("c", attributes=guarded), put("d", acl=acl("bob")))
+    confirming = Explaining(house.store, lambda: house.now, KEPT, confirms=True)
+    told = {
+        page: [
+            each.explain_with_policy(Question(url=url(page), identity=USERS["ann"])).verdict.value
+            for each in (explaining(house), confirming)
+        ]
+        for page in "abcd"
+    }
+    assert told == {
+        "a": ["PERMIT", "INDETERMINATE"],
+        "b": ["PERMIT", "DENY"],
+        "c": ["PERMIT", "INDETERMINATE"],
+        "d": ["DENY", "DENY"],
+    }
+    assert confirming.explain(Question(url=url("a"), identity=USERS["ann"])).verdict is Verdict.PERMIT
+    assert {verdict for _, verdict in confirming.list_named(url("a"))} == {Verdict.INDETERMINATE}
+
+
 def test_changes_of_a_page_that_begins_to_guard_itself_are_listed(new_house: Callable[[], FeedHouse]) -> None:
     house = new_house()
     house.push(put("a"))

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -62,6 +63,36 @@ def test_audit_entry_of_any_length_is_cut_and_found_again(tmp_path: Path) -> Non
     log.append(AuditEvent(kind=AuditKind.COMMANDED, at=NOW, actor="x" * 100_000, details={"list": ["ü" * 9_000] * 50}))
     assert FolderAuditLog(tmp_path).append(an_event()).number == 2
     assert len(next(log.iter_entries()).event.actor) == MAX_TEXT
+
+
+def test_audit_log_that_is_gone_whole_or_was_replaced_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    fill(folder)
+    FolderAuditLog(folder).append(an_event(NOW + timedelta(days=1)))
+    assert verify(folder) == 6
+    shutil.rmtree(folder)
+    with pytest.raises(Corrupt, match=r"entry 6 is not there as .*audit-begun.json"):
+        verify(folder)
+    assert FolderAuditLog(folder).append(an_event(NOW + timedelta(days=1))).number == 7
+    with pytest.raises(Corrupt, match="entries up to 6 are missing"):
+        verify(folder)
+    shutil.rmtree(folder)
+    elsewhere = tmp_path / "elsewhere" / "audit"
+    elsewhere.parent.mkdir()
+    fill(elsewhere, 9)
+    elsewhere.rename(folder)
+    with pytest.raises(Corrupt, match=r"entry 7 is not there"):
+        verify(folder)
+    (tmp_path / "audit-begun.json").unlink()
+    assert verify(folder) == 9
+
+
+def test_audit_log_is_whole_after_its_beginning_was_trimmed(tmp_path: Path) -> None:
+    log = FolderAuditLog(tmp_path / "audit", keep=timedelta(days=2))
+    for day in range(6):
+        log.append(an_event(NOW + timedelta(days=day)))
+    assert verify(tmp_path / "audit") < 12
+    assert not (tmp_path / "audit" / "000000000001.jsonl").exists()
 
 
 def change(path: Path, edit: Callable[[list[bytes]], None]) -> None:

@@ -2,7 +2,8 @@
 
 Several processes write it; each takes the lock, looks where the log ends, appends one line and syncs it. ``head.json`` names the last
 entry, so that lines cut off at the end are noticed. A new file begins each day, and where one is large; what is then older than the
-retention goes, a file at a time, after an entry that says so.
+retention goes, a file at a time, after an entry that says so. ``audit-begun.json`` beside the folder names the first entry of the newest
+file, so that it is noticed too when the folder is gone, or another one stands in its place.
 """
 
 import fcntl
@@ -28,6 +29,7 @@ class FolderAuditLog:
 
     def __init__(self, folder: Path, keep: timedelta | None = None, max_file_bytes: int = MAX_FILE_BYTES) -> None:
         self._folder = folder
+        self._begun = folder.with_name(f"{folder.name}-begun.json")
         self._keep = keep
         self._max_file_bytes = max_file_bytes
         self._threads = threading.Lock()
@@ -43,13 +45,17 @@ class FolderAuditLog:
     def iter_entries(self) -> Iterator[AuditEntry]:
         """Yields the entries. Errors: Corrupt."""
         last: AuditEntry | None = None
-        head = self._read_head()
+        head, begun = self._read_head(), self._read_begun()
+        is_met = begun is None
         for last in check_lines(self._iter_lines()):
+            is_met = is_met or (last.number, last.digest) == begun
             yield last
         if head is not None and (last is None or last.number < head[0]):
             raise Corrupt(f"entries are missing at the end: the last one should be {head[0]}")
         if head is not None and last is not None and last.number == head[0] and last.digest != head[1]:
             raise Corrupt(f"entry {last.number} is not the one that was written last")
+        if begun is not None and not is_met:
+            raise Corrupt(f"entry {begun[0]} is not there as '{self._begun}' has it: the log was removed, or another one put in its place")
 
     def _iter_lines(self) -> Iterator[tuple[str, bytes]]:
         for path in self._list_files():
@@ -99,7 +105,7 @@ class FolderAuditLog:
 
     def _find_head(self) -> tuple[int, str] | None:
         try:
-            return self._read_head()
+            return self._read_head() or self._read_begun()
         except Corrupt:
             return None
 
@@ -112,7 +118,9 @@ class FolderAuditLog:
             os.fsync(file.fileno())
         if is_new:
             _sync_folder(self._folder)
-        self._write_head(entry)
+        _write_place(self._folder / _HEAD, entry)
+        if is_new:
+            _write_place(self._begun, entry)
         return entry
 
     def _trim(self, files: list[Path], event: AuditEvent, entry: AuditEntry) -> AuditEntry:
@@ -139,24 +147,33 @@ class FolderAuditLog:
     def _name_of(self, number: int) -> Path:
         return self._folder / f"{number:012}.jsonl"
 
-    def _write_head(self, entry: AuditEntry) -> None:
-        fresh = self._folder / (_HEAD + ".new")
-        with fresh.open("w") as file:
-            file.write(json.dumps({"number": entry.number, "hash": entry.digest}))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._folder / _HEAD)
-
     def _read_head(self) -> tuple[int, str] | None:
-        try:
-            held = json.loads((self._folder / _HEAD).read_text())
-            return int(held["number"]), str(held["hash"])
-        except FileNotFoundError:
-            if self._list_files():
-                raise Corrupt(f"'{self._folder / _HEAD}' is missing, which names the last entry") from None
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as exc:
-            raise Corrupt(f"'{self._folder / _HEAD}' cannot be read: {exc}") from exc
+        head = _read_place(self._folder / _HEAD)
+        if head is None and self._list_files():
+            raise Corrupt(f"'{self._folder / _HEAD}' is missing, which names the last entry")
+        return head
+
+    def _read_begun(self) -> tuple[int, str] | None:
+        return _read_place(self._begun)
+
+
+def _write_place(path: Path, entry: AuditEntry) -> None:
+    fresh = path.with_name(path.name + ".new")
+    with fresh.open("w") as file:
+        file.write(json.dumps({"number": entry.number, "hash": entry.digest}))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def _read_place(path: Path) -> tuple[int, str] | None:
+    try:
+        held = json.loads(path.read_text())
+        return int(held["number"]), str(held["hash"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        raise Corrupt(f"'{path}' cannot be read: {exc}") from exc
 
 
 def _read_last(files: list[Path]) -> AuditEntry | None:

@@ -36,10 +36,13 @@ class Question:
 
 
 class Explaining:
-    """Answers questions from a store."""
+    """Answers questions from a store. Shape: with ``confirms`` a PERMIT of both is for a server to confirm, so that it is none yet."""
 
-    def __init__(self, store: Store, clock: Clock, history: timedelta, order: Sequence[Early] = EARLY_ORDER) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, history: timedelta, order: Sequence[Early] = EARLY_ORDER, *, confirms: bool = False
+    ) -> None:
         self._order = order
+        self._confirms = confirms
         self._store = store
         self._clock = clock
         self._history = history
@@ -62,7 +65,10 @@ class Explaining:
         decision = decide_for(url, forms, acls.get)
         ruling = rule_on(policy, forms)
         said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
-        verdict, _ = settle(self._order, {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said})
+        answers = {Early.ACL: lambda: decision.verdict, Early.POLICY: lambda: said}
+        verdict, _ = settle(self._order, answers, permits_end=not self._confirms)
+        if self._confirms and verdict is Verdict.PERMIT:
+            verdict = Verdict.INDETERMINATE
         return EarlyDecision(decision=decision, ruling=ruling, verdict=verdict)
 
     def list_named(self, url: str, *, at: datetime | None = None) -> list[tuple[Principal, Verdict]]:
