@@ -5,12 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.appliance import Appliance
+from tests.waiting import PATIENCE_SECONDS
 
 CHROMIUM = Path("/usr/bin/chromium")
 DESK = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
+PATIENCE_MS = PATIENCE_SECONDS * 1_000
 
 needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed; see .ci/packages")
 
@@ -18,8 +20,9 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is n
 @contextmanager
 def launched() -> Iterator[Browser]:
     """Gives a browser while it runs."""
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"], timeout=PATIENCE_MS)
         yield started
         started.close()
 
@@ -33,5 +36,11 @@ def new_page(browser: Browser, appliance: Appliance, size: dict[str, int], *, sc
         color_scheme="dark" if dark else "light",
     )
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(PATIENCE_MS)
     return page
+
+
+def follow(page: Page, to_click: Locator) -> None:
+    """Clicks what leads to another page, and waits until that is there with its scripts: much of it looks like the one before."""
+    with page.expect_navigation(wait_until="load"):
+        to_click.click()

@@ -1,13 +1,15 @@
 """The search page in a browser, at the widths of a desk and of a phone, and without script."""
 
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests import library
 from tests.appliance import Appliance, running
-from tests.browsers import DESK, PHONE, launched, needs_chromium, new_page
+from tests.browsers import DESK, PHONE, follow, launched, needs_chromium, new_page
+from tests.waiting import wait_until
 
 pytestmark = needs_chromium
 
@@ -45,7 +47,7 @@ def close(page: Page) -> None:
 
 def ask(page: Page, query: str) -> None:
     page.get_by_role("searchbox").or_(page.get_by_role("combobox")).fill(query)
-    page.get_by_role("button", name="Search").click()
+    follow(page, page.get_by_role("button", name="Search"))
 
 
 def fits(page: Page) -> bool:
@@ -63,23 +65,23 @@ def test_page_walk_from_query_to_cached_copy(browser: Browser, appliance: Applia
     assert fits(page)
     if size is PHONE:
         page.get_by_text("Narrow the results").click()
-    page.get_by_role("link", name="Legal Affairs").click()
+    follow(page, page.get_by_role("link", name="Legal Affairs"))
     expect(page.locator(".count")).to_contain_text("7 results")
     expect(page.locator(".chosen")).to_contain_text("Department: Legal Affairs")
-    page.get_by_role("link", name="Without Department: Legal Affairs").click()
-    page.get_by_role("link", name="Next").click()
+    follow(page, page.get_by_role("link", name="Without Department: Legal Affairs"))
+    follow(page, page.get_by_role("link", name="Next"))
     expect(page.locator(".count")).to_contain_text("11–20 of 52 results")
     assert parse_qs(urlsplit(page.url).query)["start"] == ["10"]
-    page.get_by_role("link", name="Cached copy of").first.click()
+    follow(page, page.get_by_role("link", name="Cached copy of").first)
     expect(page.locator("mark").first).to_have_text("travel", ignore_case=True)
     page.go_back()
-    page.get_by_role("link", name="Newest").click()
+    follow(page, page.get_by_role("link", name="Newest"))
     dates = [time.get_attribute("datetime") or "" for time in page.locator(".results time").all()]
     assert dates == sorted(dates, reverse=True)
     ask(page, "travle")
-    page.get_by_role("link", name="travel", exact=True).click()
+    follow(page, page.get_by_role("link", name="travel", exact=True))
     expect(page.get_by_role("combobox")).to_have_value("travel")
-    page.get_by_role("link", name="Similar to").first.click()
+    follow(page, page.get_by_role("link", name="Similar to").first)
     expect(page.locator(".results > li").first).to_be_visible()
     assert fits(page)
     close(page)
@@ -106,7 +108,7 @@ def test_page_suggestions_by_keyboard(browser: Browser, appliance: Appliance) ->
     expect(box).to_have_value("trav")
     expect(options.first).to_be_hidden()
     box.press("ArrowDown")
-    options.filter(has_text="travel policy").first.click()
+    follow(page, options.filter(has_text="travel policy").first)
     expect(page.locator(".results > li").first).to_be_visible()
     page.keyboard.press("Escape")
     page.locator(".count").click()
@@ -122,8 +124,8 @@ def test_page_without_script_does_all_but_suggest(browser: Browser, appliance: A
     page = open_page(browser, appliance, PHONE, script=False)
     ask(page, "travel")
     page.get_by_text("Narrow the results").click()
-    page.get_by_role("link", name="Finance").click()
-    page.get_by_role("link", name="100 – 500").click()
+    follow(page, page.get_by_role("link", name="Finance"))
+    follow(page, page.get_by_role("link", name="100 – 500"))
     expect(page.locator(".chosen li")).to_have_count(2)
     assert fits(page)
     close(page)
@@ -138,8 +140,12 @@ def test_page_clicks_are_reported(browser: Browser, appliance: Appliance) -> Non
     fields = parse_qs(urlsplit(sent.value.url).query)
     assert (fields["ct"], fields["q"], fields["r"]) == (["c"], ["remote work"], ["1"])
     close(page)
-    kept = "".join(path.read_text() for path in (appliance.data / "clicks").glob("*.jsonl"))
-    assert '"query":"remote work"' in kept
+    # the browser does not wait for an answer
+    wait_until(lambda: '"query":"remote work"' in read_clicks(appliance), partial(read_clicks, appliance))
+
+
+def read_clicks(appliance: Appliance) -> str:
+    return "".join(path.read_text() for path in (appliance.data / "clicks").glob("*.jsonl"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

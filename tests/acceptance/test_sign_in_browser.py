@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.appliance import Appliance, running
-from tests.browsers import PHONE, launched, needs_chromium, new_page
+from tests.browsers import PHONE, follow, launched, needs_chromium, new_page
 
 PASSWORD = "a good long password"
 SETTINGS = """
@@ -39,7 +39,7 @@ def browser() -> Iterator[Browser]:
 def open_page(browser: Browser, appliance: Appliance, *, script: bool, dark: bool = False) -> Page:
     page = new_page(browser, appliance, PHONE, script=script, dark=dark)
     page.goto("/?q=travel")
-    page.get_by_role("link", name="Sign in").click()
+    follow(page, page.get_by_role("link", name="Sign in"))
     return page
 
 
@@ -48,16 +48,16 @@ def test_people_sign_in_and_out_without_script(browser: Browser, appliance: Appl
     door = page.get_by_role("group", name="Default")
     door.get_by_label("Name").fill("ann")
     door.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Sign in").click()
+    follow(page, page.get_by_role("button", name="Sign in"))
     expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
     assert door.get_by_label("Name").input_value() == "ann"
     door.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    follow(page, page.get_by_role("button", name="Sign in"))
     expect(page).to_have_url(f"http://127.0.0.1:{appliance.search_port}/?q=travel")
     expect(page.get_by_text("Signed in as ann")).to_be_visible()
     cookie = next(each for each in page.context.cookies() if each["name"] == "GSA_SESSION_ID")
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
-    page.get_by_role("button", name="Sign out").click()
+    follow(page, page.get_by_role("button", name="Sign out"))
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     assert "GSA_SESSION_ID" not in {each["name"] for each in page.context.cookies()}
     page.context.close()
@@ -69,7 +69,7 @@ def test_sign_in_page_is_clean_for_axe_and_fits_a_phone(browser: Browser, applia
 
     page = open_page(browser, appliance, script=True, dark=dark)
     page.get_by_role("group", name="ad").get_by_label("Name").fill("a.smith")
-    page.get_by_role("button", name="Sign in").click()
+    follow(page, page.get_by_role("button", name="Sign in"))
     expect(page.get_by_role("link", name="Sign in with Example Ltd")).to_be_visible()
     found = Axe().run(page)
     assert found.response["violations"] == [], found.generate_report()

@@ -77,9 +77,9 @@ def test_read_fields_any_text_is_read(text: str, is_partial: bool) -> None:
 
 @pytest.mark.parametrize("piece", ["(", ")", "-", "a.", "(a|", "%", "-(", ":"])
 def test_read_fields_repeated_pieces_take_no_time(piece: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     read_fields(piece * 10_000, is_partial=False)
-    assert time.perf_counter() - begun < 1.0
+    assert time.thread_time() - begun < 5.0
 
 
 def test_read_request_form_adds_to_the_query() -> None:

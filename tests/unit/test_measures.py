@@ -139,9 +139,9 @@ def test_measures_of_text_each_once_and_bounded() -> None:
     "piece", ["1", "1,", "1.", "1 ", "111 ", "1-", "(1", "+1 ", "$", "a:", "1\u00a0111", "(kg)", "1/1:", "\u5186", "1'"]
 )
 def test_measures_of_text_repeated_pieces_take_no_time(piece: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     measures_of_text(piece * 100_000)
-    assert time.perf_counter() - begun < 10.0
+    assert time.thread_time() - begun < 10.0
 
 
 @given(st.text(max_size=100) | st.text("0123456789.,-/:' $kg\u00a0\u20ac()+", max_size=60))

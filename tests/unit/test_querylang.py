@@ -202,9 +202,9 @@ def test_parse_query_too_much_is_cut_with_a_warning() -> None:
     ],
 )
 def test_parse_query_repeated_pieces_take_no_time(piece: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     parse_query(piece * 10_000)
-    assert time.perf_counter() - begun < 1.0
+    assert time.thread_time() - begun < 5.0
 
 
 _OPERATORS = "site: inmeta: info: inurl: allintitle: link: cache: related: daterange: filetype:"
