@@ -142,7 +142,7 @@ def test_ldap_server_that_drips_is_given_up(scheme: str, first: bytes) -> None:
         begun = time.monotonic()
         with pytest.raises(Busy, match="answers"):
             LdapDirectory(given).verify("ann", PASSWORD)
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - begun < 100
 
 
 ODD_ANSWERS: dict[str, Callable[[], bytes]] = {

@@ -3,11 +3,12 @@
 import base64
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from lxml import etree
 from samlhouse import arrive, depart, open_with
@@ -153,14 +154,22 @@ SIGNED_BUT_WRONG: dict[str, Edit] = {
 }
 
 
-@pytest.mark.parametrize("signs", ["assertion", "response"])
-@pytest.mark.parametrize("edit", list(SIGNED_BUT_WRONG.values()), ids=list(SIGNED_BUT_WRONG))
+def list_ways(edits: dict[str, Edit], *, of_a_response: Container[Edit]) -> list[ParameterSet]:
+    """Lists what is signed with what is done to it; some can be done only where the whole response is signed."""
+    return [
+        pytest.param(signs, edit, id=f"{name}-{signs}")
+        for name, edit in edits.items()
+        for signs in ("assertion", "response")
+        if signs == "response" or edit not in of_a_response
+    ]
+
+
+# what has no number cannot be signed alone
+@pytest.mark.parametrize(("signs", "edit"), list_ways(SIGNED_BUT_WRONG, of_a_response=[no_number]))
 def test_saml_response_that_is_signed_and_not_for_here_lets_nobody_in(
     house: SignInHouse, provider: SamlServer, signs: str, edit: Edit
 ) -> None:
     provider.signs = signs
-    if signs == "assertion" and edit is no_number:
-        pytest.skip("what has no number cannot be signed alone")
     edit_before_signing(provider, edit)
     assert sign_in(house, provider) == (403, [])
 
@@ -284,13 +293,11 @@ REBUILT = {
 }
 
 
-@pytest.mark.parametrize("signs", ["assertion", "response"])
-@pytest.mark.parametrize("edit", list(REBUILT.values()), ids=list(REBUILT))
+# the same for assertions stands beside
+@pytest.mark.parametrize(("signs", "edit"), list_ways(REBUILT, of_a_response=[around, beside, inside, same_number]))
 def test_saml_response_that_was_rebuilt_around_a_signature_names_nobody_else(
     house: SignInHouse, provider: SamlServer, signs: str, edit: Edit
 ) -> None:
-    if signs == "assertion" and edit in (around, beside, inside, same_number):
-        pytest.skip("the same for assertions stands beside")
     provider.signs = signs
     status, found = sign_in(house, provider, edit)
     assert (status, found) == (403, [])
@@ -321,9 +328,9 @@ BOMBS = {
 
 @pytest.mark.parametrize("text", list(BOMBS.values()), ids=list(BOMBS))
 def test_saml_form_that_is_made_to_take_long_is_refused_soon(house: SignInHouse, text: bytes) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     assert arrive(house.browser(), spell(text)) in (400, 403, 413)
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 def test_saml_certificate_that_is_over_counts_as_long_as_the_metadata_have_it(provider: SamlServer, tmp_path: Path) -> None:
