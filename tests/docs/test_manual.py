@@ -154,7 +154,7 @@ def test_every_command_shows_examples(name: str, command: object) -> None:
 
 def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     administration = Administration(tell_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
-    text = section(page("reference/operation.md"), "Admin port")
+    text = page("reference/admin-port.md")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
         editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
         kept = timedelta(days=90)
@@ -172,7 +172,7 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_route_of_signing_in_is_documented() -> None:
-    text = page("reference/operation.md") + page("reference/sign-in.md")
+    text = page("reference/admin-port.md") + page("reference/sign-in.md")
     routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
     routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
     routes += SamlWays((), cast(Gates, None), cast(Handovers, None)).routes()
