@@ -24,9 +24,10 @@ STRUCK_OUT_AT_LEAST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """Somebody and all groups that the groups database adds to him. Shape: ``keys`` are the digests of all keys by which he is met.
+    """Somebody and all groups that the groups database adds to him.
 
-    ``groups`` are places in the table, each with the place in ``signed_in`` or ``groups`` (behind those) through which it was reached.
+    Shape: ``keys`` are the digests of all keys by which he is met. ``through`` says for each group of ``reached`` through what it was: a
+    place among his users, his groups and ``reached``, counted on in this order.
     """
 
     identity: Identity
