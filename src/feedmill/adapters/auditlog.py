@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from feedmill.adapters.syncing import sync_folder
 from feedmill.core.auditchain import FIRST, check_lines, read_line, write_line
 from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind
 from feedmill.model.errors import Corrupt, DiskFull
@@ -117,7 +118,7 @@ class FolderAuditLog:
             file.flush()
             os.fsync(file.fileno())
         if is_new:
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
         _write_place(self._folder / _HEAD, entry)
         if is_new:
             _write_place(self._begun, entry)
@@ -205,11 +206,3 @@ def _read_last_line(path: Path) -> bytes:
             if start == 0 or length > MAX_LINE_BYTES:
                 return b""
             length *= 8
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

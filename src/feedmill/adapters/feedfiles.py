@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from feedmill.adapters.syncing import sync_folder
 from feedmill.model.errors import Busy, DiskFull, FeedmillError, NotFound
 
 PART: Final = ".part"
@@ -110,7 +111,7 @@ class FolderFeedFile:
             self._close()
             self._path.rename(self._folder / self.name)
             self._path = self._folder / self.name
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
         except OSError as exc:
             raise _translate(exc, "keep a feed") from exc
         return self._size_bytes
@@ -137,14 +138,6 @@ def _check_space(folder: Path, reserve_bytes: int) -> None:
     status = os.statvfs(folder)
     if status.f_bavail * status.f_frsize < reserve_bytes:
         raise OSError(errno.ENOSPC, f"less than {reserve_bytes} bytes are free", str(folder))
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _translate(error: OSError, act: str) -> FeedmillError:

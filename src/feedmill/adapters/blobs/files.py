@@ -64,15 +64,6 @@ def is_in_use(path: Path) -> bool:
     return False
 
 
-def sync_folder(path: Path) -> None:
-    """Makes a folder's entries durable. Errors: OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 class ReadFile:
     """A file open for reading; it closes when the last thread lets go of it."""
 

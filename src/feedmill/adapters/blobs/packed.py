@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from feedmill.adapters.blobs.files import AppendFile, ReadFile, ReadFiles, is_in_use, sync_folder, translate
+from feedmill.adapters.blobs.files import AppendFile, ReadFile, ReadFiles, is_in_use, translate
 from feedmill.adapters.blobs.refs import Place, is_name, new_name, packed_ref, parse_ref, single_ref
+from feedmill.adapters.syncing import sync_folder
 from feedmill.model.document import BlobRef
 from feedmill.model.errors import Broken, Conflict, Corrupt, FeedmillError
 
