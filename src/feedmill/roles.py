@@ -24,7 +24,7 @@ from feedmill.http.search import SearchSite, search_app
 from feedmill.http.serving import Listener, serve
 from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.status import tell_status
-from feedmill.http.stylesheetroutes import StylesheetShelf
+from feedmill.http.stylesheetshelf import StylesheetShelf
 from feedmill.runstate import find_server
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.services.indexing.rebuilding import request_rebuild

@@ -17,7 +17,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.policyroutes import policy_routes
 from feedmill.http.status import list_settings
-from feedmill.http.stylesheetroutes import StylesheetShelf
+from feedmill.http.stylesheetshelf import StylesheetShelf
 from feedmill.model.errors import Corrupt
 from feedmill.model.serving import KeptSetting
 from feedmill.services.facts import SETTINGS_GENERATION

@@ -29,7 +29,7 @@ from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
-from feedmill.http.stylesheetroutes import StylesheetShelf
+from feedmill.http.stylesheetshelf import StylesheetShelf
 from feedmill.metrics import GAUGES, render_metrics
 from feedmill.model.audit import AuditKind
 from feedmill.services.access.accesschanges import AccessChanges

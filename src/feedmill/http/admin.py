@@ -24,7 +24,8 @@ from feedmill.http.settingsroutes import settings_routes
 from feedmill.http.signin.adminlock import AdminLock
 from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.desk import Desk
-from feedmill.http.stylesheetroutes import StylesheetShelf, stylesheet_routes
+from feedmill.http.stylesheetroutes import stylesheet_routes
+from feedmill.http.stylesheetshelf import StylesheetShelf
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
 from feedmill.services.signin.signing import Signing
