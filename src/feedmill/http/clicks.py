@@ -17,13 +17,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.parameters import read_number
 from feedmill.model.click import Click
 
 MAX_CHARACTERS = 2_000
 MAX_SHORT_CHARACTERS = 100
 MAX_PLACE = 100_000
-_PRIVATE = {"Cache-Control": "no-store"}
 
 
 class ClickLog(Protocol):
@@ -70,7 +70,7 @@ def click_route(log: ClickLog, clock: Callable[[], datetime]) -> Callable[[Reque
         click = read_click(request.query_params, clock())
         if click is not None and _is_from_here(request):
             await run_in_threadpool(log.keep, click)
-        return Response(status_code=204, headers=_PRIVATE)
+        return Response(status_code=204, headers=NEVER_KEPT)
 
     return take_click
 

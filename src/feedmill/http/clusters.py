@@ -14,13 +14,13 @@ from starlette.responses import Response
 
 from feedmill.http.gsaparameters import read_wanted, split_pairs
 from feedmill.http.gsasearch import restrict
+from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.model.access import ClassSet
 from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.xmltext import clean_text
 
 ALGORITHM = "Concepts"
-_PRIVATE = {"Cache-Control": "private, no-cache"}
 
 
 class ClusterRoute:
@@ -37,8 +37,8 @@ class ClusterRoute:
         access = restrict(self._identify(request), wanted.access)
         found = cluster_results(self._searcher, replace(wanted.request, getfields=()), access, self._find_clusters)
         if wanted.values.get("coutput", "").lower() == "xml":
-            return Response(render_xml(found), media_type="text/xml; charset=UTF-8", headers=_PRIVATE)
-        return Response(render_json(found), media_type="application/json", headers=_PRIVATE)
+            return Response(render_xml(found), media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
+        return Response(render_json(found), media_type="application/json", headers=KEPT_IN_PRIVATE)
 
 
 def render_json(found: Clusters) -> bytes:

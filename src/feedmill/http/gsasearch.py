@@ -16,6 +16,7 @@ from feedmill.http.bodies import read_body
 from feedmill.http.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
 from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
 from feedmill.http.gsaparameters import UNTHINNED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.parameters import MAX_FACETS
 from feedmill.http.searchthreads import run_search
 from feedmill.http.signin.site import SignInSite
@@ -33,7 +34,6 @@ from feedmill.wire.results.charsets import UTF_8, find_charset
 from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
 
 MAX_FORM_BYTES = 10_240
-PRIVATE = {"Cache-Control": "private, no-cache"}
 
 Show = Callable[[ResultPage, SearchRequest, Request], Response]
 """Shows results on the built-in page, to the sender of a request."""
@@ -92,7 +92,7 @@ class SearchProtocol:
             return _copy_page(copy)
         reply = Reply(query=wanted.values.get("q", ""), parameters=echo_parameters(wanted, ""), now=self._clock())
         body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
-        return Response(body, media_type="text/xml; charset=UTF-8", headers=PRIVATE)
+        return Response(body, media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
 
     async def answer(self, request: Request) -> Response:
         """Answers a search, sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
@@ -124,8 +124,8 @@ class SearchProtocol:
             page = self._frontends.render(frontend, xml, reload=wanted.values.get("proxyreload") == "1")
             # any site may load a script, with the cookies of whoever looks at it
             media_type = "text/plain" if page.is_script and wanted.access != "p" else page.media_type
-            return Response(page.body, media_type=media_type, headers={**PRIVATE, "Content-Security-Policy": PAGE_POLICY})
-        return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=PRIVATE)
+            return Response(page.body, media_type=media_type, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_POLICY})
+        return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=KEPT_IN_PRIVATE)
 
     def _make_reply(self, wanted: Wanted, access: ClassSet, client: str) -> Reply:
         custom = read_custom(wanted.values.get("proxycustom", ""))
@@ -157,7 +157,7 @@ class SearchProtocol:
 
 
 def _copy_page(copy: CachedCopy) -> Response:
-    headers = {**PRIVATE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
+    headers = {**KEPT_IN_PRIVATE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
     return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
 
 

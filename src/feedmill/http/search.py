@@ -38,6 +38,7 @@ from feedmill.http.frontends import FrontEnds
 from feedmill.http.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
 from feedmill.http.guard import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.health import Problems, health_routes
+from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.origin import OriginCheck
 from feedmill.http.pages import make_templates
@@ -70,7 +71,6 @@ Identify = Callable[[Request], ClassSet]
 
 _HERE = Path(__file__).parent
 _JSON = "application/json"
-_PRIVATE = {"Cache-Control": "private, no-cache"}
 
 
 def no_clusters(_edges: Sequence[Edge]) -> list[list[int]]:
@@ -179,7 +179,7 @@ class _Endpoints:
         """Shows results on the search page."""
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
         body = self._templates.get_template("search.html").render(page=show_page(page, asked), account=account)
-        return HTMLResponse(body, headers={**_PRIVATE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
+        return HTMLResponse(body, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
 
     def search(self, request: Request) -> Response:
         """Answers a search as JSON."""
@@ -194,7 +194,7 @@ class _Endpoints:
         asked = replace(asked, request=refined, warnings=asked.warnings + told)
         page = self._ask(asked, request)
         onwards = write_cursor(page.next_cursor, asked.request)
-        return Response(render_page(page, onwards), media_type=_JSON, headers=_PRIVATE)
+        return Response(render_page(page, onwards), media_type=_JSON, headers=KEPT_IN_PRIVATE)
 
     def find_document(self, request: Request) -> Response:
         """Answers what an asker may know of one document."""
@@ -202,7 +202,7 @@ class _Endpoints:
         if not url:
             raise BadRequest("url= is missing")
         found = self._searcher.get_document(url, self._identify(request))
-        return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=_PRIVATE)
+        return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=KEPT_IN_PRIVATE)
 
     async def describe(self, _request: Request) -> Response:
         """Describes the JSON resources of this port as OpenAPI."""
@@ -236,9 +236,9 @@ class _Endpoints:
 
     def _answer(self, request: Request, problem: Problem, text: str) -> Response:
         if request.url.path.startswith("/api/"):
-            return make_answer(problem, text, _PRIVATE)
+            return make_answer(problem, text, KEPT_IN_PRIVATE)
         body = self._templates.get_template("error.html").render(status=problem.status, text=text)
-        return HTMLResponse(body, status_code=problem.status, headers=_PRIVATE)
+        return HTMLResponse(body, status_code=problem.status, headers=KEPT_IN_PRIVATE)
 
     def _ask(self, asked: Asked, request: Request) -> ResultPage:
         page = self._searcher.search(asked.request, self._identify(request))

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.http.gsasearch import restrict
+from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.parameters import read_number
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest
@@ -23,7 +24,6 @@ from feedmill.services.searching.suggesting import MAX_SUGGESTIONS, Typing, sugg
 
 DEFAULT_MAX = 10
 JSONP_HEAD = "/* GSA Suggest Service JSONP Response. */ "
-_PRIVATE = {"Cache-Control": "private, no-cache"}
 _CALLBACK = re.compile(r"[A-Za-z_$][\w$]{0,63}(?:\.[A-Za-z_$][\w$]{0,63}){0,5}", re.ASCII)
 _FORMATS = ("os", "rich")
 _IN_SCRIPTS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -50,9 +50,9 @@ class Suggestions:
         found = self._suggest(typed, number, request, restrict(self._identify(request), access))
         text = json.dumps(_shape(typed, found, values.get("format", "").lower(), is_legacy="q" not in values), ensure_ascii=False)
         if not callback:
-            return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=_PRIVATE)
+            return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=KEPT_IN_PRIVATE)
         script = f"{JSONP_HEAD}{callback}({''.join(_IN_SCRIPTS.get(character, character) for character in text)})"
-        return Response(script.encode("utf-8", "replace"), media_type="text/javascript; charset=utf-8", headers=_PRIVATE)
+        return Response(script.encode("utf-8", "replace"), media_type="text/javascript; charset=utf-8", headers=KEPT_IN_PRIVATE)
 
     def answer_api(self, request: Request) -> Response:
         """Answers as JSON of our own."""
@@ -60,7 +60,7 @@ class Suggestions:
         typed = values.get("q", "")
         found = self._suggest(typed, values.get("num", ""), request, self._identify(request))
         body = json.dumps({"query": typed, "suggestions": list(found)}, ensure_ascii=False).encode("utf-8", "replace")
-        return Response(body, media_type="application/json", headers=_PRIVATE)
+        return Response(body, media_type="application/json", headers=KEPT_IN_PRIVATE)
 
     def _suggest(self, typed: str, number: str, request: Request, access: ClassSet) -> tuple[str, ...]:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))

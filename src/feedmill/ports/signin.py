@@ -143,6 +143,10 @@ class BrowserProvider(Provider, Protocol):
     def label(self) -> str:
         """What people call it."""
 
+    @property
+    def way(self) -> str:
+        """What credentials and the audit log call it, such as ``saml:example``; no two providers share it."""
+
 
 class OpenIdProvider(BrowserProvider, Protocol):
     """A provider of OpenID Connect. Errors: Busy when it does not answer."""

@@ -58,6 +58,7 @@ class OidcProvider:
 
     def __init__(self, options: OidcOptions, clock: Callable[[], datetime]) -> None:
         self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
+        self.way = f"oidc:{options.name}"
         self._options = options
         self._clock = clock
         self._client = JsonClient(ca_file=options.ca_file, timeout_seconds=options.timeout_seconds)
@@ -97,7 +98,7 @@ class OidcProvider:
             raise Denied(f"the provider tells no user: the claim {self._options.user_claim} is missing")
         role = self._options.roles.find(group.name for group in groups)
         session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_KEPT_TOKEN])
-        return Credential(provider=f"oidc:{self.name}", user=user, groups=groups, role=role, session=session)
+        return Credential(provider=self.way, user=user, groups=groups, role=role, session=session)
 
     @property
     def single_logout(self) -> bool:

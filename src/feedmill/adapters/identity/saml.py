@@ -22,7 +22,7 @@ from lxml import etree
 
 from feedmill.adapters.identity.addresses import with_query
 from feedmill.adapters.identity.claims import read_groups, read_user
-from feedmill.adapters.identity.samlencryption import decrypt_element
+from feedmill.adapters.identity.samlencryption import decrypt_element, find_name
 from feedmill.adapters.identity.samlkeys import ServerKey
 from feedmill.adapters.identity.samllogout import SamlLogoutDesk, write_details
 from feedmill.adapters.identity.samlmetadata import (
@@ -69,6 +69,7 @@ class SamlIdentityProvider:
 
     def __init__(self, options: SamlOptions, clock: Callable[[], datetime]) -> None:
         self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
+        self.way = f"saml:{options.name}"
         self._options = options
         self._clock = clock
         self._logout = SamlLogoutDesk(options.provider, options.key, clock)
@@ -153,7 +154,9 @@ class SamlIdentityProvider:
         answers, until = _confirm(assertion, back_url, now)
         _check_conditions(assertion, self.entity_id(back_url), now)
         told = _read_attributes(assertion)
-        wanted, name_id = self._options.user_attribute, self._find_name(assertion)
+        subject = assertion.find("a:Subject", NAMES)
+        name_id = find_name(subject, self._options.key.private) if subject is not None else None
+        wanted = self._options.user_attribute
         named = next(iter(told.get(wanted, ())), "") if wanted else text_of(name_id)
         user = read_user(named, self._options)
         if user is None:
@@ -164,15 +167,8 @@ class SamlIdentityProvider:
         if not number:
             raise Denied("the assertion has no ID")
         session = _read_session(assertion, name_id)
-        credential = Credential(provider=f"saml:{self.name}", user=user, groups=groups, role=role, session=session)
+        credential = Credential(provider=self.way, user=user, groups=groups, role=role, session=session)
         return Assertion(id=f"{issuer} {number}", answers=answers, credential=credential, until=until)
-
-    def _find_name(self, assertion: etree._Element) -> etree._Element | None:
-        hidden = assertion.find("a:Subject/a:EncryptedID", NAMES)
-        if hidden is None:
-            return assertion.find("a:Subject/a:NameID", NAMES)
-        opened = self._decrypt(hidden, is_signed=True)
-        return opened if opened.tag == f"{{{ASSERTION}}}NameID" else None
 
 
 def _read_session(assertion: etree._Element, name: etree._Element | None) -> ProviderSession | None:

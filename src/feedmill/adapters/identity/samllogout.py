@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from lxml import etree
 
 from feedmill.adapters.identity.addresses import with_query
-from feedmill.adapters.identity.samlencryption import decrypt_element
+from feedmill.adapters.identity.samlencryption import find_name
 from feedmill.adapters.identity.samlkeys import ServerKey
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, PROTOCOL, REDIRECT, IdentityProvider, LogoutPlace, parse_xml
 from feedmill.adapters.identity.samlsigning import MAX_MESSAGE_BYTES, read_query, sign_element, verify_element, write_query
@@ -66,7 +66,7 @@ class SamlLogoutDesk:
         indexes = [text_of(each) for each in root.findall("p:SessionIndex", NAMES)]
         if len(indexes) > MAX_INDEXES:
             raise Denied(f"the request names more than {MAX_INDEXES} sessions")
-        name = text_of(self._find_name(root))
+        name = text_of(find_name(root, self._key.private))
         if not name:
             raise Denied("the request names nobody")
         identity = f"{self._provider.entity_id} {root.get('ID', '')}"
@@ -145,13 +145,6 @@ class SamlLogoutDesk:
         begun = time_of(root.get("IssueInstant"))
         if not root.get("ID") or begun is None or abs(self._clock() - begun) > LASTING + LEEWAY:
             raise Denied("the message is not of now; do the clocks of both machines agree")
-
-    def _find_name(self, root: etree._Element) -> etree._Element | None:
-        hidden = root.find("a:EncryptedID", NAMES)
-        if hidden is None:
-            return root.find("a:NameID", NAMES)
-        opened = decrypt_element(hidden, self._key.private, is_signed=True)
-        return opened if opened.tag == f"{{{ASSERTION}}}NameID" else None
 
 
 def write_details(name: etree._Element) -> str:

@@ -30,7 +30,7 @@ _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 _DECISIONS: Final = "/api/v1/access/"
 _SECRET: Final = ("/api/v1/users", "/api/v1/tokens", "/api/v1/audit")
 _WHO_SEES_WHAT: Final = "/api/v1/settings/policy_acls"
-_MANAGED: Final = ("/api/v1/datasources", "/api/v1/sources", "/api/v1/settings", "/api/v1/reindex", "/api/v1/recrawl")
+_MANAGED: Final = ("/api/v1/datasources", "/api/v1/settings", "/api/v1/reindex")
 
 
 def role_for(method: str, path: str) -> Role:

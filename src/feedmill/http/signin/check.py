@@ -6,6 +6,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedmill.http.asker import SIGNED_OUT, Asker, put_asker
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.problems import find_problem, make_answer, problem_of
 from feedmill.http.searchthreads import run_search
 from feedmill.http.signin.desk import Desk, Refusal
@@ -50,7 +51,7 @@ class SignInCheck:
 
 def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:
     """Gives the answer that a refusal stands for."""
-    headers = {**refusal.headers, "cache-control": "no-store"}
+    headers = {**refusal.headers, **NEVER_KEPT}
     if is_json:
         return make_answer(problem_of(refusal.status), refusal.text, headers)
     return PlainTextResponse(refusal.text + "\n", refusal.status, headers=headers)

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedmill.core.accounts import write_user
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.flows import Flows
 from feedmill.model.audit import AuditKind, Detail, Details
@@ -42,7 +43,7 @@ class Gates:
 
     def depart(self, request: Request, provider: str, address: str, kept: Mapping[str, str]) -> Response:
         """Sends a browser to a provider."""
-        response = RedirectResponse(address, status_code=302, headers={"Cache-Control": "no-store"})
+        response = RedirectResponse(address, status_code=302, headers=NEVER_KEPT)
         self.flows.begin(response, request.scope, provider, kept)
         return response
 
@@ -69,14 +70,14 @@ class Gates:
         else:
             status, text = 503, "the provider does not answer as it should; try again later"
         body = self.templates.get_template("error.html").render(status=status, text=text)
-        response = HTMLResponse(body, status, headers={"Cache-Control": "no-store"})
+        response = HTMLResponse(body, status, headers=NEVER_KEPT)
         self.flows.end(response, request.scope)
         return response
 
     def _tell_refusal(self, request: Request, provider: str, error: FeedmillError) -> None:
         """Puts a refusal into the audit log; of a flood of them the first ones, and that there are more."""
         client = self.clients.find(request.scope)
-        verdict = self.throttle.begin(provider, "" if client.is_shared else client.address)
-        kind = AuditKind.SIGN_IN_REFUSED if verdict.wait_seconds else AuditKind.SIGN_IN_FAILED
-        if not verdict.wait_seconds or verdict.is_first:
+        passage = self.throttle.begin(provider, "" if client.is_shared else client.address)
+        kind = AuditKind.SIGN_IN_REFUSED if passage.wait_seconds else AuditKind.SIGN_IN_FAILED
+        if not passage.wait_seconds or passage.is_first:
             self.auditing.tell(kind, address=client.address, details={"name": "", "way": provider, "reason": str(error)[:500]})

@@ -11,12 +11,12 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import Departure
 
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 """Without a word on where forms go: providers send on to where they like."""
-_NEVER_KEPT = {"Cache-Control": "no-store"}
 
 Leave = Callable[[Request, Credential], Departure | None]
 """Gives how a provider is told that somebody leaves; None where there is nothing to tell."""
@@ -54,10 +54,10 @@ class Leavings:
     def render(self, exits: Sequence[Exit]) -> Response:
         """Gives the page that goes on to one provider, or lists several."""
         body = self.templates.get_template("leaving.html").render(exits=exits)
-        return HTMLResponse(body, headers={**_NEVER_KEPT, "Content-Security-Policy": POLICY})
+        return HTMLResponse(body, headers={**NEVER_KEPT, "Content-Security-Policy": POLICY})
 
     def send(self, departure: Departure) -> Response:
         """Sends a browser on that came by itself, not by a form of ours."""
         if departure.fields:
             return self.render([Exit(label="", departure=departure)])
-        return RedirectResponse(departure.url, status_code=303, headers=_NEVER_KEPT)
+        return RedirectResponse(departure.url, status_code=303, headers=NEVER_KEPT)

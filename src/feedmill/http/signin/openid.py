@@ -14,7 +14,8 @@ from starlette.routing import Route
 from feedmill.http.signin.forms import read_target
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.slowly import run_for_provider
-from feedmill.model.errors import Busy, Denied, NotFound
+from feedmill.http.signin.ways import find_provider
+from feedmill.model.errors import Busy, Denied
 from feedmill.ports.signin import OpenIdProvider
 
 MAX_CODE = 4_000
@@ -36,13 +37,13 @@ class OpenIdWays:
 
     async def begin(self, request: Request) -> Response:
         """Sends a browser to the provider."""
-        provider = self._find(request)
-        return await run_for_provider(_way(provider), self._begin, request, provider)
+        provider = find_provider(self._providers, request)
+        return await run_for_provider(provider.way, self._begin, request, provider)
 
     async def finish(self, request: Request) -> Response:
         """Lets in whom the provider proves."""
-        provider = self._find(request)
-        return await run_for_provider(_way(provider), self._finish, request, provider)
+        provider = find_provider(self._providers, request)
+        return await run_for_provider(provider.way, self._finish, request, provider)
 
     def _begin(self, request: Request, provider: OpenIdProvider) -> Response:
         kept = {
@@ -54,11 +55,11 @@ class OpenIdWays:
         try:
             address = provider.begin(self._back(request), state=kept["state"], nonce=kept["nonce"], verifier=kept["verifier"])
         except (Busy, Denied) as exc:
-            return self._gates.turn_away(request, _way(provider), exc)
-        return self._gates.depart(request, _way(provider), address, kept)
+            return self._gates.turn_away(request, provider.way, exc)
+        return self._gates.depart(request, provider.way, address, kept)
 
     def _finish(self, request: Request, provider: OpenIdProvider) -> Response:
-        way = _way(provider)
+        way = provider.way
         kept = self._gates.flows.find(request.scope, way)
         given = request.query_params
         state = given.get("state", "")
@@ -77,15 +78,5 @@ class OpenIdWays:
             return self._gates.turn_away(request, way, exc)
         return self._gates.let_in(request, credential, read_target(kept["to"]))
 
-    def _find(self, request: Request) -> OpenIdProvider:
-        provider = self._providers.get(request.path_params["name"])
-        if provider is None:
-            raise NotFound("there is no such provider")
-        return provider
-
     def _back(self, request: Request) -> str:
         return self._gates.url(request, f"/signin/oidc/{request.path_params['name']}/back")
-
-
-def _way(provider: OpenIdProvider) -> str:
-    return f"oidc:{provider.name}"

@@ -13,18 +13,18 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from feedmill.core.sessionmarks import mark_of_session
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.slowly import run_for_provider
+from feedmill.http.signin.ways import find_provider
 from feedmill.model.audit import AuditKind
-from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
+from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import Departure, OpenIdProvider
 from feedmill.services.signin.handovers import Handovers
 from feedmill.services.signin.sessions import Sessions
-
-_NEVER_KEPT = {"Cache-Control": "no-store"}
 
 
 class OpenIdLogoutWays:
@@ -38,7 +38,7 @@ class OpenIdLogoutWays:
         self._sessions = sessions
         self._handovers = handovers
         for provider in self._providers.values():
-            leavings.add(f"oidc:{provider.name}", provider.label, self._leave_by(provider))
+            leavings.add(provider.way, provider.label, self._leave_by(provider))
 
     def routes(self) -> list[Route]:
         """Gives the routes."""
@@ -49,20 +49,20 @@ class OpenIdLogoutWays:
 
     def come_back(self, request: Request) -> Response:
         """Leads who left at the provider to the search page."""
-        self._find(request)
-        return RedirectResponse("/", status_code=303, headers=_NEVER_KEPT)
+        find_provider(self._providers, request)
+        return RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
 
     async def take(self, request: Request) -> Response:
         """Takes a logout token."""
-        provider = self._find(request)
+        provider = find_provider(self._providers, request)
         try:
             fields = await read_form(request)
         except (BadRequest, TooLarge) as exc:
             return _refuse(str(exc))
-        return await run_for_provider(f"oidc:{provider.name}", self._take, request, provider, find_field(fields, "logout_token"))
+        return await run_for_provider(provider.way, self._take, request, provider, find_field(fields, "logout_token"))
 
     def _take(self, request: Request, provider: OpenIdProvider, text: str) -> Response:
-        way = f"oidc:{provider.name}"
+        way = provider.way
         try:
             left = provider.read_logout(text)
             if not self._handovers.use_once(f"logout {way} {left.id}", left.until):
@@ -72,11 +72,11 @@ class OpenIdLogoutWays:
             return _refuse("the logout token is refused")
         except Busy as exc:
             self._gates.turn_away(request, way, Busy(f"single logout: {exc}"))
-            return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=_NEVER_KEPT)
+            return JSONResponse({"error": "temporarily_unavailable"}, 503, headers=NEVER_KEPT)
         marks = [mark_of_session(way, "", index) for index in left.indexes] or [mark_of_session(way, left.name)]
         ended = self._sessions.withdraw(marks)
         self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
-        return Response(status_code=200, headers=_NEVER_KEPT)
+        return Response(status_code=200, headers=NEVER_KEPT)
 
     def _leave_by(self, provider: OpenIdProvider) -> Callable[[Request, Credential], Departure | None]:
         def leave(request: Request, credential: Credential) -> Departure | None:
@@ -89,12 +89,6 @@ class OpenIdLogoutWays:
 
         return leave
 
-    def _find(self, request: Request) -> OpenIdProvider:
-        provider = self._providers.get(request.path_params["name"])
-        if provider is None:
-            raise NotFound("there is no such provider")
-        return provider
-
 
 def _refuse(text: str) -> Response:
-    return JSONResponse({"error": "invalid_request", "error_description": text}, 400, headers=_NEVER_KEPT)
+    return JSONResponse({"error": "invalid_request", "error_description": text}, 400, headers=NEVER_KEPT)

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from feedmill.core.accounts import write_user
 from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.asker import Way, find_asker
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
@@ -35,7 +36,6 @@ OLD_PAGE = "/security-manager/samlauthn"
 SIGN_OUT = "/signout"
 TARGET_FIELD = "to"
 EVERYWHERE_FIELD = "everywhere"
-_NEVER_KEPT = {"Cache-Control": "no-store"}
 _WRONG = "The name or the password is wrong."
 _STRANGE = "This form has expired. Please send it again."
 
@@ -109,7 +109,7 @@ class SignInPage:
     def ask_sign_out(self, request: Request) -> Response:
         """Asks whether to sign out."""
         body = self._tools.templates.get_template("signout.html").render(code=self._tools.guard.code_of_session(request.scope))
-        return HTMLResponse(body, headers=_NEVER_KEPT)
+        return HTMLResponse(body, headers=NEVER_KEPT)
 
     async def sign_out(self, request: Request) -> Response:
         """Ends the session."""
@@ -118,7 +118,7 @@ class SignInPage:
 
     def admit(self, request: Request, proved: Sequence[Credential], target: str) -> Response:
         """Lets somebody in: a new session that takes over what the old one had, and on to the page that was asked for."""
-        response = RedirectResponse(target, status_code=303, headers=_NEVER_KEPT)
+        response = RedirectResponse(target, status_code=303, headers=NEVER_KEPT)
         self._put_session(request, response, proved)
         return response
 
@@ -180,7 +180,7 @@ class SignInPage:
             choices=[(choice, f"{choice.href}?{TARGET_FIELD}={quote(target, safe='/')}") for choice in self._tools.choices],
             problem=tried.problems.get("", ""),
         )
-        response = HTMLResponse(body, tried.status, headers=_NEVER_KEPT)
+        response = HTMLResponse(body, tried.status, headers=NEVER_KEPT)
         self._tools.guard.put_cookie(response, request.scope, text)
         return response
 
@@ -214,7 +214,7 @@ class SignInPage:
             self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # asked last, since a provider may take its time to say where it is told
         exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
-        response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=_NEVER_KEPT)
+        response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
         response.headers["Clear-Site-Data"] = '"cache"'
         self._cookies.drop(response, request.scope, SESSION)
         return response

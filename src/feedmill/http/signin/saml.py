@@ -17,10 +17,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.forms import find_field, read_form, read_target
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.slowly import run_for_provider
-from feedmill.model.errors import BadRequest, Busy, Denied, NotFound, TooLarge
+from feedmill.http.signin.ways import find_provider
+from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.ports.signin import SamlProvider
 from feedmill.services.signin.handovers import Handovers
 
@@ -49,19 +51,19 @@ class SamlWays:
 
     def begin(self, request: Request) -> Response:
         """Sends a browser to the provider."""
-        provider = self._find(request)
+        provider = find_provider(self._providers, request)
         kept = {"request": f"_{secrets.token_hex(20)}", "to": read_target(request.query_params.get("to", "/"))[:2_000]}
         address = provider.begin(self._back(request), kept["request"])
-        return self._gates.depart(request, _way(provider), address, kept)
+        return self._gates.depart(request, provider.way, address, kept)
 
     async def take(self, request: Request) -> Response:
         """Takes the form that the provider's page sends."""
-        provider = self._find(request)
+        provider = find_provider(self._providers, request)
         try:
             fields = await read_form(request, max_bytes=MAX_FORM_BYTES)
         except (BadRequest, TooLarge) as exc:
-            return self._gates.turn_away(request, _way(provider), exc)
-        return await run_for_provider(_way(provider), self._take, request, provider, find_field(fields, "SAMLResponse"))
+            return self._gates.turn_away(request, provider.way, exc)
+        return await run_for_provider(provider.way, self._take, request, provider, find_field(fields, "SAMLResponse"))
 
     def _take(self, request: Request, provider: SamlProvider, encoded: str) -> Response:
         try:
@@ -70,14 +72,14 @@ class SamlWays:
                 raise Denied("the assertion was used before")
             code = self._handovers.put(assertion.credential, assertion.answers, HANDOVER)
         except (Denied, BadRequest, Busy) as exc:
-            return self._gates.turn_away(request, _way(provider), exc)
+            return self._gates.turn_away(request, provider.way, exc)
         onward = f"/signin/saml/{provider.name}/back?code={code}"
-        return RedirectResponse(onward, status_code=303, headers={"Cache-Control": "no-store"})
+        return RedirectResponse(onward, status_code=303, headers=NEVER_KEPT)
 
     def finish(self, request: Request) -> Response:
         """Lets in whom the provider proved."""
-        provider = self._find(request)
-        kept = self._gates.flows.find(request.scope, _way(provider))
+        provider = find_provider(self._providers, request)
+        kept = self._gates.flows.find(request.scope, provider.way)
         try:
             if kept is None:
                 raise Denied("the answer belongs to no attempt of this browser")
@@ -85,26 +87,16 @@ class SamlWays:
             if held is None:
                 raise Denied("the answer was taken before, or too late")
             credential, answers = held
-            if answers != kept["request"] or credential.provider != _way(provider):
+            if answers != kept["request"] or credential.provider != provider.way:
                 raise Denied("the answer is for another request")
         except Denied as exc:
-            return self._gates.turn_away(request, _way(provider), exc)
+            return self._gates.turn_away(request, provider.way, exc)
         return self._gates.let_in(request, credential, read_target(kept["to"]))
 
     def describe(self, request: Request) -> Response:
         """Gives the metadata of this server."""
-        provider = self._find(request)
+        provider = find_provider(self._providers, request)
         return Response(provider.describe(self._back(request)), media_type="application/samlmetadata+xml")
-
-    def _find(self, request: Request) -> SamlProvider:
-        provider = self._providers.get(request.path_params["name"])
-        if provider is None:
-            raise NotFound("there is no such provider")
-        return provider
 
     def _back(self, request: Request) -> str:
         return self._gates.url(request, f"/signin/saml/{request.path_params['name']}/acs")
-
-
-def _way(provider: SamlProvider) -> str:
-    return f"saml:{provider.name}"

@@ -13,10 +13,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from feedmill.core.sessionmarks import mark_of_session
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.slowly import run_slowly
+from feedmill.http.signin.ways import find_provider
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
@@ -39,7 +41,7 @@ class SamlLogoutWays:
         self._handovers = handovers
         self._leavings = leavings
         for provider in self._providers.values():
-            leavings.add(f"saml:{provider.name}", provider.label, self._leave_by(provider))
+            leavings.add(provider.way, provider.label, self._leave_by(provider))
 
     def routes(self) -> list[Route]:
         """Gives the routes."""
@@ -70,7 +72,7 @@ class SamlLogoutWays:
         try:
             if is_answer:
                 logout.confirm(message, self._url(request, "slo"))
-                return RedirectResponse("/", status_code=303, headers={"Cache-Control": "no-store"})
+                return RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
             asked = logout.read(message, self._url(request, "slo"))
             if not self._handovers.use_once(f"logout {asked.id}", asked.until):
                 raise Denied("the request was used before")
@@ -82,14 +84,14 @@ class SamlLogoutWays:
         return self._leavings.send(departure) if departure is not None else Response(status_code=200)
 
     def _end(self, request: Request, provider: SamlProvider, asked: LogoutAsked) -> None:
-        way = f"saml:{provider.name}"
+        way = provider.way
         marks = [mark_of_session(way, asked.name, index) for index in asked.indexes] or [mark_of_session(way, asked.name)]
         ended = self._sessions.withdraw(marks)
         self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": asked.name[:200], "way": way, "sessions": ended})
 
     def _refuse(self, request: Request, error: Denied | BadRequest | TooLarge) -> Response:
         provider, _ = self._find(request)
-        return self._gates.turn_away(request, f"saml:{provider.name}", Denied(f"single logout: {error}"))
+        return self._gates.turn_away(request, provider.way, Denied(f"single logout: {error}"))
 
     def _leave_by(self, provider: SamlProvider) -> Callable[[Request, Credential], Departure | None]:
         def leave(request: Request, credential: Credential) -> Departure | None:
@@ -101,8 +103,8 @@ class SamlLogoutWays:
         return leave
 
     def _find(self, request: Request) -> tuple[SamlProvider, SamlLogout]:
-        provider = self._providers.get(request.path_params["name"])
-        if provider is None or provider.logout is None:
+        provider = find_provider(self._providers, request)
+        if provider.logout is None:
             raise NotFound("there is no such provider")
         return provider, provider.logout
 

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from feedmill.core.accounts import write_user
 from feedmill.http.asker import Way, find_asker
+from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.forms import FormGuard, read_target
 from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD
@@ -61,4 +62,4 @@ class SignInSite:
         if is_page:
             return RedirectResponse(f"{OLD_PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}", status_code=302)
         refusal = self.desk.refuse("this search is for people who are signed in; access=p finds public documents")
-        return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, "cache-control": "no-store"})
+        return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, **NEVER_KEPT})

@@ -1,0 +1,18 @@
+"""What the ways over other providers have in common beside their gates: the provider that an address names."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from starlette.requests import Request
+
+from feedmill.model.errors import NotFound
+
+Provider = TypeVar("Provider")
+
+
+def find_provider(providers: Mapping[str, Provider], request: Request) -> Provider:
+    """Finds the provider whose name stands in the path of a request. Errors: NotFound."""
+    try:
+        return providers[request.path_params["name"]]
+    except KeyError:
+        raise NotFound("there is no such provider") from None
