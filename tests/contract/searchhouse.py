@@ -1,8 +1,6 @@
 """A searcher over a real store, an index in memory and documents made for a test."""
 
-import asyncio
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -11,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.types import ASGIApp
+from tests.asgi import Answer, ask_app
 from tests.documents import a_document
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
@@ -128,58 +127,9 @@ def open_house(folder: Path) -> SearchHouse:
     return SearchHouse(store)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What an application answered."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
 def ask(
     app: ASGIApp, path: str, parameters: Sequence[tuple[str, str]] | str = (), method: str = "GET", posted: str = "", **headers: str
 ) -> Answer:
-    """Sends one request to an application, without a socket."""
-    sent: list[Any] = []
-    bodies = [posted.encode()]
-
-    async def receive() -> dict[str, Any]:
-        if not bodies:
-            await asyncio.Event().wait()
-        return {"type": "http.request", "body": bodies.pop(), "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    raw = [(b"host", b"search.example.com")] + [(name.encode(), value.encode()) for name, value in headers.items()]
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": (parameters if isinstance(parameters, str) else urlencode(parameters)).encode(),
-        "headers": raw,
-        "client": ("127.0.0.1", 1),
-        "server": ("search.example.com", 80),
-    }
-
-    async def call() -> None:
-        await app(scope, receive, send)
-
-    asyncio.run(call())
-    start = sent[0]
-    body = b"".join(message.get("body", b"") for message in sent[1:])
-    return Answer(start["status"], {name.decode().lower(): value.decode() for name, value in start["headers"]}, body)
+    """Asks the search port for a path with parameters."""
+    query = parameters if isinstance(parameters, str) else urlencode(parameters)
+    return ask_app(app, method, path, query=query, body=posted.encode(), headers=headers)

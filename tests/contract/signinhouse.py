@@ -1,6 +1,5 @@
 """A search port on which people can sign in, and a browser that remembers cookies."""
 
-import asyncio
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,10 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import argon2
-from searchhouse import Answer, SearchHouse, open_house
+from searchhouse import SearchHouse, open_house
 from starlette.requests import Request
 from starlette.types import ASGIApp
+from tests.asgi import Answer, ask_app
 
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.identity.argon2 import Argon2Hasher
@@ -166,28 +166,16 @@ class Browser:
 
     def send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         parts = urlsplit(path)
-        given = {"host": HOST, **self.headers, **headers}
+        given = {**self.headers, **headers}
         if self.cookies:
             given["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": self.scheme,
-            "path": parts.path,
-            "raw_path": parts.path.encode(),
-            "root_path": "",
-            "query_string": parts.query.encode(),
-            "headers": [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in given.items()],
-            "client": (self.peer, 1),
-            "server": (HOST, 80),
-        }
-        answer, cookies = asyncio.run(_call(self.app, scope, body))
-        self._keep(cookies)
+        answer = ask_app(
+            self.app, method, parts.path, query=parts.query, body=body, headers=given, host=HOST, peer=self.peer, scheme=self.scheme
+        )
+        self._keep(answer.cookies)
         return answer
 
-    def _keep(self, lines: list[str]) -> None:
+    def _keep(self, lines: Sequence[str]) -> None:
         self.set_cookies.extend(lines)
         for line in lines:
             name, _, rest = line.partition("=")
@@ -196,24 +184,6 @@ class Browser:
                 self.cookies.pop(name, None)
             else:
                 self.cookies[name] = value
-
-
-async def _call(app: ASGIApp, scope: dict[str, Any], body: bytes) -> tuple[Answer, list[str]]:
-    sent: list[Any] = []
-    bodies = [body]
-
-    async def receive() -> dict[str, Any]:
-        if not bodies:
-            await asyncio.Event().wait()
-        return {"type": "http.request", "body": bodies.pop(), "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    headers = [(name.decode().lower(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
-    content = b"".join(message.get("body", b"") for message in sent[1:])
-    return Answer(sent[0]["status"], dict(headers), content), [value for name, value in headers if name == "set-cookie"]
 
 
 @dataclass(slots=True)

@@ -12,11 +12,12 @@ from urllib.parse import urlencode
 import pytest
 from samlhouse import OUR_KEY
 from samlserver import SamlServer
-from searchhouse import ANN, FOR_ANN, NOW, Answer, SearchHouse, ask, open_house
+from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, ask, open_house
 from signinhouse import Hands, open_signin_house
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
+from tests.asgi import Answer
 
 from feedmill import roles
 from feedmill.adapters.clustering import find_clusters

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchhouse import ANN, FOR_ANN, Answer, SearchHouse, ask, open_house
+from searchhouse import ANN, FOR_ANN, SearchHouse, ask, open_house
 from starlette.requests import Request
+from tests.asgi import Answer
 from tests.decisionpoint import DecisionPoint
 
 from feedmill.adapters.authorize.http import HttpCaller

@@ -1,6 +1,5 @@
 """Settings made by API: over the file, checked, one change after the other."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from feedhouse import SilentBell
+from tests.asgi import ask_app
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
@@ -71,40 +71,12 @@ class Desk:
         )
         body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()
         kind = {} if isinstance(value, bytes) else {"content-type": "application/json"}
-        return asyncio.run(_ask(admin_app(administration, "t"), method, path, body, headers | kind, query))
+        given = {"authorization": "Bearer t", **headers, **kind}
+        answer = ask_app(admin_app(administration, "t"), method, path, query=query, body=body, headers=given, host="localhost", port=8000)
+        return answer.status, answer.headers, answer.body
 
     def put(self, place: str, value: Any, **headers: str) -> int:
         return self.ask("PUT", f"/api/v1/settings/{place}", value, **headers)[0]
-
-
-async def _ask(app: Any, method: str, path: str, body: bytes, headers: dict[str, str], query: str) -> tuple[int, dict[str, str], bytes]:
-    sent: list[Any] = []
-    named = {name.replace("_", "-"): value for name, value in headers.items()} | {"authorization": "Bearer t", "host": "localhost"}
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": query.encode(),
-        "headers": [(name.encode(), text.encode()) for name, text in named.items()],
-        "client": ("127.0.0.1", 1),
-        "server": ("localhost", 8000),
-    }
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    content = b"".join(message.get("body", b"") for message in sent[1:])
-    told = {name.decode().lower(): text.decode() for name, text in sent[0]["headers"]}
-    return sent[0]["status"], told, content
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from signinhouse import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
-from starlette.types import Message
+from tests.asgi import send_request
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.core.principals import read_subject
@@ -479,15 +479,5 @@ def test_slow_directory_keeps_nobody_from_searching(tmp_path: Path) -> None:
 
 
 async def send(house: SignInHouse, **headers: str) -> int:
-    sent: list[Any] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def keep(message: Message) -> None:
-        sent.append(message)
-
-    raw = [(b"host", b"search.example.com"), *((name.encode(), value.encode()) for name, value in headers.items())]
-    scope = {"type": "http", "method": "GET", "path": "/api/v1/search", "query_string": b"q=x", "headers": raw, "client": ("10.9.9.9", 1)}
-    await house.app({**scope, "http_version": "1.1", "scheme": "http", "root_path": "", "server": ("x", 80)}, receive, keep)
-    return int(sent[0]["status"])
+    answer = await send_request(house.app, "GET", "/api/v1/search", query="q=x", headers=headers, peer="10.9.9.9")
+    return answer.status

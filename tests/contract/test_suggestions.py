@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from searchhouse import ANN, FOR_ANN, Answer, SearchHouse, ask, open_house
+from searchhouse import ANN, FOR_ANN, SearchHouse, ask, open_house
+from tests.asgi import Answer
 
 from feedmill.core.access import class_of
 from feedmill.http.search import SearchSite, search_app

@@ -1,10 +1,10 @@
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp
+from tests.asgi import ask_app
 
 from feedmill.http.admin import Administration, admin_app
 from feedmill.model.errors import Busy, NotFound
@@ -12,32 +12,8 @@ from feedmill.model.errors import Busy, NotFound
 
 def ask(app: ASGIApp, method: str, path: str, *, peer: str = "127.0.0.1", query: str = "", **headers: str) -> tuple[int, bytes]:
     """Asks an application as a peer of any address, which a test client cannot."""
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in {"host": "localhost:8000", **headers}.items()],
-        "client": (peer, 1),
-        "server": ("localhost", 8000),
-    }
-    messages: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        messages.append(message)
-
-    async def call() -> None:
-        await app(scope, receive, send)
-
-    asyncio.run(call())
-    return messages[0]["status"], b"".join(message.get("body", b"") for message in messages[1:])
+    answer = ask_app(app, method, path, query=query, headers={"host": "localhost:8000", **headers}, host="localhost", port=8000, peer=peer)
+    return answer.status, answer.body
 
 
 def administration(removed: list[tuple[str, bool]], problems: list[str] | None = None) -> Administration:
