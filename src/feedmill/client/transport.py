@@ -25,7 +25,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Response:
     """What a server answered."""
 
     status: int
@@ -85,7 +85,7 @@ class Transport:
         except ValueError as exc:
             raise BadRequest(f"{self.base_url} answers no JSON; is it a feedmill server") from exc
 
-    def _request(self, method: str, path: str, headers: Mapping[str, str], body: Iterator[bytes] | None) -> Answer:
+    def _request(self, method: str, path: str, headers: Mapping[str, str], body: Iterator[bytes] | None) -> Response:
         connection, prefix = self._connect()
         if self.token:
             headers = {**headers, "Authorization": f"Bearer {self.token}"}
@@ -97,7 +97,7 @@ class Transport:
                     raise
             response = connection.getresponse()
             content = response.read(ANSWER_BYTES)
-            return Answer(status=response.status, feed_id=response.headers.get("X-Feedmill-Feed"), body=content)
+            return Response(status=response.status, feed_id=response.headers.get("X-Feedmill-Feed"), body=content)
         except (OSError, http.client.HTTPException) as exc:
             raise Busy(f"no answer from {self.base_url}: {exc or type(exc).__name__}") from exc
         except ValueError as exc:
@@ -153,9 +153,9 @@ def _iter_body(head: bytes, stream: BinaryIO, size_bytes: int, tail: bytes, on_p
     yield tail
 
 
-def _explain(answer: Answer) -> str:
+def _explain(response: Response) -> str:
     try:
-        return str(json.loads(answer.body)["error"]["message"])
+        return str(json.loads(response.body)["error"]["message"])
     except (ValueError, KeyError, TypeError):
-        text = answer.body.decode("utf-8", "replace").strip()
-        return f"the server answered {answer.status}: {text[:1000] or 'no text'}"
+        text = response.body.decode("utf-8", "replace").strip()
+        return f"the server answered {response.status}: {text[:1000] or 'no text'}"
