@@ -1,6 +1,7 @@
 """The settings: one TOML file, environment variables over it, every key documented, every fault named with its line."""
 
-from feedmill.settings.load import Loaded, dotted, list_values, load_settings
+from feedmill.settings.keypaths import dotted
+from feedmill.settings.load import Loaded, list_values, load_settings
 from feedmill.settings.sections import Settings
 from feedmill.settings.snapshot import read_snapshot, write_snapshot
 

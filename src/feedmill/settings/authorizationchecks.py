@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from feedmill.settings.authorization import AuthorizationSettings, MechanismSettings, names_servers
-from feedmill.settings.lines import Path as KeyPath
-
-Fault = tuple[KeyPath, str]
+from feedmill.settings.keypaths import Fault, KeyPath
 
 
 def check_authorization(entries: Sequence[AuthorizationSettings], mechanisms: MechanismSettings) -> Iterator[Fault]:

@@ -12,12 +12,10 @@ from pathlib import Path
 
 from feedmill.settings.authorizationchecks import check_authorization
 from feedmill.settings.faults import suggest
-from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.policyacls import check_policies
 from feedmill.settings.sections import Settings
 from feedmill.settings.signinchecks import check_providers
-
-Fault = tuple[KeyPath, str]
 
 
 def check_settings(settings: Settings) -> Iterator[Fault]:

@@ -20,8 +20,8 @@ from feedmill.ports import Bell, Store, UnitOfWork
 from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.facts import SETTINGS_GENERATION
 from feedmill.settings.checks import check_serving
-from feedmill.settings.lines import Path as KeyPath
-from feedmill.settings.load import DEFAULT, Loaded, dotted
+from feedmill.settings.keypaths import Fault, dotted
+from feedmill.settings.load import DEFAULT, Loaded
 from feedmill.settings.policyacls import policies_of
 from feedmill.settings.sections import Settings
 from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_kept, read_entry
@@ -189,7 +189,7 @@ def _list_new_faults(before: Settings, after: Settings) -> list[str]:
     return [_say(fault) for fault in check_serving(after) if fault[1] not in known]
 
 
-def _say(fault: tuple[KeyPath, str]) -> str:
+def _say(fault: Fault) -> str:
     return f"{dotted(fault[0])}: {fault[1]}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.keypaths import KeyPath
 from feedmill.settings.sections import Settings
 
 _WANTED = {

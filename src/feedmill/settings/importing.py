@@ -8,6 +8,7 @@ from typing import Any
 
 from feedmill.model.errors import BadRequest, NotFound, Overtaken
 from feedmill.settings.editing import Condition, SettingsEditor
+from feedmill.wire.applianceconfig.faults import decode_file
 from feedmill.wire.applianceconfig.parse import read_keymatches, read_related, read_synonyms
 
 _TRIES = 100  # others may change the same entry meanwhile; nobody asked to be told of it
@@ -48,11 +49,7 @@ def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, re
     if kind not in KINDS:
         raise BadRequest(f"'{kind[:80]}' cannot be imported; there are {', '.join(KINDS)}")
     section, read = KINDS[kind]
-    try:
-        fresh = read(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as exc:
-        line = 1 + data.count(b"\n", 0, exc.start)
-        raise BadRequest(f"line {line}: not UTF-8; save the file with that encoding") from exc
+    fresh = read(decode_file(data))
     for _ in range(_TRIES):
         try:
             return _add(editor, section, name, fresh, replaces=replaces)

@@ -7,7 +7,7 @@ key names and, for lists, the place in the list; lines count from 1. Source: TOM
 import re
 from collections.abc import Iterator
 
-Path = tuple[str | int, ...]
+from feedmill.settings.keypaths import KeyPath
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -20,12 +20,12 @@ _STRINGS = (
 )
 
 
-def find_lines(text: str) -> dict[Path, int]:
+def find_lines(text: str) -> dict[KeyPath, int]:
     """Gives the line of every key, table and list entry of a well-formed TOML text."""
     return _Scanner(text).scan()
 
 
-def nearest_line(lines: dict[Path, int], path: Path) -> int:
+def nearest_line(lines: dict[KeyPath, int], path: KeyPath) -> int:
     """Gives the line of a path or of what encloses it, 0 when nothing does."""
     for length in range(len(path), 0, -1):
         line = lines.get(path[:length])
@@ -40,11 +40,11 @@ class _Scanner:
         self._at = 0
         self._line = 1
         self._counted = 0
-        self._lists: dict[Path, int] = {}
-        self._lines: dict[Path, int] = {}
+        self._lists: dict[KeyPath, int] = {}
+        self._lines: dict[KeyPath, int] = {}
 
-    def scan(self) -> dict[Path, int]:
-        table: Path = ()
+    def scan(self) -> dict[KeyPath, int]:
+        table: KeyPath = ()
         while self._skip_blank():
             if self._peek() == "[":
                 table = self._scan_header()
@@ -52,13 +52,13 @@ class _Scanner:
                 self._scan_pair(table)
         return self._lines
 
-    def _scan_header(self) -> Path:
+    def _scan_header(self) -> KeyPath:
         is_list = self._text.startswith("[[", self._at)
         line = self._line_now()
         self._at += 2 if is_list else 1
         keys = tuple(self._scan_key())
         self._at = self._text.index("]", self._at) + (2 if is_list else 1)
-        parent: Path = ()
+        parent: KeyPath = ()
         for key in keys[:-1]:
             parent = self._enter((*parent, key))
         path = (*parent, keys[-1])
@@ -69,11 +69,11 @@ class _Scanner:
         self._lines.setdefault(path, line)
         return path
 
-    def _enter(self, path: Path) -> Path:
+    def _enter(self, path: KeyPath) -> KeyPath:
         """Goes into the newest entry where a path names a list of tables."""
         return (*path, self._lists[path]) if path in self._lists else path
 
-    def _scan_pair(self, table: Path) -> None:
+    def _scan_pair(self, table: KeyPath) -> None:
         line = self._line_now()
         path = table
         for key in self._scan_key():
@@ -100,7 +100,7 @@ class _Scanner:
                 return
             self._at += 1
 
-    def _scan_value(self, path: Path) -> None:
+    def _scan_value(self, path: KeyPath) -> None:
         self._skip_blank()
         if self._peek() == "[":
             self._scan_list(path)
@@ -110,7 +110,7 @@ class _Scanner:
             scalar = _SCALAR.match(self._text, self._at)
             self._at = scalar.end() if scalar else len(self._text)
 
-    def _scan_list(self, path: Path) -> None:
+    def _scan_list(self, path: KeyPath) -> None:
         self._at += 1
         place = 0
         while self._skip_blank() and self._peek() != "]":
@@ -120,7 +120,7 @@ class _Scanner:
             self._skip_comma()
         self._at += 1
 
-    def _scan_inline(self, path: Path) -> None:
+    def _scan_inline(self, path: KeyPath) -> None:
         self._at += 1
         while self._skip_blank() and self._peek() != "}":
             self._scan_pair(path)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from feedmill.model.errors import BadSettings
 from feedmill.settings.checks import check_settings
 from feedmill.settings.faults import explain, suggest
-from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.keypaths import KeyPath, dotted
 from feedmill.settings.lines import find_lines, nearest_line
 from feedmill.settings.sections import Settings, list_keys
 
@@ -234,11 +234,3 @@ def list_values(model: BaseModel, path: KeyPath = ()) -> list[tuple[KeyPath, obj
         else:
             found.append(((*path, name), value))
     return found
-
-
-def dotted(path: KeyPath) -> str:
-    """Writes a path as people read it: parts with dots, places in lists in brackets from 1."""
-    text = ""
-    for part in path:
-        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text

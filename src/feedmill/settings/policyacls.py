@@ -9,7 +9,7 @@ from feedmill.core.access import in_one_order
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.keypaths import Fault
 from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.servingsections import check_name_or_none
 
@@ -89,7 +89,7 @@ def _iter_entries(entry: PolicyAclSettings) -> Iterator[Entry]:
         yield Entry(access=Access(one.access), principal=who)
 
 
-def check_policies(entries: Iterable[PolicyAclSettings]) -> Iterator[tuple[KeyPath, str]]:
+def check_policies(entries: Iterable[PolicyAclSettings]) -> Iterator[Fault]:
     """Yields what is wrong between the entries: a pattern can have one policy."""
     seen: set[str] = set()
     for place, entry in enumerate(entries):

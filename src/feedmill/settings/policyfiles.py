@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.settings.editing import API, Entry, SettingsEditor
+from feedmill.wire.applianceconfig.faults import decode_file
 from feedmill.wire.applianceconfig.policies import read_policies
 
 SECTION = "policy_acls"
@@ -30,11 +30,7 @@ def import_policies(editor: SettingsEditor, data: bytes, *, replaces: bool = Fal
 
     A pattern that has a policy keeps its name; the others are numbered in the order of the file.
     """
-    try:
-        read = read_policies(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as exc:
-        line = 1 + data.count(b"\n", 0, exc.start)
-        raise BadRequest(f"line {line}: not UTF-8; save the file with that encoding") from exc
+    read = read_policies(decode_file(data))
     held = editor.list(SECTION)
     names = {str(entry.value["pattern"]).strip(): entry for entry in held}
     fresh, gone = _name_all(read, names, held), set[str]()

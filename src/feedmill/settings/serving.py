@@ -28,7 +28,7 @@ from feedmill.model.serving import (
     SynonymSet,
 )
 from feedmill.settings.faults import explain
-from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.keypaths import dotted
 from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.sections import Settings
 from feedmill.settings.servingsections import (
@@ -77,18 +77,11 @@ def read_entry(section: str, name: str, value: Any) -> BaseModel:
     try:
         entry = model.model_validate_json(json.dumps(value))
     except ValidationError as exc:
-        faults = [f"{_place(error['loc'])}: {explain(error)}" for error in exc.errors(include_url=False)]
+        faults = [f"{dotted(error['loc']) or 'entry'}: {explain(error)}" for error in exc.errors(include_url=False)]
         raise BadRequest("; ".join(faults)) from exc
     if isinstance(entry, FrontEndSettings) and entry.stylesheet and not Path(entry.stylesheet).is_absolute():
         raise BadRequest(f"stylesheet: '{entry.stylesheet}' is no whole path; give one that begins with /")
     return entry
-
-
-def _place(path: KeyPath) -> str:
-    text = ""
-    for part in path:
-        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text or "entry"
 
 
 def list_entries(settings: Settings, section: str) -> dict[str, BaseModel]:

@@ -5,11 +5,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from feedmill.model.errors import BadRequest
-from feedmill.settings.lines import Path as KeyPath
+from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.secrets import read_secret
 from feedmill.settings.signin import SignIn
-
-Fault = tuple[KeyPath, str]
 
 
 def check_providers(signin: SignIn) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""What is wrong with a file, told all at once."""
+"""What is wrong with a file: its encoding, or what its lines hold, told all at once."""
 
 from collections.abc import Sequence
 
@@ -13,3 +13,12 @@ def refuse_faults(faults: Sequence[str]) -> None:
         return
     more = f"; and {len(faults) - MAX_TOLD_FAULTS} more" if len(faults) > MAX_TOLD_FAULTS else ""
     raise BadRequest("; ".join(faults[:MAX_TOLD_FAULTS]) + more)
+
+
+def decode_file(data: bytes) -> str:
+    """Gives the text of a file. Errors: BadRequest, naming the line that is not UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = 1 + data.count(b"\n", 0, exc.start)
+        raise BadRequest(f"line {line}: not UTF-8; save the file with that encoding") from exc
