@@ -247,6 +247,7 @@ def test_page_nothing_found_and_warnings_are_said(house: SearchHouse) -> None:
     text = ask(search_app(house.searcher()), "/", [("q", "nowhere OR")]).text
     assert "Nothing was found for <q" in text
     assert "OR without a term on both sides was searched as a word" in text
+    assert f">{'x' * 149}…</q>" in ask(search_app(house.searcher()), "/", [("q", "x" * 900)]).text
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
