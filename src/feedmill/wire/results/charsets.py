@@ -1,7 +1,7 @@
 """The names of character encodings that ``ie=`` and ``oe=`` may hold.
 
 Shape: a name in any letter case, with ``-`` or ``_``; one that is not known is UTF-8. Encodings that a browser would misread as markup
-(UTF-7) or that need a mark (UTF-16) are not among them; one that turns characters by signs between them (JIS) is read and not written.
+(UTF-7) or that need a mark (UTF-16) are not among them; those that turn characters by signs between them (JIS, HZ) are read and not written.
 Source: Search Protocol Reference, "Internationalization".
 """
 
@@ -44,6 +44,19 @@ _NAMES = {
     "koi8-r": "KOI8-R",
     "koi8-u": "KOI8-U",
     "tis-620": "TIS-620",
+    # other names that browsers know these by
+    "latin-1": "ISO-8859-1",
+    "iso-8859-8-i": "ISO-8859-8",
+    "ms932": "Shift_JIS",
+    "cp932": "Shift_JIS",
+    "x-euc-jp": "EUC-JP",
+    "ks-c-5601": "EUC-KR",
+    "windows-949": "EUC-KR",
+    "cp949": "EUC-KR",
+    "big5-hkscs": "Big5",
+    "x-gbk": "GBK",
+    "windows-874": "TIS-620",
+    "dos-874": "TIS-620",
 }
 # what browsers send that name these: their makers' own characters are among it
 _AS_SENT = {
@@ -56,7 +69,7 @@ _AS_SENT = {
     "GBK": "gb18030",
     "TIS-620": "cp874",
 }
-_ONLY_READ = {"jis": "ISO-2022-JP", "iso-2022-jp": "ISO-2022-JP"}
+_ONLY_READ = {"jis": "ISO-2022-JP", "iso-2022-jp": "ISO-2022-JP", "hz": "HZ", "hz-gb-2312": "HZ"}
 
 
 def find_charset_read(name: str) -> Charset:
