@@ -1,5 +1,6 @@
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.html import read_html
+from feedmill.core.textblob import decode_quotable_text, decode_text, encode_text
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 LIMITS = ExtractionLimits()
@@ -8,6 +9,12 @@ LIMITS = ExtractionLimits()
 def read(html: str, **limits: int) -> Extraction:
     task = Task(key=1, url="http://host.example/dir/page.html", mimetype="text/html", data=html.encode())
     return extract(task, ExtractionLimits(**limits))
+
+
+def texts(html: str) -> tuple[str, str]:
+    """Gives what is searched and what may be quoted."""
+    data = encode_text(read(html).text, [])
+    return decode_text(data), " ".join(decode_quotable_text(data).split())
 
 
 def test_html_inline_element_does_not_split_a_word() -> None:
@@ -87,7 +94,15 @@ def test_html_googleoff_anchor_keeps_text() -> None:
 
 
 def test_html_googleoff_snippet_keeps_text_searchable() -> None:
-    assert read("a <!--googleoff: snippet-->b<!--googleon: snippet--> c").text == "a b c"
+    assert texts("a <!--googleoff: snippet-->b<!--googleon: snippet--> c") == ("a b c", "a c")
+    assert texts("<p>a<!--googleoff: snippet--><b>W</b>ord</p><h1>head</h1><!--googleoff: snippet--><p>d") == ("aWord\nhead\nd", "a")
+    assert texts("<head><!--googleoff: snippet--></head><body> <p>a</p><!-- googleon: snippet --><!--googleon: snippet-->b") == (
+        "a\nb",
+        "b",
+    )
+    assert texts("a<!--googleoff: snippet-->b<!--googleoff: all-->x<!--googleon: all-->c<!--googleon: snippet-->d") == ("ab cd", "a d")
+    assert read("<!--googleoff: snippet--><h1>head</h1><a href='/x'>text</a>").headings == "head"
+    assert read("<!--googleoff: snippet--><h1>head</h1><a href='/x'>text</a>").links[0].text == "text"
 
 
 def test_html_googleoff_in_a_script_switches_nothing() -> None:

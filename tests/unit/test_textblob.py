@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.textblob import decode_headings, decode_link_urls, decode_links, decode_text, encode_text
+from feedmill.core.textblob import (
+    QUOTED,
+    UNQUOTED,
+    decode_headings,
+    decode_link_urls,
+    decode_links,
+    decode_quotable_text,
+    decode_text,
+    encode_text,
+)
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 
@@ -10,11 +19,23 @@ LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n
 LINKS = st.lists(st.builds(Link, url=LINE.filter(bool), text=LINE), max_size=5)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), LINKS, st.lists(LINE, max_size=3))
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=UNQUOTED + QUOTED))
+
+
+@given(TEXT, LINKS, st.lists(LINE, max_size=3))
 def test_text_links_and_headings_come_back(text: str, links: list[Link], headings: list[str]) -> None:
     data = encode_text(text, links, "\n".join(headings))
     assert (decode_text(data), decode_links(data), decode_link_urls(data)) == (text, links, [link.url for link in links])
     assert decode_headings(data) == "\n".join(headings)
+    assert decode_quotable_text(data) == text
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), max_size=4), TEXT)
+def test_passages_that_are_never_quoted_are_searched_alone(parts: list[tuple[str, str]], last: str) -> None:
+    marked = "".join(f"{seen}{UNQUOTED}{kept}{QUOTED}" for seen, kept in parts)
+    data = encode_text(f"{marked}{last}{UNQUOTED}to the end", [])
+    assert decode_text(data) == "".join(seen + kept for seen, kept in parts) + last + "to the end"
+    assert decode_quotable_text(data) == "".join(f"{seen} " for seen, _ in parts) + last + " "
 
 
 def test_text_that_was_kept_without_headings_has_none() -> None:

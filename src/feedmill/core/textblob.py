@@ -2,14 +2,21 @@
 
 line 1      absolute URLs of the links, separated by tabs
 line 2      their anchor texts, in the same order; where there are headings, a unit separator (U+001F) and they, a tab for each newline
-the rest    the text in UTF-8
+the rest    the text in UTF-8; a passage that is searched and never quoted stands between two marks
 """
 
+import re
 from collections.abc import Sequence
 
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 
+# two of the characters that Unicode keeps free for a program's own use, so that no text needs them
+UNQUOTED, QUOTED = "\ufdd0", "\ufdd1"
+"""Where a passage begins that is never quoted, and where it ends."""
+
+_MARKS = (UNQUOTED.encode(), QUOTED.encode())
+_PASSAGE = re.compile(f"{UNQUOTED}[^{QUOTED}]*{QUOTED}?")
 _APART = str.maketrans("\t\n\x1f", "   ")
 
 
@@ -23,7 +30,19 @@ def encode_text(text: str, links: Sequence[Link], headings: str = "") -> bytes:
 
 def decode_text(data: bytes) -> str:
     """Returns the text. Errors: Corrupt."""
-    return data[_find_end(data, _find_end(data)) :].decode("utf-8", "replace")
+    text = data[_find_end(data, _find_end(data)) :]
+    for mark in _MARKS:
+        if mark in text:
+            text = text.replace(mark, b"")
+    return text.decode("utf-8", "replace")
+
+
+def decode_quotable_text(data: bytes) -> str:
+    """Returns the text without the passages that are never quoted. Errors: Corrupt."""
+    text = data[_find_end(data, _find_end(data)) :]
+    if _MARKS[0] not in text:
+        return text.decode("utf-8", "replace")
+    return _PASSAGE.sub(" ", text.decode("utf-8", "replace")).replace(QUOTED, "")
 
 
 def decode_link_urls(data: bytes) -> list[str]:

@@ -6,11 +6,12 @@ harmless white space to the parser, and the text of the whole body is then taken
 
 ``googleoff`` and ``googleon`` comments cross element boundaries; only pages that have them are walked node by node. ``index`` and
 ``all`` take text out; ``anchor`` and ``all`` take the anchor text of links away but keep the link for the crawler, as the appliance
-did; text under ``snippet`` stays searchable.
+did; text under ``snippet`` stays searchable and is marked as never to be quoted.
 Source: Google Search Appliance, "Preparing for a Crawl", "Excluding Unwanted Text from the Index".
 """
 
 import re
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -18,6 +19,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from feedmill.adapters.extract.clean import clean_line, strip_controls
 from feedmill.adapters.extract.content import Content
 from feedmill.adapters.extract.tagsoup import is_costly, strip_markup
+from feedmill.core.textblob import QUOTED, UNQUOTED
 from feedmill.model.access import ACL_NAME_PREFIX
 from feedmill.model.document import Metadata
 from feedmill.model.extraction import ExtractionLimits, Link
@@ -59,11 +61,15 @@ def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
         _drop_hidden(tree)
     if "<img" in lowered or "<area" in lowered:
         _put_alternatives(tree)
-    mute = _obey_googleoff(tree) if "googleoff" in lowered else frozenset()
-    links = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, mute, limits.links)
+    off = _obey_googleoff(tree) if "googleoff" in lowered else _SwitchedOff()
+    links = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, off.anchors, limits.links)
+    headings = _read_headings(tree)
+    for node, mark in off.quotes:
+        words = node.text_content or ""
+        node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
     body = tree.body
     text = body.text(deep=True) if body is not None else ""
-    return Content(text=text, title=title, metadata=metadata, links=links, headings=_read_headings(tree), robots=robots)
+    return Content(text=text, title=title, metadata=metadata, links=links, headings=headings, robots=robots)
 
 
 def _read_without_tree(source: str, limits: ExtractionLimits) -> Content:
@@ -165,11 +171,21 @@ def _join(base: str, href: str) -> str:
         return href
 
 
-def _obey_googleoff(tree: LexborHTMLParser) -> frozenset[int]:
-    """Blanks the text that is switched off and returns the ids of links whose anchor text is."""
+class _SwitchedOff(NamedTuple):
+    """Links whose anchor text is switched off, and texts before which quoting ends or begins again."""
+
+    anchors: frozenset[int] = frozenset()
+    quotes: tuple[tuple[LexborNode, str], ...] = ()
+
+
+def _obey_googleoff(tree: LexborHTMLParser) -> _SwitchedOff:
+    """Blanks the text that is switched off and tells what else is."""
     off: set[str] = set()
     doomed: list[LexborNode] = []
     mute: set[int] = set()
+    quotes: list[tuple[LexborNode, str]] = []
+    is_quoted = True
+    is_inside = False
     for node in _walk_with_comments(tree):
         if node.is_comment_node:
             match = _GOOGLEOFF.match(node.comment_content or "")
@@ -178,12 +194,17 @@ def _obey_googleoff(tree: LexborHTMLParser) -> frozenset[int]:
         elif node.is_text_node:
             if "index" in off or "all" in off:
                 doomed.append(node)
+            elif is_inside and is_quoted is ("snippet" in off) and (node.text_content or "").strip():
+                is_quoted = not is_quoted
+                quotes.append((node, QUOTED if is_quoted else UNQUOTED))
         elif node.tag in ("a", "area") and off & {"anchor", "all"}:
             mute.add(node.mem_id)
+        elif node.tag == "body":
+            is_inside = True
     for node in doomed:
         # the words before and behind stay apart
         node.replace_with(" ")
-    return frozenset(mute)
+    return _SwitchedOff(frozenset(mute), tuple(quotes))
 
 
 def _walk_with_comments(tree: LexborHTMLParser) -> list[LexborNode]:

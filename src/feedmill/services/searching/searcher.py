@@ -13,7 +13,7 @@ from feedmill.core.matching import ENOUGH, loosen
 from feedmill.core.servingbook import ReadyFrontEnd, Served, ServingBook
 from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
 from feedmill.core.snippets import Sought, find_marks, find_snippet
-from feedmill.core.textblob import decode_text
+from feedmill.core.textblob import decode_quotable_text, decode_text
 from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound
@@ -315,17 +315,17 @@ class Searcher:
     def _make_snippet(self, document: Document, description: str, sought: Sought) -> Snippet:
         if has_robots_rule(document, "nosnippet"):
             return Snippet(text="")
-        snippet = find_snippet(self._read_text(document), sought)
+        snippet = find_snippet(self._read_text(document, decode_quotable_text), sought)
         if description and not snippet.marks:
             described = find_snippet(description, sought)
             return described if described.marks or not snippet.text else snippet
         return snippet
 
-    def _read_text(self, document: Document) -> str:
+    def _read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
         if document.text is None or document.text.blob is None:
             return ""
         try:
-            return decode_text(self._blobs.read(document.text.blob))
+            return decode(self._blobs.read(document.text.blob))
         except FeedmillError:
             # a text that was just replaced, or cannot be read, costs its snippet and not the page
             return ""

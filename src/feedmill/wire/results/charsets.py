@@ -1,7 +1,7 @@
 """The names of character encodings that ``ie=`` and ``oe=`` may hold.
 
 Shape: a name in any letter case, with ``-`` or ``_``; one that is not known is UTF-8. Encodings that a browser would misread as markup
-(UTF-7) or that need a mark (UTF-16) are not among them; those that turn characters by signs between them (JIS, HZ) are read and not written.
+(UTF-7) or that need a mark (UTF-16) are not among them; those with signs that switch between scripts (JIS, HZ) are read only.
 Source: Search Protocol Reference, "Internationalization".
 """
 
