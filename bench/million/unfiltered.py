@@ -21,7 +21,7 @@ from feedmill.cli.parentage import die_with_parent
 from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, DocumentState
 from feedmill.ports import UnitOfWork
-from feedmill.roles import ROLES, Ports
+from feedmill.roles import RUN_OF_ROLE, Ports
 from feedmill.services.access.deciding import Decider, Judgement
 from feedmill.settings import read_snapshot
 
@@ -52,7 +52,7 @@ def main(data: Path, parent: int) -> None:
         patch.object(Decider, "judge", _judge_nothing),
         open_house(data, read_snapshot(data).settings, "reference") as house,
     ):
-        ROLES["web"](house, Ports(sockets=sockets))
+        RUN_OF_ROLE["web"](house, Ports(sockets=sockets))
 
 
 @contextmanager

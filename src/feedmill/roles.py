@@ -56,11 +56,11 @@ class Ports:
 
 def run_role(name: str, data: Path, settings: Settings, ports: Ports) -> None:
     """Lives as one role until SIGTERM. Errors: ValueError for a role that does not exist."""
-    if name not in ROLES:
-        raise ValueError(f"there is no role {name}; the roles are {', '.join(ROLES)}")
+    if name not in RUN_OF_ROLE:
+        raise ValueError(f"there is no role {name}; the roles are {', '.join(RUN_OF_ROLE)}")
     with open_house(data, settings, name) as house:
         house.adopt_policies()
-        ROLES[name](house, ports)
+        RUN_OF_ROLE[name](house, ports)
 
 
 # --- the ports ------------------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def _run_indexer(house: House, _ports: Ports) -> None:
         house.indexing().work(is_stopped)
 
 
-ROLES: dict[str, Callable[[House, Ports], None]] = {
+RUN_OF_ROLE: dict[str, Callable[[House, Ports], None]] = {
     "gate": _run_gate,
     "web": _run_web,
     "feeder": _run_feeder,

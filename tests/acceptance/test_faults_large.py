@@ -6,10 +6,9 @@ from typing import BinaryIO, cast
 
 import pytest
 from hostile import GeneratedBody, pages_pdf, peak_bytes
-from tests.appliance import Appliance, feed_of, record, running
+from tests.appliance import ROLES, Appliance, feed_of, record, running
 
 MB = 1_000_000
-ROLES = ("gate", "web", "feeder", "feeder-quick", "extractor", "indexer")
 _FORM = '--<<\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
 _DATA = b'--<<\r\nContent-Disposition: form-data; name="data"\r\n\r\n'
 

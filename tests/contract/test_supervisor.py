@@ -50,7 +50,7 @@ configure_logs("parent")
 supervisor.STOP_SECONDS = 0.5
 held = open(folder / "held", "w")
 reload_settings = lambda: not (folder / "bad").exists()
-roles = [supervisor.Role(name=name, overlaps=name == "overlapping") for name in names]
+roles = [supervisor.ProcessRole(name=name, overlaps=name == "overlapping") for name in names]
 running = supervisor.Supervisor(
     roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch()
 )

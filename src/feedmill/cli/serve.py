@@ -24,7 +24,7 @@ from feedmill.admintoken import ensure_token
 from feedmill.bootstrap import open_auditing
 from feedmill.cli.options import DATA, Config, Data
 from feedmill.cli.role import live_as
-from feedmill.cli.supervisor import Role, Supervisor
+from feedmill.cli.supervisor import ProcessRole, Supervisor
 from feedmill.http.listen import ROLE_LISTENERS, listener_addresses, open_listener
 from feedmill.logs import configure_logs
 from feedmill.metricfiles import FOLDER_VARIABLE
@@ -35,12 +35,12 @@ from feedmill.runstate import RoleState, RunState, hold_data, remove_state, writ
 from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
 
 ROLES = (
-    Role(name="gate", listeners=ROLE_LISTENERS["gate"], overlaps=True),
-    Role(name="web", listeners=ROLE_LISTENERS["web"], overlaps=True),
-    Role(name="feeder", nice=5),
-    Role(name="feeder-quick"),
-    Role(name="extractor"),
-    Role(name="indexer"),
+    ProcessRole(name="gate", listeners=ROLE_LISTENERS["gate"], overlaps=True),
+    ProcessRole(name="web", listeners=ROLE_LISTENERS["web"], overlaps=True),
+    ProcessRole(name="feeder", nice=5),
+    ProcessRole(name="feeder-quick"),
+    ProcessRole(name="extractor"),
+    ProcessRole(name="indexer"),
 )
 FIXED_SETTINGS = (
     "gate.port",

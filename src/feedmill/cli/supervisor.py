@@ -31,7 +31,7 @@ HOPELESS_DEATHS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class ProcessRole:
     """What the parent must know of a role.
 
     Shape: one that ``overlaps`` may have a process that ends beside one that begins; ``follows`` are the processes to tell to leave.
@@ -49,7 +49,7 @@ class Role:
 class _Place:
     """A role, and the process that has it now."""
 
-    role: Role
+    role: ProcessRole
     process: Child | None = None
     started_at: float = 0.0
     due_at: float = 0.0
@@ -68,9 +68,9 @@ class Supervisor:
 
     def __init__(
         self,
-        roles: Iterable[Role],
+        roles: Iterable[ProcessRole],
         *,
-        live: Callable[[Role], int],
+        live: Callable[[ProcessRole], int],
         probe: Callable[[], int],
         sockets: Mapping[str, socket.socket] | None = None,
         reload_settings: Callable[[], bool] = lambda: True,

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
-from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_PASSWORD, is_weak
+from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
 from feedmill.core.principals import read_subject
 from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.signin.adminroutes import render_account
@@ -173,7 +173,7 @@ def _read_password(*, from_stdin: bool) -> str:
     if not password:
         raise BadRequest("there is no password on standard input")
     if is_weak(password):
-        error_console().print(f"warning: the password has less than {WEAK_PASSWORD} characters")
+        error_console().print(f"warning: the password has less than {WEAK_BELOW_CHARACTERS} characters")
     return password
 
 

@@ -10,8 +10,8 @@ from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
 
-MAX_NAME = 200
-WEAK_PASSWORD = 8
+MAX_NAME_CHARACTERS = 200
+WEAK_BELOW_CHARACTERS = 8
 MAX_PASSWORD_BYTES = 1_024
 
 
@@ -20,8 +20,8 @@ def read_user(text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
     user = read_subject(Scope.USER, text, namespace)
     if not user.name.strip():
         raise BadRequest("a user needs a name")
-    if len(text) > MAX_NAME or len(namespace) > MAX_NAME:
-        raise BadRequest(f"names of users and namespaces have at most {MAX_NAME} characters")
+    if len(text) > MAX_NAME_CHARACTERS or len(namespace) > MAX_NAME_CHARACTERS:
+        raise BadRequest(f"names of users and namespaces have at most {MAX_NAME_CHARACTERS} characters")
     if not text.isprintable() or not namespace.isprintable() or ":" in text:
         raise BadRequest("a user's name holds no colon and no control characters")
     if not namespace.strip() or namespace != namespace.strip():
@@ -42,7 +42,7 @@ def write_user(user: Subject) -> str:
 
 def is_weak(password: str) -> bool:
     """Whether a password is so short that people should be told. Source: NIST SP 800-63B, 3.1.1.2."""
-    return len(password) < WEAK_PASSWORD
+    return len(password) < WEAK_BELOW_CHARACTERS
 
 
 def check_password(password: str) -> str:

@@ -14,7 +14,7 @@ from feedmill.model.errors import Denied
 from feedmill.model.identity import Subject
 
 MAX_GROUPS = 20_000
-MAX_NAME = 1_000
+MAX_NAME_CHARACTERS = 1_000
 GROUPS_LINK = "http://schemas.microsoft.com/claims/groups.link"
 """What Microsoft Entra ID tells in an assertion in place of more groups than it likes to. Source: Microsoft, "Group overages"."""
 
@@ -64,4 +64,4 @@ def _read(scope: Scope, told: object, naming: Naming) -> Subject | None:
 
 def _is_readable(text: str) -> bool:
     """Whether a text could be a name: spaces and marks of any script are, control characters and halves of characters are not."""
-    return len(text) <= MAX_NAME and all(category(character) not in ("Cc", "Cs") for character in text.strip())
+    return len(text) <= MAX_NAME_CHARACTERS and all(category(character) not in ("Cc", "Cs") for character in text.strip())

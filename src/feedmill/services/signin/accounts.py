@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from feedmill.core.accounts import MAX_NAME, account_key, check_password, read_user, write_user
+from feedmill.core.accounts import MAX_NAME_CHARACTERS, account_key, check_password, read_user, write_user
 from feedmill.model.errors import BadRequest, Conflict, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
@@ -103,8 +103,8 @@ class TokenKeeping:
     ) -> NewToken:
         """Makes a token, whose text is given this once. Errors: BadRequest, NotFound for an unknown user."""
         wanted = frozenset(scopes)
-        if not label.strip() or len(label) > MAX_NAME or not label.isprintable():
-            raise BadRequest(f"a token needs a label of at most {MAX_NAME} characters that says who uses it")
+        if not label.strip() or len(label) > MAX_NAME_CHARACTERS or not label.isprintable():
+            raise BadRequest(f"a token needs a label of at most {MAX_NAME_CHARACTERS} characters that says who uses it")
         if not wanted:
             raise BadRequest(f"a token needs a scope: {', '.join(scope.value for scope in TokenScope)}")
         if days is not None and not 0 < days <= 36_500:

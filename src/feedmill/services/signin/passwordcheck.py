@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from feedmill.core.accounts import MAX_NAME, MAX_PASSWORD_BYTES, account_key, write_user
+from feedmill.core.accounts import MAX_NAME_CHARACTERS, MAX_PASSWORD_BYTES, account_key, write_user
 from feedmill.core.folding import fold
 from feedmill.core.principals import read_subject
 from feedmill.model.access import Scope
@@ -102,7 +102,7 @@ class PasswordCheck:
     def _prove(self, attempt: Attempt) -> list[Credential]:
         if not attempt.name.strip() or not attempt.password:
             return []
-        if len(attempt.name) > MAX_NAME or len(attempt.password.encode("utf-8", "surrogatepass")) > MAX_PASSWORD_BYTES:
+        if len(attempt.name) > MAX_NAME_CHARACTERS or len(attempt.password.encode("utf-8", "surrogatepass")) > MAX_PASSWORD_BYTES:
             return []
         accounts = self._find_accounts(attempt)
         if accounts:
@@ -161,7 +161,7 @@ class PasswordCheck:
         return list(proved.values())
 
     def _record(self, kind: AuditKind, attempt: Attempt, proved: Sequence[Credential] = ()) -> None:
-        details: dict[str, Detail] = {"name": attempt.name[:MAX_NAME], "way": attempt.way}
+        details: dict[str, Detail] = {"name": attempt.name[:MAX_NAME_CHARACTERS], "way": attempt.way}
         if proved:
             details["proved"] = [f"{credential.provider}:{credential.user.namespace}" for credential in proved]
         elif attempt.namespace is not None:
@@ -172,7 +172,7 @@ class PasswordCheck:
 
 def _counted_as(attempt: Attempt) -> tuple[str, str]:
     """Gives the name and the address under which failures are counted."""
-    return fold(attempt.name.strip())[:MAX_NAME], "" if attempt.is_shared else attempt.address
+    return fold(attempt.name.strip())[:MAX_NAME_CHARACTERS], "" if attempt.is_shared else attempt.address
 
 
 def _credential_of(account: Account) -> Credential:
