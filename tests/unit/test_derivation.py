@@ -1,7 +1,7 @@
 import pytest
 from aclwords import BOTH, CHILD, PARENT, acl, deny, group, permit, user
 
-from feedmill.core.derivation import tell_entry, tell_match
+from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.evaluator import decide
 from feedmill.model.access import Acl, Scope
 from feedmill.model.decision import EntryMatch
@@ -49,6 +49,7 @@ def test_tell_match_of_a_long_way_tells_its_ends() -> None:
     assert tell_match(match) == 'permitted by group "g19", through user "CORP\\bob" > 19 groups > group "g19"'
 
 
-def test_tell_entry_says_what_is_not_usual() -> None:
-    assert tell_entry(permit("bob")) == 'permit user "bob"'
-    assert tell_entry(deny("eng", scope=GROUP, namespace="sites", fold=True)) == 'deny group "eng" of namespace "sites" in any letter case'
+def test_tell_principal_says_what_is_not_usual() -> None:
+    assert tell_principal(permit("bob").principal) == 'user "bob"'
+    unusual = deny("eng", scope=GROUP, namespace="sites", fold=True).principal
+    assert tell_principal(unusual) == 'group "eng" of namespace "sites" in any letter case'

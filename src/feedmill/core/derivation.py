@@ -3,7 +3,7 @@
 A text names the entry, the URL whose ACL holds it and, where the entry names a group, the way from the asker to that group.
 """
 
-from feedmill.model.access import Access, Entry, Principal
+from feedmill.model.access import Access, Principal
 from feedmill.model.decision import Cause, EntryMatch, Step
 from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
 
@@ -35,11 +35,6 @@ def tell_match(match: EntryMatch) -> str:
     verb = "denied" if match.entry.access is Access.DENY else "permitted"
     text = f"{verb} by {tell_principal(match.entry.principal)}"
     return text if len(match.way) == 1 else f"{text}, through {tell_way(match.way)}"
-
-
-def tell_entry(entry: Entry) -> str:
-    """Tells an entry of an ACL."""
-    return f"{entry.access.value} {tell_principal(entry.principal)}"
 
 
 def tell_principal(principal: Principal) -> str:

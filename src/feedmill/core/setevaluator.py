@@ -21,7 +21,6 @@ from feedmill.model.decision import Verdict
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
 
 UNNAMED, PERMITTED, DENIED = 0, 1, 2
 """The local decisions as numbers."""

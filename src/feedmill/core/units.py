@@ -156,8 +156,6 @@ _ATTACHED_ONLY = frozenset(("in", "a", "d", "us", "try", "second", "foot", "rs",
 # a text that writes no blanks goes on behind its unit
 _UNSPACED = tuple(spelling for spelling in _UNITS if spelling[0] >= "\u3000")
 
-MAX_UNIT_CHARACTERS = max(map(len, _UNITS))
-
 
 def find_unit(text: str) -> str | None:
     """Returns the unit that a text is, whichever way it is written; None for a text that is none."""

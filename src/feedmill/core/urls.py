@@ -26,14 +26,6 @@ def host_of(url: str) -> str | None:
     return host["host"].lower() or None if host else None
 
 
-def scheme_of(url: str) -> str | None:
-    """Gives the scheme of a URL in lower case, None when there is none; that of ``\\\\host`` is ``unc``. Errors: none."""
-    found = _AUTHORITY.match(url)
-    if found is None:
-        return None
-    return (found["scheme"] or "unc").lower()
-
-
 def is_fully_qualified(host: str) -> bool:
     """Whether a host names a domain or is an address."""
     return "." in host.strip(".") or host.startswith("[")

@@ -16,7 +16,6 @@ class Charset:
 
 
 UTF_8 = Charset("UTF-8")
-LATIN_1 = Charset("ISO-8859-1")
 
 _LATIN = (1, 2, 3, 4, 9, 10, 13, 14, 15, 16)
 _NAMES = {
