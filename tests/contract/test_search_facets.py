@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from searchhouse import SearchHouse, ask, open_house
 
-from feedmill.core.facets import read_range
+from feedmill.core.facets import read_facet_range
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.access import ClassSet
 from feedmill.model.facets import Facet, FacetType
@@ -19,7 +19,7 @@ PRICE = Facet(
     name="price",
     label="What it costs",
     type=FacetType.CURRENCY,
-    ranges=(read_range("..9.99", FacetType.CURRENCY), read_range("10..20", FacetType.CURRENCY)),
+    ranges=(read_facet_range("..9.99", FacetType.CURRENCY), read_facet_range("10..20", FacetType.CURRENCY)),
 )
 SITE = SearchSite(find_facets=lambda client: (PRICE, Facet(name="team")) if client == "shop" else ())
 

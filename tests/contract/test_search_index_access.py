@@ -10,7 +10,7 @@ from indexhouse import DOCUMENT, Opened, put
 from feedmill.adapters.index import guardedfacets, permitting, tantivy
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.facets import read_range
+from feedmill.core.facets import read_facet_range
 from feedmill.model.access import ANONYMOUS, AccessClass, ClassMap, ClassSet
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, Node, Word
@@ -84,7 +84,7 @@ def test_classes_of_a_set_are_found_and_no_others(
     assert sum(value.count for value in counts.values) == len(expected)
 
 
-RANGES = tuple(read_range(text, FacetType.INTEGER) for text in ("..2", "2..3", "5.."))
+RANGES = tuple(read_facet_range(text, FacetType.INTEGER) for text in ("..2", "2..3", "5.."))
 KIND, RANK = Facet(name="kind"), Facet(name="rank", type=FacetType.INTEGER, ranges=RANGES)
 
 

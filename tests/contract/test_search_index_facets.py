@@ -10,10 +10,10 @@ from indexhouse import BOTH, DOCUMENT, Opened, put
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.facets import MAX_VALUES_SHOWN, narrow, read_range
+from feedmill.core.facets import MAX_VALUES_SHOWN, narrow
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.document import Metadata
-from feedmill.model.facets import Facet, FacetType, FacetValue
+from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
 from feedmill.model.query import And, Everything, Node, Word
 from feedmill.model.search import IndexDocument
 
@@ -25,7 +25,8 @@ def with_metadata(*lists: Metadata) -> list[IndexDocument]:
 
 
 def ranged(name: str, kind: FacetType, *texts: str) -> Facet:
-    return Facet(name=name, type=kind, ranges=tuple(read_range(text, kind) for text in texts))
+    ends = (text.partition("..") for text in texts)
+    return Facet(name=name, type=kind, ranges=tuple(FacetRange(low=low, high=high) for low, _, high in ends))
 
 
 def count(opened: Opened, facet: Facet, query: Node = Everything(), access: ClassSet = ANONYMOUS) -> list[tuple[str, int]]:  # noqa: B008

@@ -76,19 +76,20 @@ def _restore(digits: str) -> float:
 # --- what is asked --------------------------------------------------------------------------------------------------------------
 
 
-def read_range(text: str, kind: FacetType) -> FacetRange:
+def read_facet_range(text: str, kind: FacetType) -> FacetRange:
     """Reads ``LOW..HIGH``, either end may be open. Errors: BadRequest, saying what is wrong with it."""
-    low, dots, high = (part.strip() for part in text.partition(_DOTS))
-    if not dots or not (low or high):
-        raise BadRequest(f"'{text}' is no range; write LOW..HIGH, one end may be left out")
     if kind is FacetType.STRING:
-        raise BadRequest(f"'{text}': a string facet has no ranges; give it a type of numbers or date")
-    read = read_day if kind is FacetType.DATE else read_number
-    for end in (low, high):
-        if end and read(end) is None:
-            wanted = "day written YYYY-MM-DD" if kind is FacetType.DATE else "number"
-            raise BadRequest(f"'{end}' in '{text}' is no {wanted}")
+        raise BadRequest("ranges need the type integer, float, currency or date")
+    low, dots, high = (part.strip() for part in text.partition(_DOTS))
+    given = [end for end in (low, high) if end]
+    ends = [number for end in given if (number := _read_end(end, kind)) is not None]
+    if not dots or not given or len(ends) < len(given) or ends != sorted(ends):
+        raise BadRequest(f"'{text}' is no range; write '10..20', '20..' or '..10', the lower end first, days as 2026-01-31")
     return FacetRange(low=low, high=high)
+
+
+def _read_end(text: str, kind: FacetType) -> float | None:
+    return first_second(read_day(text)) if kind is FacetType.DATE else read_number(text)
 
 
 def range_ends(facet: Facet, wanted: FacetRange) -> tuple[float | None, float | None]:

@@ -11,9 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from feedmill.core.facets import read_facet_range
 from feedmill.core.patterns import is_remark
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
-from feedmill.model.facets import Facet, FacetRange, FacetType
+from feedmill.model.facets import Facet, FacetType
 from feedmill.model.serving import (
     Bias,
     Collection,
@@ -147,9 +148,8 @@ def _frontend_of(one: FrontEndSettings) -> FrontEnd:
 
 
 def _facet_of(one: FacetSettings) -> Facet:
-    ends = (text.partition("..") for text in one.ranges)
-    ranges = tuple(FacetRange(low=low.strip(), high=high.strip()) for low, _, high in ends)
-    return Facet(name=one.name, label=one.label, type=FacetType(one.type), ranges=ranges)
+    kind = FacetType(one.type)
+    return Facet(name=one.name, label=one.label, type=kind, ranges=tuple(read_facet_range(text, kind) for text in one.ranges))
 
 
 def _bias_of(one: BiasSettings) -> Bias:

@@ -1,18 +1,17 @@
 """The sections that say how results are served. Every key may stand in the file and be set by API; both are checked by these models."""
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from feedmill.core.measures import read_number
+from feedmill.core.facets import read_facet_range
 from feedmill.core.sites import is_collection_name
-from feedmill.core.typedvalues import read_day
+from feedmill.model.errors import BadRequest
+from feedmill.model.facets import FacetType
 from feedmill.settings.section import Pattern, RulePattern, Section
 
 MAX_TERM_CHARACTERS = 500
 MAX_SYNONYM_WORDS = 8
-_RANGE = re.compile(r"(?P<low>.*?)\.\.(?P<high>.*)", re.DOTALL)
 
 
 def _check_name(text: str) -> str:
@@ -97,20 +96,11 @@ class FacetSettings(Section):
     @model_validator(mode="after")
     def _check_ranges(self) -> "FacetSettings":
         for text in self.ranges:
-            if self.type == "string":
-                raise ValueError("ranges need the type integer, float, currency or date")
-            if not _is_range(text, is_date=self.type == "date"):
-                raise ValueError(f"'{text}' is no range; write '10..20', '20..' or '..10', the lower end first, days as 2026-01-31")
+            try:
+                read_facet_range(text, FacetType(self.type))
+            except BadRequest as exc:
+                raise ValueError(str(exc)) from exc
         return self
-
-
-def _is_range(text: str, *, is_date: bool) -> bool:
-    found = _RANGE.fullmatch(text.strip())
-    if found is None or not (found["low"].strip() or found["high"].strip()):
-        return False
-    read = read_day if is_date else read_number
-    low, high = ([read(end.strip())] if end.strip() else [] for end in (found["low"], found["high"]))
-    return None not in (*low, *high) and (not low or not high or low <= high)
 
 
 class FrontEndSettings(Section):
