@@ -29,7 +29,7 @@ from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.admission import build_rules, digest_of
+from feedmill.core.admission import build_rules, digest_of_rules
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.model.feed import Feed
 from feedmill.model.latebinding import AuthorizationRule, Mechanism
@@ -170,7 +170,7 @@ class House:
 
     def admission_digest(self) -> str:
         """Gives a digest that changes with what the settings say of documents."""
-        return digest_of(*self._admission_values(), self.settings.limits.max_documents)
+        return digest_of_rules(*self._admission_values(), self.settings.limits.max_documents)
 
     def _admission_values(self) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[str, bool]], list[str]]:
         urls, access = self.settings.urls, self.settings.crawl.access

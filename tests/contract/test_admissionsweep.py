@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from feedhouse import STAFF, FeedHouse, SilentBell, open_house, put, url
 
-from feedmill.core.admission import build_rules, digest_of
+from feedmill.core.admission import build_rules, digest_of_rules
 from feedmill.model.document import Attributes, AuthMethod, EventKind
 from feedmill.model.errors import Busy
 from feedmill.ports import Store, UnitOfWork
@@ -36,7 +36,7 @@ class Settings:
         return Admission(rules=build_rules(["/"], self.do_not_follow, self.access, self.secure), max_documents=self.max_documents)
 
     def digest(self) -> str:
-        return digest_of(["/"], self.do_not_follow, self.access, self.secure, self.max_documents)
+        return digest_of_rules(["/"], self.do_not_follow, self.access, self.secure, self.max_documents)
 
 
 def sweep_of(house: FeedHouse, settings: Settings, store: Store | None = None) -> AdmissionSweep:

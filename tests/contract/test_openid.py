@@ -9,7 +9,7 @@ from openidhouse import arrive, depart, open_with
 from openidserver import CLIENT, OpenIdServer, new_key, running_openid
 from signinhouse import PASSWORD, Hands, SignInHouse, users
 
-from feedmill.adapters.identity.jsonhttp import check_url
+from feedmill.adapters.identity.jsonhttp import check_safe_url
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import Role
@@ -165,4 +165,4 @@ def test_openid_of_an_unknown_name_is_not_there(house: SignInHouse) -> None:
 @pytest.mark.parametrize("url", ["http://example.com/", "ftp://localhost/", "https://", "file:///etc/passwd", "http://[", "x"])
 def test_address_that_secrets_may_not_be_sent_to_is_refused(url: str) -> None:
     with pytest.raises(BadRequest):
-        check_url(url)
+        check_safe_url(url)

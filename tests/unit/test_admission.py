@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.admission import build_rules, digest_of
+from feedmill.core.admission import build_rules, digest_of_rules
 from feedmill.model.errors import BadRequest
 
 
@@ -50,8 +50,8 @@ def test_digest_is_equal_exactly_for_equal_policies(left: Values, right: Values)
     def admission(values: Values) -> object:
         return (*values[:3], set(values[3]), values[4])
 
-    assert (digest_of(*left) == digest_of(*right)) is (admission(left) == admission(right))
+    assert (digest_of_rules(*left) == digest_of_rules(*right)) is (admission(left) == admission(right))
 
 
 def test_digest_does_not_depend_on_the_order_of_sources() -> None:
-    assert digest_of([], [], [], ["a", "b"], 0) == digest_of([], [], [], ["b", "a", "a"], 0)
+    assert digest_of_rules([], [], [], ["a", "b"], 0) == digest_of_rules([], [], [], ["b", "a", "a"], 0)

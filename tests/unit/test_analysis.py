@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from feedmill.core.analysis import (
     blank_out,
-    fold,
     fold_in_place,
+    fold_words,
     gram_size,
     is_spaceless,
     lay_out,
@@ -18,7 +18,7 @@ from feedmill.core.analysis import (
     split_words,
 )
 from feedmill.core.functionwords import find_function_words, list_function_words
-from feedmill.core.wordforms import ACCENTED, FOLDED, MARKS, MAX_REMEMBERED, MAX_WORD_BYTES, Forms
+from feedmill.core.wordforms import ACCENTED, FOLDED, MARKS, MAX_REMEMBERED, MAX_WORD_BYTES, WordForms
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_split_words_what_an_index_would_not_take_is_left_out() -> None:
 
 @given(st.text(max_size=100))
 def test_fold_gives_the_words_of_the_text_at_their_places(text: str) -> None:
-    tokens = fold(text)
+    tokens = fold_words(text)
     assert [token for token, _, _ in tokens if len(token) <= MAX_WORD_BYTES] == split_words(text)
     places = [(start, end) for _, start, end in tokens]
     assert places == sorted(places)
@@ -111,7 +111,7 @@ def test_accented_only_what_folding_changes_is_kept() -> None:
 
 
 def test_forms_memory_is_bounded() -> None:
-    class Numbered(Forms):
+    class Numbered(WordForms):
         def make(self, word: str) -> str:
             return word
 
@@ -135,7 +135,7 @@ def test_blank_out_any_text_keeps_the_words_where_they_stand(text: str) -> None:
     laid_out = blank_out(text)
     if laid_out is not None:
         assert len(laid_out) == len(text)
-        assert [(match[0], *match.span()) for match in re.finditer(r"\S+", laid_out) if len(match[0]) <= 100] == fold(text)
+        assert [(match[0], *match.span()) for match in re.finditer(r"\S+", laid_out) if len(match[0]) <= 100] == fold_words(text)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import fold as split
-from feedmill.core.analysis import fold_in_place
+from feedmill.core.analysis import fold_in_place, fold_words
 from feedmill.core.snippets import LEAD_CHARACTERS, SNIPPET_CHARACTERS, find_marks, make_snippet
 from feedmill.core.wordforms import FOLDED
 
@@ -110,15 +109,15 @@ TERMS = st.lists(st.sampled_from(["a", "ab", "b", "x1", "a b", "ab b", "a*", "b"
 
 @given(WORDS, TERMS)
 def test_make_snippet_text_with_or_without_foreign_letters_is_cut_and_marked_alike(text: str, terms: list[str]) -> None:
-    plain = make_snippet(f"{text} {'lorem ' * 80}", terms, split, forms=FOLDED)
-    foreign = make_snippet(f"{text} {'лорем ' * 80}", terms, split)
+    plain = make_snippet(f"{text} {'lorem ' * 80}", terms, fold_words, forms=FOLDED)
+    foreign = make_snippet(f"{text} {'лорем ' * 80}", terms, fold_words)
     assert foreign.text.replace("лорем", "lorem") == plain.text
     assert foreign.marks == plain.marks
 
 
 def test_make_snippet_with_forms_marks_them_as_the_word() -> None:
     forms = {"runs": "run", "he": "he", "running": "run", "pruning": "pruning"}
-    snippet = make_snippet("he runs: Running, pruning", ("run",), split, roots=("run*",), forms=forms)
+    snippet = make_snippet("he runs: Running, pruning", ("run",), fold_words, roots=("run*",), forms=forms)
     assert [snippet.text[start:end] for start, end in snippet.marks] == ["runs", "Running"]
 
 

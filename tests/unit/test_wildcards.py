@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import fold
+from feedmill.core.analysis import fold_words
 from feedmill.core.querylang import parse_query
 from feedmill.core.querytext import render_query
 from feedmill.core.snippets import make_snippet
@@ -38,7 +38,7 @@ def test_wildcards_are_folded_and_mean_whole_words() -> None:
 
 
 def test_wildcards_are_marked_in_snippets() -> None:
-    snippet = make_snippet("hay " * 400 + "the Cellar and cells, a cancellation", ("cell*",), fold)
+    snippet = make_snippet("hay " * 400 + "the Cellar and cells, a cancellation", ("cell*",), fold_words)
     assert [snippet.text[low:high] for low, high in snippet.marks] == ["Cellar", "cells"]
 
 

@@ -36,7 +36,7 @@ def _access_pattern(number: int, text: str, public: bool) -> tuple[Callable[[str
     return pattern.matches, public
 
 
-def digest_of(
+def digest_of_rules(
     follow: Sequence[str],
     do_not_follow: Sequence[str],
     access_patterns: Sequence[tuple[str, bool]],

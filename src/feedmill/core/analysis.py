@@ -104,7 +104,7 @@ def list_characters(run: str) -> list[str]:
     return list(unicodedata.normalize("NFKC", run).replace(" ", ""))
 
 
-def fold(text: str) -> list[tuple[str, int, int]]:
+def fold_words(text: str) -> list[tuple[str, int, int]]:
     """Returns the folded words of a text with their places in it, in characters."""
     if text.isascii():
         return [(folded, *match.span()) for match in _TOKEN.finditer(text.lower()) if (folded := FOLDED[match[0]])]

@@ -64,7 +64,7 @@ _STRIPPED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x1E00, 0x1FFF))
 _STRESS = dict.fromkeys([0x300, 0x301])
 
 
-class Forms(dict[str, str]):
+class WordForms(dict[str, str]):
     """Words and what becomes of them; a word is worked out when it is first asked for."""
 
     def __missing__(self, word: str) -> str:
@@ -78,13 +78,13 @@ class Forms(dict[str, str]):
         raise NotImplementedError
 
 
-class _Folded(Forms):
+class _Folded(WordForms):
     def make(self, word: str) -> str:
         folded = _fold(word)
         return folded if len(folded.encode("utf-8", "replace")) <= MAX_WORD_BYTES else ""
 
 
-class _Accented(Forms):
+class _Accented(WordForms):
     def make(self, word: str) -> str:
         if word.isascii() or is_unaccented(word):
             return ""

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from feedmill.http.bodies import read_body
 from feedmill.http.stylesheets import read_stylesheet
 from feedmill.model.errors import BadRequest, Corrupt
-from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, Entry, SettingsEditor
+from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, HeldEntry, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
 
 MAX_IMPORT_BYTES = 3 * MAX_KEPT_BYTES
@@ -93,11 +93,11 @@ def _place(request: Request) -> tuple[str, str]:
     return request.path_params["section"], request.path_params["name"]
 
 
-def _answer(entry: Entry, status: int = 200) -> Response:
+def _answer(entry: HeldEntry, status: int = 200) -> Response:
     return JSONResponse(_fields_of(entry), status, headers={"ETag": f'"{entry.tag}"'})
 
 
-def _fields_of(entry: Entry) -> dict[str, Any]:
+def _fields_of(entry: HeldEntry) -> dict[str, Any]:
     return {"section": entry.section, "name": entry.name, "origin": entry.origin, "tag": entry.tag, "value": dict(entry.value)}
 
 

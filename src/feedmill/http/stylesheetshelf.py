@@ -10,7 +10,7 @@ from pathlib import Path
 from feedmill.core.sites import is_collection_name
 from feedmill.http.stylesheets import compile_stylesheet, read_stylesheet
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
-from feedmill.settings.editing import ALWAYS, Condition, Entry, SettingsEditor
+from feedmill.settings.editing import ALWAYS, Condition, HeldEntry, SettingsEditor
 
 SECTION = "frontends"
 
@@ -29,7 +29,7 @@ class StylesheetShelf:
             raise NotFound(f"the front end {name} has no stylesheet, it is the built-in page")
         return read_stylesheet(path)
 
-    def put(self, name: str, data: bytes, condition: Condition) -> Entry:
+    def put(self, name: str, data: bytes, condition: Condition) -> HeldEntry:
         """Sets a front end's stylesheet; one that is not there yet is made. Errors: BadRequest, Overtaken."""
         try:
             compile_stylesheet(data)

@@ -33,7 +33,7 @@ MAX_KEPT_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class HeldEntry:
     """An entry as it holds. Shape: ``value`` as JSON has it; ``origin`` is ``api``, the file with its line, or ``default``."""
 
     section: str
@@ -62,16 +62,16 @@ class SettingsEditor:
         self._load = load
         self._bell = bell
 
-    def list(self, section: str) -> list[Entry]:
+    def list(self, section: str) -> list[HeldEntry]:
         """Lists the entries of a section as they hold. Errors: NotFound."""
         with self._store.reading() as unit:
             return list(list_held(self._load(), unit.kept_settings.list(), _checked(section)))
 
-    def get(self, section: str, name: str) -> Entry:
+    def get(self, section: str, name: str) -> HeldEntry:
         """Gives an entry as it holds. Errors: NotFound."""
         return _find(self.list(section), section, name)
 
-    def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[Entry, bool]:
+    def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[HeldEntry, bool]:
         """Sets an entry, and says whether it is new. Errors: NotFound, BadRequest with all faults, Overtaken."""
         entry = read_entry(_checked(section), name, value)
         text = entry.model_dump_json()
@@ -145,7 +145,7 @@ def _checked(section: str) -> str:
     return section
 
 
-def list_held(loaded: Loaded, kept: Sequence[KeptSetting], section: str) -> Iterator[Entry]:
+def list_held(loaded: Loaded, kept: Sequence[KeptSetting], section: str) -> Iterator[HeldEntry]:
     """Yields the entries of a section as they hold."""
     versions = {one.name: one.version for one in kept if one.section == section}
     places = {name: place for place, name in enumerate(list_entries(loaded.settings, section))}
@@ -157,26 +157,26 @@ def list_held(loaded: Loaded, kept: Sequence[KeptSetting], section: str) -> Iter
             yield _entry_of(section, name, entry, loaded.origin_of(path), 0)
 
 
-def _entry_of(section: str, name: str, entry: BaseModel, origin: str, version: int) -> Entry:
+def _entry_of(section: str, name: str, entry: BaseModel, origin: str, version: int) -> HeldEntry:
     value = entry.model_dump(mode="json")
     text = f"{origin == API}:{version}:{entry.model_dump_json()}"
     tag = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-    return Entry(section=section, name=name, value=value, origin=origin, tag=tag)
+    return HeldEntry(section=section, name=name, value=value, origin=origin, tag=tag)
 
 
-def _find_held(entries: Iterator[Entry], name: str) -> Entry | None:
+def _find_held(entries: Iterator[HeldEntry], name: str) -> HeldEntry | None:
     """Finds an entry that somebody set; a default is nobody's."""
     return next((entry for entry in entries if entry.name == name and entry.origin != DEFAULT), None)
 
 
-def _find(entries: Sequence[Entry], section: str, name: str) -> Entry:
+def _find(entries: Sequence[HeldEntry], section: str, name: str) -> HeldEntry:
     found = next((entry for entry in entries if entry.name == name), None)
     if found is None:
         raise NotFound(f"there is no {section}/{name[:200]}")
     return found
 
 
-def _demand(entry: Entry | None, condition: Condition, section: str, name: str) -> None:
+def _demand(entry: HeldEntry | None, condition: Condition, section: str, name: str) -> None:
     if condition.is_new and entry is not None:
         raise Overtaken(f"{section}/{name} is there already")
     if condition.tags is not None and (entry is None or (entry.tag not in condition.tags and "*" not in condition.tags)):

@@ -29,8 +29,11 @@ _MAX_QUEUED_BYTES = 64 << 20
 
 
 @dataclass(slots=True)
-class Lane:
-    """Shape: ``quick`` answers a job that used up its time with ``too_slow``. Units: seconds of wall time a document."""
+class WorkerLane:
+    """Jobs and their workers.
+
+    Shape: ``quick`` answers a job that used up its time with ``too_slow``. Units: seconds of wall time a document.
+    """
 
     quick: bool
     workers: int

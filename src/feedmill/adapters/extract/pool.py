@@ -17,7 +17,7 @@ from types import TracebackType
 
 from feedmill.adapters.extract.forkclient import ForkClient
 from feedmill.adapters.extract.hand import Hand, Job
-from feedmill.adapters.extract.lane import Lane
+from feedmill.adapters.extract.lane import WorkerLane
 from feedmill.model.errors import Busy
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 
@@ -34,8 +34,8 @@ class ExtractorPool:
     def __init__(self, limits: ExtractionLimits, bulk_workers: int, quick_workers: int = 1, quick_seconds: float = 0.7) -> None:
         self._client = ForkClient(limits)
         numbers = itertools.count(1)
-        self._bulk = Lane(False, bulk_workers, limits.seconds, _BULK_NICENESS, limits, self._client, numbers)
-        self._quick = Lane(True, quick_workers, min(quick_seconds, limits.seconds), 0, limits, self._client, numbers)
+        self._bulk = WorkerLane(False, bulk_workers, limits.seconds, _BULK_NICENESS, limits, self._client, numbers)
+        self._quick = WorkerLane(True, quick_workers, min(quick_seconds, limits.seconds), 0, limits, self._client, numbers)
         self._lanes = (self._quick, self._bulk)
         self._told_failures = 0
         self._client.is_running()
@@ -112,7 +112,7 @@ class ExtractorPool:
         poll = select.poll()
         if self._client.control is not None:
             poll.register(self._client.control, select.POLLIN)
-        readers: dict[int, tuple[Lane, Hand]] = {}
+        readers: dict[int, tuple[WorkerLane, Hand]] = {}
         for lane in self._lanes:
             for hand in lane.hands.values():
                 poll.register(hand.answers_fd, select.POLLIN)

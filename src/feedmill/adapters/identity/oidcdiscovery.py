@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from feedmill.adapters.identity.jsonhttp import JsonClient, check_url
+from feedmill.adapters.identity.jsonhttp import JsonClient, check_safe_url
 from feedmill.adapters.identity.oidckeys import TokenKeys
 from feedmill.model.errors import BadRequest, Busy, Denied
 
@@ -99,6 +99,6 @@ class Discovery:
 
 def _address(about: Mapping[str, Any], name: str) -> str:
     try:
-        return check_url(str(about.get(name)))
+        return check_safe_url(str(about.get(name)))
     except BadRequest as exc:
         raise Busy(f"the provider names no {name} to use: {exc}") from exc

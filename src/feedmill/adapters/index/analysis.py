@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
 
 from feedmill.adapters.index.stemming import Stems
+from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.analysis import (
-    fold,
+    fold_words,
     gram_size,
     has_spaceless,
     is_spaceless,
@@ -23,13 +24,12 @@ from feedmill.core.analysis import (
     split_words,
     without_typography,
 )
-from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.typedvalues import name_digest
 from feedmill.core.wildcards import fold_wildcard, is_wildcard
 from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES
 from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
-__all__ = ["TAGGED", "LaidOut", "fold", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
+__all__ = ["TAGGED", "LaidOut", "fold_words", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
 
 TAGGED = "words"
 """The name of the analyser that splits at blanks and changes nothing; engines forget it when they close."""

@@ -11,7 +11,7 @@ from tantivy import Occur, Query
 from feedmill.adapters.index.analysis import ONLY_ACCENTED
 from feedmill.adapters.index.query import build_filter
 from feedmill.adapters.index.schema import build_schema
-from feedmill.adapters.index.words import ANCHORS, MAX_PHRASE_WORDS, PlainWord, WordAsker, boosted, in_field
+from feedmill.adapters.index.words import ANCHORS, MAX_PHRASE_WORDS, AskedWord, WordAsker, boosted, in_field
 from feedmill.core.wordforms import ACCENTED
 from feedmill.model.ranking import Ranking, ScoreBias
 
@@ -69,13 +69,13 @@ def _ask_held(asker: WordAsker, field: str, weighed: Sequence[tuple[str, float]]
     return [boosted(in_field(field, [word]), weight) for word, weight in weighed if asker.is_held(field, word)]
 
 
-def _weighed(asker: WordAsker, weight: float) -> list[tuple[PlainWord, float]]:
+def _weighed(asker: WordAsker, weight: float) -> list[tuple[AskedWord, float]]:
     """Returns each different plain word once, with its weight times how often it was asked."""
     return _weigh(asker.words if weight else (), weight)
 
 
-def _weigh(words: Sequence[PlainWord], weight: float) -> list[tuple[PlainWord, float]]:
-    counts: dict[str, tuple[PlainWord, float]] = {}
+def _weigh(words: Sequence[AskedWord], weight: float) -> list[tuple[AskedWord, float]]:
+    counts: dict[str, tuple[AskedWord, float]] = {}
     for word in words:
         counts[word.raw] = (word, counts[word.raw][1] + weight * word.weight if word.raw in counts else weight * word.weight)
     return list(counts.values())[:MAX_WORDS]

@@ -9,8 +9,8 @@ from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.stemming import list_query_stems
-from feedmill.adapters.index.words import iter_words, read_single
-from feedmill.core.analysis import fold, gram_size
+from feedmill.adapters.index.words import iter_asked_words, read_single
+from feedmill.core.analysis import fold_words, gram_size
 from feedmill.core.snippets import Sought
 from feedmill.core.wordforms import FOLDED
 from feedmill.model.query import Node
@@ -22,7 +22,7 @@ _START = 2
 def seek(query: Node, languages: Sequence[str]) -> Sought:
     """Returns what to look for in texts, by the stems of some languages."""
     terms = highlight_terms(query)
-    singles = [raw for raw in map(read_single, iter_words(query)) if raw][:MAX_TERMS]
+    singles = [raw for raw in map(read_single, iter_asked_words(query)) if raw][:MAX_TERMS]
     stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
     hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
     roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in terms)
@@ -51,7 +51,7 @@ class _Forms(dict[str, str]):
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does, with the words that were asked for their forms."""
-        return [(self[token], start, end) for token, start, end in fold(text)]
+        return [(self[token], start, end) for token, start, end in fold_words(text)]
 
     def __missing__(self, token: str) -> str:
         made = self[token] = self._recognise(token) if FOLDED[token] else ""

@@ -100,7 +100,7 @@ class MemoryIndex:
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does."""
-        return analysis.fold(text)
+        return analysis.fold_words(text)
 
     def is_visible(self, token: str) -> bool:
         """Whether the commit is there, which it is as soon as there was one."""

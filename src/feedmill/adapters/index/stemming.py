@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 import Stemmer
 
 from feedmill.core.analysis import gram_size, list_grams
-from feedmill.core.wordforms import FOLDED, MAX_WORD_BYTES, Forms, write_raw
+from feedmill.core.wordforms import FOLDED, MAX_WORD_BYTES, WordForms, write_raw
 
 LANGUAGES = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "eo": "esperanto",
@@ -41,7 +41,7 @@ _USUAL = {
 _LATIN = ("latin",)
 
 
-class Stems(Forms):
+class Stems(WordForms):
     """The stems of words in lower case, one or two joined by a blank, as a document of one language has them."""
 
     def __init__(self, language: str) -> None:

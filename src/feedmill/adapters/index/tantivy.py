@@ -131,7 +131,7 @@ class TantivyIndex:
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does."""
-        return analysis.fold(text)
+        return analysis.fold_words(text)
 
     @property
     def vocabulary(self) -> TantivyVocabulary:

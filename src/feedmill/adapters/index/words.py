@@ -32,7 +32,7 @@ _MANY = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class PlainWord:
+class AskedWord:
     """A word of a query that is one word to the index. ``raw`` is in lower case, ``weight`` below 1 for a function word."""
 
     raw: str
@@ -51,22 +51,22 @@ class WordAsker:
         self._held: dict[tuple[str, str], bool] = {}
 
     @cached_property
-    def words(self) -> tuple[PlainWord, ...]:
+    def words(self) -> tuple[AskedWord, ...]:
         """The plain words in the order asked, a repeated one as often as it is asked."""
-        raws = [raw for text in iter_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
+        raws = [raw for text in iter_asked_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
         functions = find_function_words((FOLDED[raw] for raw in raws), self.languages)
-        return tuple(PlainWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
+        return tuple(AskedWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
 
     @cached_property
-    def spelt(self) -> tuple[PlainWord, ...]:
+    def spelt(self) -> tuple[AskedWord, ...]:
         """The words of which accents may count: the plain ones and those of phrases."""
         raws = [raw for text in _iter_phrases(self._root) for raw in list_raw_words(text) if FOLDED[raw] and not gram_size(raw)]
-        return (*self.words, *(PlainWord(raw, FOLDED[raw], 1.0) for raw in raws))
+        return (*self.words, *(AskedWord(raw, FOLDED[raw], 1.0) for raw in raws))
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
         """The characters of the runs of spaceless scripts that are asked, run by run."""
-        raws = [raw for text in iter_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
+        raws = [raw for text in iter_asked_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
         return tuple("".join(list_characters(raw)) for raw in raws)
 
     @cached_property
@@ -138,14 +138,14 @@ def _list_languages(searcher: Searcher) -> tuple[str, ...]:
     return tuple(code for code, _ in sorted(counted, key=lambda pair: -pair[1])[:MAX_LANGUAGES])
 
 
-def iter_words(node: Node) -> Iterator[str]:
+def iter_asked_words(node: Node) -> Iterator[str]:
     """Yields the texts of the plain words that speak for a document."""
     match node:
         case Word(text):
             yield text
         case And(parts) | Or(parts) | Some(parts):
             for part in parts:
-                yield from iter_words(part)
+                yield from iter_asked_words(part)
         case _:
             pass
 
@@ -211,8 +211,3 @@ def in_field(field: str, words: list[str]) -> Query:
 def boosted(query: Query, weight: float) -> Query:
     """Returns a query whose score counts so much."""
     return query if weight == 1.0 else Query.boost_query(query, weight)
-
-
-def is_plain(node: Node) -> bool:
-    """Whether a node is a word or a phrase."""
-    return isinstance(node, Word | Phrase)

@@ -29,7 +29,7 @@ class Decoder(Protocol):
         """Takes the end of the body. Errors: BadRequest when it comes too early."""
 
 
-class Identity:
+class Unpacked:
     """No coding at all."""
 
     def read(self, chunk: bytes) -> Iterator[bytes]:
@@ -99,7 +99,7 @@ def choose_decoder(content_encoding: str) -> Decoder:
     codings = [coding.strip().lower() for coding in content_encoding.split(",")]
     named = [coding for coding in codings if coding not in ("", "identity")]
     if not named:
-        return Identity()
+        return Unpacked()
     if len(named) == 1 and named[0] in ("gzip", "x-gzip", "deflate"):
         return Inflater(named[0].removeprefix("x-"))
     raise BadRequest(f"content-encoding {content_encoding[:80]!a} is not known; send gzip, deflate or none")
