@@ -1,11 +1,12 @@
 """Stores that are killed, or fail, at a step that a test chooses."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.ports import UnitOfWork
+from feedmill.model.errors import Busy
+from feedmill.ports import Store, UnitOfWork
 
 
 class Killed(BaseException):
@@ -52,3 +53,28 @@ class FusedStore:
 
     def close(self) -> None:
         self.store.close()
+
+
+@dataclass(slots=True)
+class LosingStore:
+    """A store that loses some of its write transactions at their end. Shape: ``doomed`` are their numbers, from 1."""
+
+    inner: Store
+    doomed: Container[int] = ()
+    writes: int = 0
+
+    @contextmanager
+    def writing(self) -> Iterator[UnitOfWork]:
+        self.writes += 1
+        with self.inner.writing() as unit:
+            yield unit
+            if self.writes in self.doomed:
+                raise Busy("killed")
+
+    @contextmanager
+    def reading(self) -> Iterator[UnitOfWork]:
+        with self.inner.reading() as unit:
+            yield unit
+
+    def close(self) -> None:
+        self.inner.close()

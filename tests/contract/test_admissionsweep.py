@@ -1,15 +1,16 @@
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from feedhouse import STAFF, FeedHouse, SilentBell, open_house, put, url
+from fuses import LosingStore
 
 from feedmill.core.admission import build_rules, digest_of_rules
 from feedmill.model.document import Attributes, AuthMethod, EventKind
 from feedmill.model.errors import Busy
-from feedmill.ports import Store, UnitOfWork
+from feedmill.ports import Store
 from feedmill.services import facts
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.sweeps import admissionsweep
@@ -134,34 +135,10 @@ def test_sweep_comes_again_for_what_a_feeder_fed_by_old_settings(house: FeedHous
     assert set(house.live()) == {url("a")}
 
 
-@dataclass(slots=True)
-class KilledStore:
-    """A store every other write transaction of which is lost."""
-
-    inner: Store
-    writes: int = 0
-
-    @contextmanager
-    def writing(self) -> Iterator[UnitOfWork]:
-        self.writes += 1
-        with self.inner.writing() as unit:
-            yield unit
-            if self.writes % 2:
-                raise Busy("killed")
-
-    @contextmanager
-    def reading(self) -> Iterator[UnitOfWork]:
-        with self.inner.reading() as unit:
-            yield unit
-
-    def close(self) -> None:
-        self.inner.close()
-
-
 def test_sweep_killed_at_any_step_comes_to_the_same_end(house: FeedHouse) -> None:
     house.push(*[put(f"{'private' if number % 3 == 0 else 'open'}/{number}") for number in range(12)])
     settings = Settings(do_not_follow=("docs.test/private/",), secure=("hr",))
-    store = KilledStore(house.store)
+    store = LosingStore(house.store, doomed=range(1, 1_000, 2))
 
     for _ in range(60):
         with suppress(Busy):

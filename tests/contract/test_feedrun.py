@@ -1,17 +1,18 @@
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from feedhouse import BEGIN, OPEN, STAFF, FeedHouse, delete, faulty, is_live, open_house, put, put_acl, url
+from fuses import LosingStore
 
 from feedmill.core.lifecycle import PUBLIC_NOW
 from feedmill.model.change import Change
 from feedmill.model.document import Attributes, EventKind
 from feedmill.model.errors import BadFeed, Busy, NotFound
 from feedmill.model.feed import FeedKind, FeedState, LogLevel, Phase
-from feedmill.ports import Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.ports import Lane, Mark, Stage
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.feedrun import FeedRun
 from feedmill.services.feeds.progress import LOG_ENTRIES, ended
@@ -300,30 +301,6 @@ def test_licence_lets_a_full_feed_replace_documents_of_higher_rank(house: FeedHo
 # --- being cut short ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class FailingStore:
-    """A store whose next transactions fail at their end as often as told."""
-
-    inner: Store
-    failures: int = 0
-
-    @contextmanager
-    def writing(self) -> Iterator[UnitOfWork]:
-        with self.inner.writing() as unit:
-            yield unit
-            if self.failures > 0:
-                self.failures -= 1
-                raise Busy("killed")
-
-    @contextmanager
-    def reading(self) -> Iterator[UnitOfWork]:
-        with self.inner.reading() as unit:
-            yield unit
-
-    def close(self) -> None:
-        self.inner.close()
-
-
 STORY: list[tuple[str, FeedKind, list[Change]]] = [
     ("hr", FeedKind.INCREMENTAL, [put("a", "1"), put("b"), put("c"), put("d", acl=STAFF), put_acl("f"), faulty("g"), put("a", "2")]),
     ("wiki", FeedKind.FULL, [put("b", "theirs", whole=True), put("w", whole=True), put("x", whole=True), put_acl("d")]),
@@ -356,7 +333,7 @@ def snapshot(house: FeedHouse) -> object:
 
 def tell(house: FeedHouse, kill_every: int) -> int:
     """Runs the story; each ``kill_every`` th step is undone at its commit, or its run dropped right after it. Counts the steps."""
-    store = FailingStore(house.store)
+    store = LosingStore(house.store)
     steps = 0
     for datasource, kind, changes in STORY:
         feed_id = house.receive(changes, datasource=datasource, kind=kind)
@@ -364,7 +341,7 @@ def tell(house: FeedHouse, kill_every: int) -> int:
         while not run.feed.phase.is_past_feeder:
             steps += 1
             is_killed = kill_every > 0 and steps % kill_every == 0
-            store.failures = 1 if is_killed and steps % (2 * kill_every) else 0
+            store.doomed = {store.writes + 1} if is_killed and steps % (2 * kill_every) else ()
             with suppress(Busy):
                 run.step()
             if is_killed:

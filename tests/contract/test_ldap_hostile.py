@@ -122,6 +122,12 @@ def dripping_server(first: bytes, pause_seconds: float) -> Iterator[tuple[str, t
             thread.join()
 
 
+def impatient_options(url: str) -> LdapOptions:
+    return LdapOptions(
+        name="corp", namespace="ad", urls=(url,), user_base="o=x", start_tls=False, timeout_seconds=1, bind_dn="cn=x", password="x"
+    )
+
+
 LONG_ANSWER = b"\x30\x84\x00\x00\xff\xff" + b"\x00" * 1_000
 HANDSHAKE = b"\x16\x03\x03\x40\x00" + b"\x02" * 1_000
 
@@ -129,16 +135,7 @@ HANDSHAKE = b"\x16\x03\x03\x40\x00" + b"\x02" * 1_000
 @pytest.mark.parametrize(("scheme", "first"), [("ldap", LONG_ANSWER), ("ldaps", HANDSHAKE)], ids=["answer", "handshake"])
 def test_ldap_server_that_drips_is_given_up(scheme: str, first: bytes) -> None:
     with dripping_server(first, 0.3) as (place, _):
-        given = LdapOptions(
-            name="corp",
-            namespace="ad",
-            urls=(f"{scheme}://{place}",),
-            user_base="o=x",
-            start_tls=False,
-            timeout_seconds=1,
-            bind_dn="cn=x",
-            password="x",
-        )
+        given = impatient_options(f"{scheme}://{place}")
         begun = time.monotonic()
         with pytest.raises(Busy, match="answers"):
             LdapDirectory(given).verify("ann", PASSWORD)
@@ -157,15 +154,6 @@ ODD_ANSWERS: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("text", list(ODD_ANSWERS.values()), ids=list(ODD_ANSWERS))
 def test_ldap_server_that_talks_nonsense_is_trouble(text: Callable[[], bytes]) -> None:
     with dripping_server(text(), 0.0) as (place, _):
-        given = LdapOptions(
-            name="corp",
-            namespace="ad",
-            urls=(f"ldap://{place}",),
-            user_base="o=x",
-            start_tls=False,
-            timeout_seconds=1,
-            bind_dn="cn=x",
-            password="x",
-        )
+        given = impatient_options(f"ldap://{place}")
         with pytest.raises(Busy, match="corp"):
             LdapDirectory(given).verify("ann", PASSWORD)
