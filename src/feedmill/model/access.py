@@ -3,7 +3,7 @@
 Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance".
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, IntEnum
@@ -104,18 +104,18 @@ class AccessKey:
     rule: int = 0
 
 
-class PackedClass(NamedTuple):
-    """A class as it is held in memory by the hundred thousand; a tuple, since it is made as often.
+class PackedClasses(NamedTuple):
+    """Classes as they are held in memory by the million: in columns, for an object of each would take longer than reading it.
 
-    Shape: ``keys`` has 17 bytes an entry: the digest of its key and 0 for a permit, 1 for a denial; ``inheritance_type`` is None where the
-    class has no ACL.
+    Shape: all columns are equally long. ``keys`` has 17 bytes an entry: the digest of its key and 0 for a permit, 1 for a denial;
+    ``inheritance_types`` has values of ``InheritanceType``, None where the class has no ACL.
     """
 
-    number: int
-    inheritance_type: InheritanceType | None
-    inherit_from: str | None
-    keys: bytes
-    rule: int = 0
+    numbers: Sequence[int]
+    inheritance_types: Sequence[str | None]
+    parents: Sequence[str | None]
+    keys: Sequence[bytes]
+    rules: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.access import AccessKey, AclVersion, PackedClass, Spell, StoredAcl
+from feedmill.model.access import AccessKey, AclVersion, PackedClasses, Spell, StoredAcl
 from feedmill.model.document import BlobRef, Document, Event, Text
 
 
@@ -159,8 +159,8 @@ class Classes(Protocol):
     def find_rules(self, numbers: Sequence[int]) -> dict[int, int]:
         """Finds the policies of classes, 0 for none; classes that are no more are left out."""
 
-    def iter_packed(self, after: int) -> Iterator[PackedClass]:
-        """Gives all classes whose number is greater, by number."""
+    def iter_packed(self, after: int) -> Iterator[PackedClasses]:
+        """Gives all classes whose number is greater, by number, many at a time."""
 
     def remove_unused(self, *, after: int, limit: int) -> int | None:
         """Goes through classes by number from ``after`` on: removes those that no document, ACL or version has.

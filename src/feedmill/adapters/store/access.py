@@ -17,7 +17,7 @@ from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import from_micros, plain, to_micros
 from feedmill.core.access import in_one_order
 from feedmill.core.principals import digest_of, key_of
-from feedmill.model.access import Access, AccessClass, AccessKey, Acl, AclVersion, InheritanceType, PackedClass, StoredAcl
+from feedmill.model.access import Access, AccessClass, AccessKey, Acl, AclVersion, InheritanceType, PackedClasses, StoredAcl
 
 _NEWEST_CLASS = "access.newest_class"
 READ_AT_ONCE = 10_000
@@ -25,6 +25,11 @@ READ_AT_ONCE = 10_000
 _CLASS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "entries", "rule"))
 _CLASSES = Prepared(lambda numbers: sa.select(*_CLASS).where(access_classes.c.number.in_(numbers)))
 _CLASSES_OF_ACLS = Prepared(lambda digests: sa.select(acls.c.url, acls.c.access_class).where(acls.c.url_digest.in_(digests)))
+_PACKED_COLUMNS = tuple(access_classes.c[name] for name in ("number", "inheritance_type", "inherit_from", "keys", "rule"))
+_NUMBER = access_classes.c.number
+_PACKED = Prepared(
+    lambda _: sa.select(*_PACKED_COLUMNS).where(_NUMBER.between(sa.bindparam("first"), sa.bindparam("last"))).order_by(_NUMBER)
+)
 _NEWEST_VERSION = Prepared(lambda _: sa.select(sa.func.max(acl_versions.c.number)))
 
 
@@ -72,19 +77,13 @@ class SqlClasses:
             found.update((number, rule) for number, rule in self._connection.execute(query))
         return found
 
-    def iter_packed(self, after: int) -> Iterator[PackedClass]:
-        """Gives all classes whose number is greater, by number."""
-        table = access_classes.c
-        columns = sa.select(table.number, table.inheritance_type, table.inherit_from, table["keys"], table.rule)
-        types: dict[str | None, InheritanceType | None] = {each.value: each for each in InheritanceType} | {None: None}
-        while True:
-            query = columns.where(table.number > after).order_by(table.number).limit(READ_AT_ONCE)
-            found = self._connection.execute(query).all()
-            for number, inheritance_type, inherit_from, keys, rule in found:
-                yield PackedClass(number, types[inheritance_type], inherit_from, bytes(keys), rule)
-            if len(found) < READ_AT_ONCE:
-                return
-            after = found[-1][0]
+    def iter_packed(self, after: int) -> Iterator[PackedClasses]:
+        """Gives all classes whose number is greater, by number, many at a time."""
+        for first in range(after + 1, self.newest() + 1, READ_AT_ONCE):
+            found = _PACKED.run(self._connection, (first, first + READ_AT_ONCE - 1))
+            if found:
+                numbers, types, parents, keys, rules = zip(*found, strict=True)
+                yield PackedClasses(numbers, types, parents, keys, rules)
 
     def remove_unused(self, *, after: int, limit: int) -> int | None:
         """Goes through classes by number from ``after`` on and removes those of which nothing is left. None when there was none left."""

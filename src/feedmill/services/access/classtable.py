@@ -5,7 +5,6 @@ number that changes; whoever inherits from it is not looked at.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -24,15 +23,15 @@ from feedmill.core.setevaluator import (
     rule_number,
     sort_levels,
 )
-from feedmill.model.access import AccessClass, ClassMap, InheritanceType, PackedClass
-from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, split_digests
+from feedmill.model.access import AccessClass, ClassMap, InheritanceType, PackedClasses
+from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, split_digests
+from feedmill.services.access.digesttable import Numbers as Longs
 
 Kind = TypeVar("Kind", bound=np.generic)
 
 _KEY_BYTES = DIGEST_BYTES + 1
 _FIRST_CAPACITY = 1_024
-_ADDED_AT_ONCE = 10_000
-_RULE_NUMBERS = {rule: rule_number(rule) for rule in (None, *InheritanceType)}
+_RULE_NUMBERS = {None: rule_number(None)} | {rule.value: rule_number(rule) for rule in InheritanceType}
 
 
 class ClassTable:
@@ -47,33 +46,53 @@ class ClassTable:
         self._nodes: dict[str, int] = {}
         self._node_classes: Numbers = np.full(_FIRST_CAPACITY, -1, np.int32)
         self._entries = DigestTable()
-        self._permitting: list[int] = []
+        self._permitting: list[Longs] = []
         self._levels: list[Level] | None = None
 
-    def add(self, classes: Iterable[PackedClass]) -> list[str]:
+    def add(self, classes: Iterable[PackedClasses]) -> list[str]:
         """Takes classes up, by number, and gives the URLs that are now inherited from for the first time."""
         fresh: list[str] = []
-        numbers: list[int] = []
-        keys: list[bytes] = []
-        rest = iter(classes)
-        while found := list(islice(rest, _ADDED_AT_ONCE)):
-            self._put(found, fresh)
-            numbers += [each.number for each in found]
-            keys += [each.keys for each in found]
-        self._add_entries(numbers, keys)
+        entries = [self._put(found, fresh) for found in classes if found.numbers]
+        if entries:
+            high, low, owners = (np.concatenate(each) for each in zip(*entries, strict=True))
+            self._entries.add(high, low, owners)
         self._levels = None
         return fresh
 
-    def _put(self, classes: Sequence[PackedClass], fresh: list[str]) -> None:
-        """Puts all but the entries of some classes into the arrays."""
-        numbers = [each.number for each in classes]
-        self._make_room(max(numbers))
-        self.newest = max(self.newest, *numbers)
-        self._types[numbers] = [_RULE_NUMBERS[each.inheritance_type] for each in classes]
-        self._has_entries[numbers] = [bool(each.keys) for each in classes]
-        self._rules[numbers] = [each.rule for each in classes]
-        self._parents[numbers] = [0 if each.inherit_from is None else self._node_of(each.inherit_from, fresh) for each in classes]
-        self._permitting += [each.number for each in classes if _permits_anybody(each.keys)]
+    def _put(self, classes: PackedClasses, fresh: list[str]) -> tuple[Halves, Halves, Longs]:
+        """Puts all but the entries of some classes into the arrays, and gives their entries.
+
+        Shape: halves of digests, and for each the number of its class, doubled, and one more for a denial.
+        """
+        numbers = np.array(classes.numbers, np.int64)
+        newest = int(numbers.max())
+        self._make_room(newest)
+        self.newest = max(self.newest, newest)
+        counts = np.fromiter(map(len, classes.keys), np.int64, numbers.size) // _KEY_BYTES
+        self._types[numbers] = [_RULE_NUMBERS[each] for each in classes.inheritance_types]
+        self._has_entries[numbers] = counts > 0
+        self._rules[numbers] = classes.rules
+        self._parents[numbers] = self._list_nodes(classes.parents, fresh)
+        entries = np.frombuffer(b"".join(classes.keys), np.uint8).reshape(-1, _KEY_BYTES)
+        places, is_denial = np.repeat(np.arange(numbers.size), counts), entries[:, -1] != 0
+        self._note_permitting(classes, _flags(numbers.size, places[~is_denial]), _flags(numbers.size, places[is_denial]))
+        halves = split_digests(np.ascontiguousarray(entries[:, :DIGEST_BYTES]).tobytes())
+        return (*halves, numbers[places] * 2 + is_denial)
+
+    def _list_nodes(self, parents: Sequence[str | None], fresh: list[str]) -> list[int]:
+        """Gives the place of each URL that is inherited from, 0 for none."""
+        nodes = self._nodes
+        for url in dict.fromkeys(parents):
+            if url is not None and url not in nodes:
+                self._add_node(url)
+                fresh.append(url)
+        return [0 if url is None else nodes[url] for url in parents]
+
+    def _note_permitting(self, classes: PackedClasses, has_permit: Flags, has_denial: Flags) -> None:
+        """Takes up the classes whose ACL permits anybody."""
+        unclear = np.flatnonzero(has_permit & has_denial)
+        has_permit[unclear] = [_permits_anybody(classes.keys[place]) for place in unclear.tolist()]
+        self._permitting.append(np.array(classes.numbers, np.int64)[has_permit])
 
     def reach(self, newest: int) -> None:
         """Says what the highest number is, of whose class there may be nothing left."""
@@ -95,7 +114,8 @@ class ClassTable:
     def permitted_to_anybody(self) -> ClassMap:
         """Gives the classes that somebody could see whom every ACL permits that permits anybody, and none denies."""
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
-        local[self._permitting] = PERMITTED
+        for numbers in self._permitting:
+            local[numbers] = PERMITTED
         return self._decide(local)
 
     def _decide(self, local: Bytes) -> ClassMap:
@@ -135,21 +155,10 @@ class ClassTable:
             self._levels = sort_levels(self._node_classes[: len(self._nodes) + 1], self._types, self._parents)
         return self._levels
 
-    def _node_of(self, url: str, fresh: list[str]) -> int:
-        node = self._nodes.get(url)
-        if node is None:
-            node = self._nodes[url] = len(self._nodes) + 1
-            if node >= self._node_classes.size:
-                self._node_classes = _doubled(self._node_classes, -1)
-            fresh.append(url)
-        return node
-
-    def _add_entries(self, numbers: Sequence[int], keys: Sequence[bytes]) -> None:
-        """Takes the entries of classes up, each as the number of its class, doubled, and one more for a denial."""
-        entries = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, _KEY_BYTES)
-        counts = np.array([len(each) // _KEY_BYTES for each in keys], np.int64)
-        owners = np.repeat(np.array(numbers, np.int64), counts) * 2 + entries[:, -1]
-        self._entries.add(*split_digests(np.ascontiguousarray(entries[:, :DIGEST_BYTES]).tobytes()), owners)
+    def _add_node(self, url: str) -> None:
+        node = self._nodes[url] = len(self._nodes) + 1
+        if node >= self._node_classes.size:
+            self._node_classes = _doubled(self._node_classes, -1)
 
     def _make_room(self, number: int) -> None:
         while number >= self._types.size:
@@ -159,11 +168,14 @@ class ClassTable:
             self._rules = _doubled(self._rules, 0)
 
 
+def _flags(size: int, places: Longs) -> Flags:
+    found = np.zeros(size, np.bool_)
+    found[places] = True
+    return found
+
+
 def _permits_anybody(keys: bytes) -> bool:
     """Whether an entry permits whom no other entry of the same ACL denies."""
-    kinds = keys[_KEY_BYTES - 1 :: _KEY_BYTES]
-    if 0 not in kinds or 1 not in kinds:
-        return 0 in kinds
     entries = [keys[start : start + _KEY_BYTES] for start in range(0, len(keys), _KEY_BYTES)]
     denied = {entry[:DIGEST_BYTES] for entry in entries if entry[DIGEST_BYTES]}
     return any(not entry[DIGEST_BYTES] and entry[:DIGEST_BYTES] not in denied for entry in entries)

@@ -133,5 +133,5 @@ def _merge_all(segments: Sequence[_Segment], is_kept: Callable[[Numbers], Flags]
 
 
 def _sorted(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
-    order = np.argsort(high, kind="stable")
+    order = np.argsort(high)
     return _segment(high[order], low[order], numbers[order])

@@ -101,18 +101,19 @@ class Directory:
             self._find_unsaid()
 
     def keep_up(self, is_over: threading.Event, every_seconds: float = KEPT_UP_SECONDS) -> None:
-        """Follows the store until it is over, so that no question waits for what came long before it."""
-        while not is_over.wait(every_seconds):
+        """Follows the store until it is over, from now on, so that no question waits for what came long before it."""
+        is_done = False
+        while not is_done:
             try:
                 self.read_ahead(is_over)
-                with self._lock:
-                    self._refresh()
+                self.load()
                 if (put := self._groups.tidied()) is not None:
                     with self._lock:
                         put()
             except FeedmillError as exc:
                 # the next question finds the same fault, if it is still there
                 log.warning("directory_waits", reason=str(exc))
+            is_done = is_over.wait(every_seconds)
 
     def read_ahead(self, is_over: threading.Event) -> None:
         """Takes up groups that do not count yet, in pieces, while questions are answered. Errors: Busy."""
