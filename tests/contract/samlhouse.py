@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from samlserver import SamlServer
-from signinhouse import Browser, Hands, SignInHouse, open_signin_house
+from signinhouse import HOST, Browser, Hands, SignInHouse, open_signin_house
 
 from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
 from feedmill.adapters.identity.samlkeys import make_key, read_key
@@ -15,7 +15,7 @@ FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross
 OUR_KEY = read_key(make_key(Hands().now))
 
 
-def open_with(folder: Path, provider: SamlServer, **given: Any) -> SignInHouse:
+def open_with(folder: Path, provider: SamlServer, *, public_url: str = f"http://{HOST}", **given: Any) -> SignInHouse:
     clock = Hands()
     provider.now = clock
     provider.server_certificate = OUR_KEY.certificate
@@ -28,7 +28,7 @@ def open_with(folder: Path, provider: SamlServer, **given: Any) -> SignInHouse:
         roles=RoleRules(managers=("ENG",)),
         **given,
     )
-    return open_signin_house(folder, clock=clock, saml=(SamlIdentityProvider(options, clock),))
+    return open_signin_house(folder, clock=clock, saml=(SamlIdentityProvider(options, clock),), public_url=public_url)
 
 
 def depart(browser: Browser) -> str:

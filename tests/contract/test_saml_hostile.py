@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from lxml import etree
 from samlhouse import arrive, depart, open_with
 from samlserver import SamlServer, certify
-from signinhouse import Hands, SignInHouse, users
+from signinhouse import Browser, Hands, SignInHouse, users
 from signxml.algorithms import SignatureMethod
 
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
@@ -381,3 +381,39 @@ def test_saml_assertion_lasts_no_longer_than_it_must_be_remembered(house: SignIn
         house.clock.now += later
         browser.cookies = dict(kept)
         assert arrive(browser, told) == 403
+
+
+def steal(house: SignInHouse, provider: SamlServer, place: str) -> tuple[list[tuple[str, str, str]], Browser]:
+    """Has another server of the provider hand on an assertion that a victim's browser brought to it; gives who the thief is then.
+
+    The thief begins here, asks the provider in the same words under its own name, and shows the answer here as if this were that server.
+    """
+    thief = house.browser()
+    begun = thief.get("/signin/saml/corp")
+    number = provider.read_request(begun.headers["location"]).get("ID", "") if begun.status == 302 else "_x"
+    back = f"http://{place}/signin/saml/corp/acs"
+    response = provider.sign(provider.build(number, back, f"http://{place}/signin/saml/corp/metadata"))
+    response_text = base64.b64encode(etree.tostring(response)).decode()
+    thief.headers = {"host": place}
+    arrive(thief, response_text)
+    thief.headers = {}
+    return users(house, thief), thief
+
+
+def test_saml_assertion_for_another_server_is_not_taken_under_its_name(provider: SamlServer, tmp_path: Path) -> None:
+    for public_url in ("http://search.example.com", ""):
+        folder = tmp_path / f"{len(public_url)}"
+        folder.mkdir()
+        house = open_with(folder, provider, public_url=public_url)
+        assert steal(house, provider, "evil.example")[0] == []
+        assert house.events()[-1][0] == "signin.failed"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:8080", "[::1]:8080"])
+def test_saml_needs_no_public_url_on_the_machine_itself(provider: SamlServer, tmp_path: Path, host: str) -> None:
+    house = open_with(tmp_path, provider, public_url="")
+    browser = house.browser(headers={"host": host})
+    assert arrive(browser, provider.respond(depart(browser))) == 303
+    elsewhere = house.browser()
+    for step in ("", "/metadata"):
+        assert elsewhere.get(f"/signin/saml/corp{step}").status == 403

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedmill.core.accounts import write_user
+from feedmill.core.networks import LOOPBACK
 from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.flows import Flows
@@ -40,6 +41,16 @@ class Gates:
         """Gives the address of a path of this server as browsers know it."""
         base = self.public_url or f"{request.url.scheme}://{request.url.netloc}"
         return base.rstrip("/") + path
+
+    def own_url(self, request: Request, path: str) -> str:
+        """Gives the same where the answer to it proves whom somebody signed in for, which a name that strangers choose must not say.
+
+        Errors: Denied where nothing but the header Host says how this server is called; on this machine itself that is enough.
+        """
+        host = request.url.hostname or ""
+        if not self.public_url and host != "localhost" and not LOOPBACK.covers(host):
+            raise Denied("signin.public_url is not set: what a provider says to another server of its could be taken as said to this one")
+        return self.url(request, path)
 
     def depart(self, request: Request, provider: str, address: str, kept: Mapping[str, str]) -> Response:
         """Sends a browser to a provider."""

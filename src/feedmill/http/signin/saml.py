@@ -8,6 +8,9 @@ GET  /signin/saml/NAME/metadata    what the provider has to know of this server
 The form comes from the provider's page, so browsers send no cookie with it. What it proves is therefore kept for a minute under a name for
 one use, and the browser is sent on to the last step, where its cookie must name the request that was answered. Only what is signed by the
 provider is ever kept, and each assertion once.
+
+Whom an assertion is for is told by addresses of this server, which are those of ``signin.public_url``: taken from the header ``Host``,
+another server of the same provider could hand on what was said to itself.
 """
 
 import secrets
@@ -53,7 +56,10 @@ class SamlWays:
         """Sends a browser to the provider."""
         provider = find_provider(self._providers, request)
         kept = {"request": f"_{secrets.token_hex(20)}", "to": read_target(request.query_params.get("to", "/"))[:2_000]}
-        address = provider.begin(self._back(request), kept["request"])
+        try:
+            address = provider.begin(self._back(request), kept["request"])
+        except Denied as exc:
+            return self._gates.turn_away(request, provider.way, exc)
         return self._gates.depart(request, provider.way, address, kept)
 
     async def take(self, request: Request) -> Response:
@@ -96,7 +102,11 @@ class SamlWays:
     def describe(self, request: Request) -> Response:
         """Gives the metadata of this server."""
         provider = find_provider(self._providers, request)
-        return Response(provider.describe(self._back(request)), media_type="application/samlmetadata+xml")
+        try:
+            about = provider.describe(self._back(request))
+        except Denied as exc:
+            return self._gates.turn_away(request, provider.way, exc)
+        return Response(about, media_type="application/samlmetadata+xml")
 
     def _back(self, request: Request) -> str:
-        return self._gates.url(request, f"/signin/saml/{request.path_params['name']}/acs")
+        return self._gates.own_url(request, f"/signin/saml/{request.path_params['name']}/acs")

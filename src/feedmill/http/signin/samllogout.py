@@ -109,4 +109,4 @@ class SamlLogoutWays:
         return provider, provider.logout
 
     def _url(self, request: Request, step: str) -> str:
-        return self._gates.url(request, f"/signin/saml/{request.path_params['name']}/{step}")
+        return self._gates.own_url(request, f"/signin/saml/{request.path_params['name']}/{step}")
