@@ -150,6 +150,27 @@ def test_guessing_one_name_from_many_addresses_keeps_its_owner_out_of_nowhere_he
     assert owner.sign_in("ann").status == 303
 
 
+@pytest.mark.parametrize(
+    "write", ["CORP\\{blanks}ann", "x{number}\\ann", "ann@x{number}", "/{blanks}ann", "A\u0301n{marks}n", "ANN", "ａｎｎ"]
+)
+def test_another_way_to_write_a_name_gives_no_more_guesses(tmp_path: Path, write: str) -> None:
+    class Loose:
+        """A directory that takes any domain, and compares without accents and blanks, as Active Directory does."""
+
+        name, namespace = "corp", "ad"
+        asked = 0
+
+        def verify(self, name: str, password: str) -> None:
+            self.asked += 1
+
+    directory = Loose()
+    house = open_signin_house(tmp_path, directories=(directory,), bounds=Bounds(by_both=5))
+    for number in range(9):
+        name = write.format(blanks=" " * number, number=number, marks="\u0308" * number)
+        house.browser().get("/?q=x", authorization=basic(name, f"guess {number}"))
+    assert directory.asked == 5
+
+
 def test_who_guesses_too_often_is_not_told_the_password_that_a_program_proved_before(house: SignInHouse) -> None:
     def ask(peer: str, password: str) -> int:
         return house.browser(peer=peer).get("/?q=x", authorization=basic("ann", password)).status

@@ -4,8 +4,10 @@ A name is split by the notation rules of ``principals``: ``CORP\\ann``, ``CORP/a
 count in finding an account; the spelling that it was made with is the one that ACLs are compared with.
 """
 
+from unicodedata import combining, normalize
+
 from feedmill.core.folding import fold
-from feedmill.core.principals import read_subject
+from feedmill.core.principals import read_subject, split_name
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
@@ -32,6 +34,17 @@ def read_user(text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
 def account_key(user: Subject) -> str:
     """Gives the key under which an account is found within its namespace."""
     return f"{fold(user.domain)}\\{fold(user.name)}"
+
+
+def guess_key(text: str) -> str:
+    """Gives the one form of a name under which wrong passwords are counted.
+
+    Domains, letter case, accents and blanks do not count: servers differ in what they take for the same name, and whoever guesses may
+    choose how he writes it.
+    """
+    bare, _ = split_name(text.strip())
+    apart = normalize("NFKD", fold(bare))
+    return " ".join("".join(character for character in apart if not combining(character)).split()) or fold(text.strip())
 
 
 def write_user(user: Subject) -> str:

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from feedmill.core.accounts import MAX_NAME_CHARACTERS, MAX_PASSWORD_BYTES, account_key, write_user
-from feedmill.core.folding import fold
+from feedmill.core.accounts import MAX_NAME_CHARACTERS, MAX_PASSWORD_BYTES, account_key, guess_key, write_user
 from feedmill.core.principals import read_subject
 from feedmill.model.access import Scope
 from feedmill.model.audit import AuditEvent, AuditKind, Detail
@@ -172,7 +171,7 @@ class PasswordCheck:
 
 def _counted_as(attempt: Attempt) -> tuple[str, str]:
     """Gives the name and the address under which failures are counted."""
-    return fold(attempt.name.strip())[:MAX_NAME_CHARACTERS], "" if attempt.is_shared else attempt.address
+    return guess_key(attempt.name[: 2 * MAX_NAME_CHARACTERS])[:MAX_NAME_CHARACTERS], "" if attempt.is_shared else attempt.address
 
 
 def _credential_of(account: Account) -> Credential:
