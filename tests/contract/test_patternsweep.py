@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from feedhouse import BEGIN, FeedHouse, SilentBell, delete, open_house, put
+from fuses import Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
@@ -20,10 +21,6 @@ from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTool
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.servingdesk import ServingDesk
 from feedmill.services.sweeps import patternsweep
-
-
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches SIGKILL."""
 
 
 @dataclass

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from indexhouse import ENGINES, Opened, open_index
+from indexhouse import ENGINES, Opened, open_index, put
 
 from feedmill.core.biasing import bias_factor, biased, prepare_bias
 from feedmill.core.patternsets import PatternBook
@@ -42,12 +42,6 @@ def document(key: int, url: str, body: str = "needle", kind: str = "", age_days:
         pagerank=96,
         patterns=BOOK.terms_of(url),
     )
-
-
-def put(opened: Opened, *documents: IndexDocument) -> None:
-    index, writer = opened
-    writer.put_many(documents)
-    assert index.is_visible(writer.commit())
 
 
 def keys(opened: Opened, bias: Bias, query: Node | None = None, sort: Sort | None = None) -> list[int]:
