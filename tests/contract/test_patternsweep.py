@@ -2,53 +2,24 @@
 
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from feedhouse import BEGIN, FeedHouse, SilentBell, delete, open_house, put
-from fuses import Killed
+from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.patternsets import PatternBook, list_patterns
 from feedmill.model.serving import Collection, Serving
-from feedmill.ports import Stage, Store, UnitOfWork
+from feedmill.ports import Stage, Store
 from feedmill.services import facts
 from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.servingdesk import ServingDesk
 from feedmill.services.sweeps import patternsweep
-
-
-@dataclass
-class MortalStore:
-    """A store whose process is killed before or behind its n-th write."""
-
-    store: SqlStore
-    left: int = -1
-
-    def _age(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Killed
-
-    @contextmanager
-    def writing(self) -> Iterator[UnitOfWork]:
-        self._age()
-        with self.store.writing() as unit:
-            yield unit
-        self._age()
-
-    @contextmanager
-    def reading(self) -> Iterator[UnitOfWork]:
-        with self.store.reading() as unit:
-            yield unit
-
-    def close(self) -> None:
-        self.store.close()
 
 
 @dataclass
@@ -181,12 +152,12 @@ def test_indexer_killed_at_any_step_of_a_sweep_is_made_good_by_the_next(tmp_path
         run(house.start())
         house.push("a", "f")
         house.change("contains:/a", "contains:/d", "contains:/f")
-        mortal = MortalStore(house.feeds.store, step)
+        fuse = Fuse(step)
         with suppress(Killed):
-            run(house.start(mortal))
+            run(house.start(FusedStore(house.feeds.store, fuse)))
         run(house.start())
         house.assert_obeyed()
         house.feeds.store.close()
-        if mortal.left > 0:
+        if fuse.left is not None and fuse.left > 0:
             break
     assert step > 6
