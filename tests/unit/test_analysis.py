@@ -139,9 +139,18 @@ def test_blank_out_any_text_keeps_the_words_where_they_stand(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "laid_out"), [("Don\u2019t, \u201cNow\u201d", "don t   now "), ("caf\u00e9", None), ("\ud83d", None), ("", "")]
+    ("text", "laid_out"),
+    [
+        ("Don\u2019t, \u201cNow\u201d", "don t   now "),
+        ("A \u2192 b\u2122 \U0001f52c", "a   b   "),
+        ("caf\u00e9", None),
+        ("cafe\u0301", None),
+        ("a\u00adb", None),
+        ("\ud83d", " "),
+        ("", ""),
+    ],
 )
-def test_blank_out_typography_is_blank_and_other_letters_are_refused(text: str, laid_out: str | None) -> None:
+def test_blank_out_signs_are_blank_and_other_letters_and_marks_are_refused(text: str, laid_out: str | None) -> None:
     assert blank_out(text) == laid_out
 
 

@@ -44,7 +44,20 @@ _TYPOGRAPHY = re.compile(
     "[\u0080-\u00a9\u00ab\u00ac\u00ae-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7\u2000-\u200b\u200e-\u206f\u20a0-\u20cf]"
 )
 
-_TYPOGRAPHIC = frozenset(sign for sign in map(chr, range(0x80, 0x20D0)) if _TYPOGRAPHY.fullmatch(sign))
+_PART_OF_A_WORD = re.compile(f"[{MARKS}{_SPACELESS}]")
+
+
+class _StandsApart(dict[str, bool]):
+    """Characters, and whether each is neither a letter nor a digit nor anything that belongs to a word; each looked at once."""
+
+    def __missing__(self, character: str) -> bool:
+        if len(self) >= MAX_CHARACTERS_KNOWN:
+            self.clear()
+        made = self[character] = not character.isalnum() and _PART_OF_A_WORD.match(character) is None
+        return made
+
+
+_STANDS_APART = _StandsApart()
 _ASCII_BYTES = bytes(range(128))
 
 
@@ -52,6 +65,7 @@ _ASCII_BYTES = bytes(range(128))
 _ASCII = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 _ASCII_TABLE = _ASCII.encode().ljust(256)
 
+MAX_CHARACTERS_KNOWN = 10_000
 MANY_ACCENTS = 30
 """From how many different accented letters on a text is not gone through once for each."""
 
@@ -73,10 +87,11 @@ def without_typography(text: str) -> str:
 
 
 def blank_out(text: str) -> str | None:
-    """Returns a text of ASCII words in lower case, each where it was, and blanks for all else; None for a text that has other letters."""
+    """Returns a text of ASCII words in lower case, each where it was, and blanks for all else; None for a text that has other letters,
+    or marks that belong to a word."""
     if text.isascii():
         return text.encode("ascii").translate(_ASCII_TABLE).decode("ascii")
-    if not _list_foreign(text) <= _TYPOGRAPHIC:
+    if not all(map(_STANDS_APART.__getitem__, _list_foreign(text))):
         return None
     # one sign for each character that is not ASCII, which then becomes a blank
     return text.encode("ascii", "replace").translate(_ASCII_TABLE).decode("ascii")

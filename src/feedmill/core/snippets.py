@@ -10,7 +10,7 @@ at one by one.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +20,9 @@ from feedmill.model.search import Snippet
 
 Fold = Callable[[str], list[tuple[str, int, int]]]
 """Splits a text into folded words with their places, as the index does."""
+
+FindForms = Callable[[Set[str], Set[str]], Iterable[str]]
+"""Gives those of some words, of ASCII letters and digits, that are wanted words or forms of such."""
 
 SNIPPET_CHARACTERS = 240
 SCANNED_CHARACTERS = 200_000
@@ -42,19 +45,18 @@ class Sought:
     """What a query highlights.
 
     Shape: ``terms`` are folded words, phrases as folded words joined by blanks, or wildcards; ``roots`` how each may begin in a text,
-    with a star where it may go on; ``fold`` gives every form of a term as that term. ``forms``, where there are any, does the same for
-    each word of ASCII letters and digits: the term that it is a form of, else the word.
+    with a star where it may go on; ``fold`` gives every form of a term as that term; ``find_forms`` does the same for ASCII words.
     """
 
     terms: tuple[str, ...]
     roots: tuple[str, ...]
     fold: Fold
-    forms: Mapping[str, str] | None = None
+    find_forms: FindForms | None = None
 
 
 def find_snippet(text: str, sought: Sought) -> Snippet:
     """Returns the best passage of a text for a query."""
-    return make_snippet(text, sought.terms, sought.fold, roots=sought.roots, forms=sought.forms)
+    return make_snippet(text, sought.terms, sought.fold, roots=sought.roots, find_forms=sought.find_forms)
 
 
 def make_snippet(
@@ -63,11 +65,11 @@ def make_snippet(
     fold: Fold,
     size: int = SNIPPET_CHARACTERS,
     roots: Sequence[str] | None = None,
-    forms: Mapping[str, str] | None = None,
+    find_forms: FindForms | None = None,
 ) -> Snippet:
     """Returns the best passage with its marks, from the beginning of the text where no term occurs.
 
-    Shape: ``terms``, ``roots`` and ``forms`` as in ``Sought``. Units: ``size`` characters, about.
+    Shape: ``terms``, ``roots`` and ``find_forms`` as in ``Sought``. Units: ``size`` characters, about.
     """
     if text[:1].isspace():
         text = text.lstrip()
@@ -75,16 +77,16 @@ def make_snippet(
     places = _find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
     start = _best_start(places, size) if places else 0
     passage = _cut(text, start, size)
-    return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, forms)))
+    return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
 
 
-def find_marks(passage: str, terms: Sequence[str], fold: Fold, forms: Mapping[str, str] | None = None) -> _Places:
-    """Returns where the terms stand in a passage; ranges that touch are joined. Shape: ``forms`` as in ``Sought``."""
+def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindForms | None = None) -> _Places:
+    """Returns where the terms stand in a passage; ranges that touch are joined. Shape: ``find_forms`` as in ``Sought``."""
     if not terms or not passage:
         return []
     singles, sequences, wildcards = _read_terms(tuple(terms))
-    if forms is not None and not sequences and not wildcards and (laid_out := blank_out(passage)) is not None:
-        return _place_words(laid_out, singles, forms)
+    if find_forms is not None and not sequences and not wildcards and (laid_out := blank_out(passage)) is not None:
+        return _place_words(laid_out, find_forms(set(laid_out.split()), singles))
     places = fold(passage)
     tokens = [token for token, _, _ in places]
     covered = {index for index, token in enumerate(tokens) if token in singles}
@@ -103,17 +105,18 @@ def _read_terms(terms: tuple[str, ...]) -> tuple[frozenset[str], list[list[str]]
     return singles, [words for words in sequences if len(words) > 1], [compile_wildcard(term) for term in terms if "*" in term]
 
 
-def _place_words(laid_out: str, wanted: Set[str], forms: Mapping[str, str]) -> _Places:
-    """Returns where words of which the wanted ones are forms stand in a text that was laid out."""
+def _place_words(laid_out: str, words: Iterable[str]) -> _Places:
+    """Returns where words stand in a text that was laid out."""
     between = f" {laid_out} "
+    find = between.find
     ranges: _Places = []
-    for word in set(laid_out.split()):
-        if forms[word] in wanted:
-            size = len(word)
-            place = between.find(f" {word} ")
-            while place >= 0:
-                ranges.append((place, place + size))
-                place = between.find(f" {word} ", place + size)
+    for word in words:
+        wanted, size = f" {word} ", len(word)
+        place = find(wanted)
+        while place >= 0:
+            end = place + size
+            ranges.append((place, end))
+            place = find(wanted, end)
     ranges.sort()
     return ranges
 
@@ -170,13 +173,15 @@ def _first_word(term: str) -> str:
 def _add_whole_words(places: _Places, number: int, laid_out: str, word: str) -> None:
     """Adds where a word stands in a text that was laid out and put between two blanks, as places of the text without them."""
     word, star, _ = word.partition("*")
-    wanted = f" {word}" if star else f" {word} "
-    step = len(word) + 1
-    place = laid_out.find(wanted) if word else -1
-    most = len(places) + MAX_PLACES
-    while place >= 0 and len(places) < most:
+    if not word:
+        return
+    wanted, step, find = f" {word}" if star else f" {word} ", len(word) + 1, laid_out.find
+    place = -step
+    for _ in range(MAX_PLACES):
+        place = find(wanted, place + step)
+        if place < 0:
+            return
         places.append((place, number))
-        place = laid_out.find(wanted, place + step)
 
 
 def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:

@@ -4,7 +4,7 @@ A form is recognised where it stands: the words of a passage are stemmed as the 
 query's own word. A passage is short, and only words that begin as a stem does are looked at.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
@@ -27,7 +27,7 @@ def seek(query: Node, languages: Sequence[str]) -> Sought:
     hangul = tuple(FOLDED[raw] for raw in singles if gram_size(raw) and FOLDED[raw] >= "\uac00")
     roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in terms)
     forms = _Forms(stems, hangul, tuple(languages))
-    return Sought(terms=terms, roots=roots, fold=forms.fold, forms=forms)
+    return Sought(terms=terms, roots=roots, fold=forms.fold, find_forms=forms.find)
 
 
 def _find_root(term: str, stems: Sequence[str]) -> str:
@@ -52,6 +52,11 @@ class _Forms(dict[str, str]):
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does, with the words that were asked for their forms."""
         return [(self[token], start, end) for token, start, end in fold_words(text)]
+
+    def find(self, words: Set[str], wanted: Set[str]) -> set[str]:
+        """Gives those of some folded words that are wanted ones, or forms of such; few begin as a stem does and are looked at."""
+        likely = [word for word in words if word[:_START] in self._starts]
+        return {word for word in likely if self[word] in wanted} | (words & wanted)
 
     def __missing__(self, token: str) -> str:
         made = self[token] = self._recognise(token) if FOLDED[token] else ""

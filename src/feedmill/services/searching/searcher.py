@@ -303,7 +303,7 @@ class Searcher:
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
             metadata=select_metadata(metadata, getfields),
-            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold, sought.forms)) if text is not None else (),
+            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold, sought.find_forms)) if text is not None else (),
             rank=document.rank,
             content_bytes=document.content_bytes,
             has_copy=may_show_copy(document),
