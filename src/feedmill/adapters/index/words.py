@@ -11,7 +11,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from tantivy import Occur, Query, Searcher
@@ -28,6 +28,7 @@ OTHER_FIELDS_SHARE = 0.2
 ANCHORS = "anchor_stems"
 MAX_PHRASE_WORDS = 200
 MAX_LANGUAGES = 40
+MAX_KNOWN = 10_000
 _MANY = 1_000
 
 
@@ -48,7 +49,8 @@ class WordAsker:
         self._root = root
         self._weight = function_words_weight
         self._anchors_weight = anchors_weight
-        self._held: dict[tuple[str, str], bool] = {}
+        self._known = _find_known(searcher)
+        self._known.make_room()
 
     @cached_property
     def words(self) -> tuple[AskedWord, ...]:
@@ -74,12 +76,16 @@ class WordAsker:
         """The languages of the index, that of most documents first."""
         return _list_languages(self.searcher)
 
+    def count(self, field: str, word: str) -> int:
+        """Counts the documents that hold a word in a field."""
+        found = self._known.counts.get((field, word))
+        if found is None:
+            found = self._known.counts[field, word] = self.searcher.doc_freq(field, word)
+        return found
+
     def is_held(self, field: str, word: str) -> bool:
         """Whether any document holds a word in a field. What none does needs not be asked for, and every part of a query takes time."""
-        found = self._held.get((field, word))
-        if found is None:
-            found = self._held[field, word] = self.searcher.doc_freq(field, word) > 0
-        return found
+        return self.count(field, word) > 0
 
     @cached_property
     def _weights(self) -> dict[str, float]:
@@ -104,7 +110,7 @@ class WordAsker:
     def _ask_told_grams(self, raw: str) -> list[Query]:
         """Returns the query of a run in the texts of links, where no order is known; nothing where they do not hold it."""
         grams = list_run_grams(raw)
-        if not grams or not all(self.searcher.doc_freq(ANCHORS, gram) for gram in grams):
+        if not grams or not all(self.count(ANCHORS, gram) for gram in grams):
             return []
         return [Query.boolean_query([(Occur.Must, in_field(ANCHORS, [gram])) for gram in grams])]
 
@@ -115,11 +121,17 @@ class WordAsker:
 
     def list_stems(self, field: str, raw: str, *, known_only: bool = False) -> list[Query]:
         """Returns a query for each stem that a word in lower case has in the index; at least one, unless known ones alone are wanted."""
+        asked = self._known.stems.get((field, raw, known_only))
+        if asked is None:
+            asked = self._known.stems[field, raw, known_only] = self._ask_each(field, raw, known_only)
+        return asked
+
+    def _ask_each(self, field: str, raw: str, known_only: bool) -> list[Query]:
         stems = list_query_stems(raw, self.languages)
         if not stems:
             return [] if known_only else [Query.empty_query()]
         are_counted = known_only or len(stems) > 1
-        found = {stem: count for stem in stems if (count := self.searcher.doc_freq(field, stem))} if are_counted else {}
+        found = {stem: count for stem in stems if (count := self.count(field, stem))} if are_counted else {}
         if not found and known_only:
             return []
         if len(found) < 2:
@@ -136,6 +148,26 @@ class WordAsker:
 def _list_languages(searcher: Searcher) -> tuple[str, ...]:
     counted = searcher.terms_with_prefix("language", "", None, _MANY)
     return tuple(code for code, _ in sorted(counted, key=lambda pair: -pair[1])[:MAX_LANGUAGES])
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was looked up in one commit: words come again in other questions, and every look goes into the dictionaries of all segments."""
+
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    stems: dict[tuple[str, str, bool], list[Query]] = field(default_factory=dict)
+
+    def make_room(self) -> None:
+        """Forgets everything where it has become much."""
+        for kept in (self.counts, self.stems):
+            if len(kept) > MAX_KNOWN:
+                kept.clear()
+
+
+# a searcher shows one commit for ever; the one before is not held back for long, since its files cannot be removed meanwhile
+@lru_cache(maxsize=1)
+def _find_known(_searcher: Searcher) -> _Known:
+    return _Known()
 
 
 def iter_asked_words(node: Node) -> Iterator[str]:
