@@ -9,6 +9,7 @@ each already weighted. A document that holds all of a query's words stays before
 """
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from feedmill.core.biasing import WORDLESS_SCORE, bias_factor
@@ -54,6 +55,9 @@ class Scored(NamedTuple):
     holds_all: bool
 
 
+_KEY, _SCORE = itemgetter(0), itemgetter(1)
+
+
 def fed_rank(attributes: Attributes) -> int:
     """Returns the static rank that a feed gave a document, a feedrank of 1 to 100 on the scale of the pagerank. Units: 68 to 100."""
     if attributes.pagerank is not None:
@@ -70,29 +74,23 @@ def rank(candidates: Sequence[Candidate], parts: Mapping[int, float], ranking: R
     Shape: ``parts`` by key, those that have any. Units: ``now`` seconds since 1970.
     """
     factors = {value: rank_factor(value, ranking) for value in {candidate.rank for candidate in candidates}}
-    scored = [_score(candidate, parts.get(candidate.key, 0.0), factors[candidate.rank], ranking, now) for candidate in candidates]
-    scored.sort(key=_order)
+    scored: list[Scored] = []
+    for key, words, value, linked, date, weight in candidates:
+        bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else 0.0
+        words -= bonus
+        freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0
+        plain, bias = words + parts.get(key, 0.0), 1.0
+        if weight is not None:
+            plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
+        static_rank, links = factors[value], 1.0 + ranking.links * linked / MOST_LINKED if linked else 1.0
+        score = plain * static_rank * links * freshness * bias
+        if score > HOLDS_ALL_BONUS:
+            score = HOLDS_ALL_BONUS
+        # by place and not by name, which would take twice as long
+        scored.append(Scored._make((key, score + bonus, words, static_rank, links, freshness, bias, bonus > 0)))
+    scored.sort(key=_KEY)
+    scored.sort(key=_SCORE, reverse=True)
     return scored
-
-
-def _order(one: Scored) -> tuple[float, int]:
-    return -one.score, one.key
-
-
-def _score(candidate: Candidate, parts: float, static_rank: float, ranking: Ranking, now: float) -> Scored:
-    key, words, _, linked, date, weight = candidate
-    bonus = HOLDS_ALL_BONUS if words >= HOLDS_ALL_BONUS else 0.0
-    words -= bonus
-    freshness = freshness_factor(date, ranking, now) if ranking.freshness else 1.0
-    plain, bias = words + parts, 1.0
-    if weight is not None:
-        plain, bias = plain or WORDLESS_SCORE, bias_factor(weight)
-    links = 1.0 + ranking.links * linked / MOST_LINKED if linked else 1.0
-    score = plain * static_rank * links * freshness * bias
-    if score > HOLDS_ALL_BONUS:
-        score = HOLDS_ALL_BONUS
-    # by place and not by name, which would take twice as long
-    return Scored(key, score + bonus, words, static_rank, links, freshness, bias, bonus > 0)
 
 
 def rank_factor(value: int, ranking: Ranking) -> float:

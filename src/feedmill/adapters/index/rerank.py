@@ -24,6 +24,20 @@ BIASED_WHOLE = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Best:
+    """The best matches in their final order. Shape: ``pairs`` of keys and scores; ``total`` exact while ``is_exact``."""
+
+    pairs: Sequence[tuple[int, float]]
+    total: int
+    is_exact: bool
+
+    def list_hits(self, start: int, num: int) -> Hits:
+        """Gives a page of them."""
+        hits = tuple(Hit(key=key, score=score) for key, score in self.pairs[start : start + num])
+        return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
+
+
+@dataclass(frozen=True, slots=True)
 class RankedSearch:
     """One question to the engine, ranked. Units: ``now`` seconds since 1970."""
 
@@ -36,8 +50,7 @@ class RankedSearch:
 
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores where they are to be explained; totals are exact."""
-        asker = WordAsker(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
-        depth = self.ranking.depth
+        asker, depth = self._make_asker(), self.ranking.depth
         offset = 0 if start < depth else start
         found = self._find(asker, offset, max(start + num, depth) - offset if num else 1)
         total, is_exact = found.total, found.is_exact
@@ -59,9 +72,16 @@ class RankedSearch:
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
         return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
 
-    def find_best(self) -> Hits:
+    def find_best(self) -> Best:
         """Finds all matches that are ranked again, of which every page that lies among them is a part."""
-        return self.find(0, self.ranking.depth)
+        asker = self._make_asker()
+        found = self._find(asker, 0, self.ranking.depth)
+        keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
+        ranked = self._rank_again(asker, found.pairs, keys) if keys else ()
+        return Best(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
+
+    def _make_asker(self) -> WordAsker:
+        return WordAsker(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
 
     def _find(self, asker: WordAsker, offset: int, num: int) -> Permitted:
         """Finds the best by words that the asker may see, from ``offset`` on."""
@@ -102,7 +122,7 @@ class RankedSearch:
             raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
             biases = [raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
         return [
-            Candidate(key, score, int(value or 0), int(linked or 0), None if date is None else int(date), bias)
+            Candidate._make((key, score, int(value or 0), int(linked or 0), None if date is None else int(date), bias))
             for (score, _), key, value, linked, date, bias in zip(pairs, numbers, ranks, links, dates, biases, strict=True)
         ]
 

@@ -8,7 +8,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -81,8 +80,8 @@ class TantivyIndex:
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
             if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
                 return ranked.find(begin, wanted, explains=explains)
-            best = self._ask(searcher, (query, bias), access, ranked.find_best, lambda hits: len(hits.hits))
-            return replace(best, hits=best.hits[begin : begin + wanted])
+            best = self._ask(searcher, (query, bias), access, ranked.find_best, lambda best: len(best.pairs))
+            return best.list_hits(begin, wanted)
 
     def _ask(
         self,
