@@ -4,7 +4,6 @@ The search page may load this server's own script and ask this server; other pag
 documents that anybody may have written, so this stands behind the escaping.
 """
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONTENT_SECURITY_POLICY = (
@@ -18,6 +17,7 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+_RAW_HEADERS = tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in _HEADERS.items())
 
 
 class GuardHeaders:
@@ -31,9 +31,9 @@ class GuardHeaders:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
+                headers = list(message.get("headers", ()))
+                own = {name.lower() for name, _ in headers}
+                message = {**message, "headers": headers + [pair for pair in _RAW_HEADERS if pair[0] not in own]}
             await send(message)
 
         await self._app(scope, receive, send_guarded if scope["type"] == "http" else send)

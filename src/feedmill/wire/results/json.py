@@ -4,7 +4,7 @@ Source: docs/reference/search-api.md.
 """
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from feedmill.core.measures import read_number
 from feedmill.core.shown import shown_metadata, shown_mimetype
@@ -12,6 +12,9 @@ from feedmill.model.document import Document
 from feedmill.model.facets import Facet, FacetCounts, FacetType
 from feedmill.model.search import Result, ResultPage
 from feedmill.wire.jsonvalues import group_metadata, render_time
+
+# nothing that is rendered here holds itself; to look for that takes a third of the time
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
 def render_page(page: ResultPage, next_cursor: str | None = None) -> bytes:
@@ -60,7 +63,7 @@ def _result_fields(result: Result) -> dict[str, Any]:
         "display_url": result.display_url,
         "title": result.title,
         "snippet": result.snippet.text,
-        "snippet_marks": [list(mark) for mark in result.snippet.marks],
+        "snippet_marks": result.snippet.marks,
         "score": round(result.score, 6),
         "date": render_time(result.date),
         "mimetype": result.mimetype,
@@ -95,4 +98,4 @@ def _range_end(facet: Facet, text: str) -> float | str | None:
 
 
 def _encode(fields: dict[str, Any]) -> bytes:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return _ENCODER.encode(fields).encode("utf-8", "replace")
