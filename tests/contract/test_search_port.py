@@ -289,6 +289,7 @@ def test_search_port_every_answer_guards_the_browser(house: SearchHouse) -> None
         headers = ask(app, path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["cross-origin-resource-policy"] == "same-origin"
         assert headers["x-content-type-options"] == "nosniff"
 
 

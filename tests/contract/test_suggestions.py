@@ -70,6 +70,8 @@ def test_suggest_callback_is_a_script_of_public_suggestions(house: SearchHouse) 
     assert answer.text == '/* GSA Suggest Service JSONP Response. */ a.b$c(["trad", []])'
     assert answer.headers["content-type"].startswith("text/javascript")
     assert answer.headers["x-content-type-options"] == "nosniff"
+    policies = [suggest(house, f"q=trad{more}", site=everything).headers["cross-origin-resource-policy"] for more in ("", "&callback=f")]
+    assert policies == ["same-origin", "cross-origin"]
 
 
 @pytest.mark.parametrize("name", ["alert(1)", "a b", "<script>", "1a", "a..b", "a" * 500, "a;b", "a\u2028"])

@@ -1,7 +1,8 @@
 """The headers that tell a browser what a page of ours may do: nothing but show itself and send its own forms.
 
 The search page may load this server's own script and ask this server; other pages carry none. Titles, snippets and URLs come from
-documents that anybody may have written, so this stands behind the escaping.
+documents that anybody may have written, so this stands behind the escaping. Other sites' pages may not load answers as scripts or images:
+whether that succeeds would tell them what their visitor may see, where a proxy signs him in by itself.
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,6 +17,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 _RAW_HEADERS = tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in _HEADERS.items())
 

@@ -52,7 +52,8 @@ class Suggestions:
         if not callback:
             return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=KEPT_IN_PRIVATE)
         script = f"{JSONP_HEAD}{callback}({''.join(_IN_SCRIPTS.get(character, character) for character in text)})"
-        return Response(script.encode("utf-8", "replace"), media_type="text/javascript; charset=utf-8", headers=KEPT_IN_PRIVATE)
+        headers = {**KEPT_IN_PRIVATE, "Cross-Origin-Resource-Policy": "cross-origin"}
+        return Response(script.encode("utf-8", "replace"), media_type="text/javascript; charset=utf-8", headers=headers)
 
     def answer_api(self, request: Request) -> Response:
         """Answers as JSON of our own."""
