@@ -20,6 +20,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 DISK_FULL = b"Feed not accepted due to insufficient disk space. Contact Google Cloud Support."
 RETRY_SECONDS = 0.1
+MOST_FEEDS = 800
 TROUBLE = (OSError, http.client.HTTPException)
 _HEAD = "--<<\r\nContent-Disposition: form-data; name={}\r\n\r\n{}\r\n"
 
@@ -86,8 +87,8 @@ class Feeder:
                 return Step(act=act, url=url)
 
     def run(self, appliance: Appliance, is_stopped: threading.Event) -> None:
-        """Pushes feed after feed; those that wait for their end are never more than the plan says."""
-        while not is_stopped.is_set():
+        """Pushes feed after feed; those that wait for their end are never more than the plan says, all no more than the server lists."""
+        while not is_stopped.is_set() and len(self.sent) < MOST_FEEDS:
             deliver(appliance, self, self.make(), self.dice.choice([0.0, 0.0, 0.02]))
             while self._count_open(appliance) >= self.plan.open_feeds and not is_stopped.is_set():
                 time.sleep(0.05)
