@@ -139,9 +139,9 @@ def test_page_clicks_are_reported(browser: Browser, appliance: Appliance) -> Non
         page.locator(".results h2 a").first.click()
     fields = parse_qs(urlsplit(sent.value.url).query)
     assert (fields["ct"], fields["q"], fields["r"]) == (["c"], ["remote work"], ["1"])
-    close(page)
-    # the browser does not wait for an answer
+    # the browser sends it aside, and gives it up with the page
     wait_until(lambda: '"query":"remote work"' in read_clicks(appliance), partial(read_clicks, appliance))
+    close(page)
 
 
 def read_clicks(appliance: Appliance) -> str:
