@@ -51,9 +51,14 @@ def test_every_event_of_the_source_has_a_name_to_look_for() -> None:
     assert [event for event in sorted(named) if not re.fullmatch(r"[a-z]+(_[a-z]+)*", event)] == []
 
 
+def test_every_module_that_logs_names_its_logger_alike() -> None:
+    lines = {line.strip() for file in SOURCE.rglob("*.py") for line in file.read_text().splitlines() if "structlog.get_logger" in line}
+    assert lines == {"log = structlog.get_logger(__name__)"}
+
+
 def _events_of(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in LEVELS:
             continue
-        if re.fullmatch(r"(self\.)?_?log|structlog\.get_logger\(\)", ast.unparse(node.func.value)):
+        if ast.unparse(node.func.value) == "log":
             yield from (text.value for text in node.args if isinstance(text, ast.Constant) and isinstance(text.value, str))

@@ -22,6 +22,8 @@ from feedmill.metrics import count_in_files
 from feedmill.roles import Ports, run_role
 from feedmill.settings import read_snapshot
 
+log = structlog.get_logger(__name__)
+
 UNHURRIED = (50_000, 20, 20)
 """How seldom garbage in cycles is looked for: roles make little of it, and looking took a tenth of their time with Python's own numbers."""
 
@@ -42,11 +44,11 @@ def live_as(role: str, data: Path, sockets: Mapping[str, socket.socket], *, nice
     if reserve_metric_files():
         count_in_files()
     else:
-        structlog.get_logger().warning("metrics_not_shared", reason="there is no room for them in the data folder")
+        log.warning("metrics_not_shared", reason="there is no room for them in the data folder")
     try:
         run_role(role, data, settings, Ports(sockets=sockets, is_successor=bool(follows), take_over=lambda: take_over(follows)))
-    except Exception:  # noqa: BLE001 - the end of one process, logged
-        structlog.get_logger().exception("role_failed")
+    except Exception:
+        log.exception("role_failed")
         return 1
     return 0
 

@@ -64,7 +64,7 @@ SERVE_EXAMPLES = """Examples:
 _PROBE_SECONDS = 5.0
 _PROBE_PAUSE_SECONDS = 0.05
 
-log = structlog.get_logger("serve")
+log = structlog.get_logger(__name__)
 
 
 def serve(

@@ -29,6 +29,8 @@ STEADY_SECONDS = 10.0
 LONGEST_DELAY_SECONDS = 30.0
 HOPELESS_DEATHS = 5
 
+log = structlog.get_logger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRole:
@@ -87,7 +89,6 @@ class Supervisor:
         self._reload_settings = reload_settings
         self._on_change = on_change
         self._on_ready = on_ready
-        self._log = structlog.get_logger()
         self._is_stopping = False
         self._exit_code = 0
         self._is_ready = False
@@ -129,7 +130,7 @@ class Supervisor:
         place.process = fork(lambda: self._live(role), keep=descriptors)
         place.started_at = time.monotonic()
         place.was_told = False
-        self._log.info("role_started", process=place.role.name, pid=place.process.pid, restarts=place.restarts)
+        log.info("role_started", process=place.role.name, pid=place.process.pid, restarts=place.restarts)
 
     def _reap(self) -> None:
         for place in self._places:
@@ -145,7 +146,7 @@ class Supervisor:
             self._is_ready = True
             self._on_ready()
         else:
-            self._log.error("readiness_unknown", exit_code=code)
+            log.error("readiness_unknown", exit_code=code)
             self._is_stopping = True
             self._exit_code = 1
 
@@ -157,9 +158,9 @@ class Supervisor:
         place.process = None
         place.restarts += 1
         level = logging.INFO if place.was_told and code == 0 else logging.WARNING
-        self._log.log(level, "role_ended", process=place.role.name, exit_code=code, again_in_seconds=round(place.due_at - now, 2))
+        log.log(level, "role_ended", process=place.role.name, exit_code=code, again_in_seconds=round(place.due_at - now, 2))
         if not self._is_ready and place.deaths_in_a_row >= HOPELESS_DEATHS:
-            self._log.error("role_cannot_start", process=place.role.name, exit_code=code)
+            log.error("role_cannot_start", process=place.role.name, exit_code=code)
             self._is_stopping = True
             self._exit_code = 1
 
@@ -182,7 +183,7 @@ class Supervisor:
                 place.process.send_signal(signal.SIGHUP)
 
     def _stop(self, reader: socket.socket) -> None:
-        self._log.info("stopping")
+        log.info("stopping")
         for process in self._living():
             process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
@@ -193,7 +194,7 @@ class Supervisor:
 
     def _kill_rest(self) -> None:
         for process in self._living():
-            self._log.warning("role_killed", pid=process.pid)
+            log.warning("role_killed", pid=process.pid)
             process.send_signal(signal.SIGKILL)
             process.wait()
 

@@ -22,7 +22,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
 
 SEPARATOR = "|"
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def read_proxy_identity(scope: HttpScope, trust: ProxyTrust) -> Identity | None:
         user = _read_header(scope, trust.user_header).strip()
         groups = _read_header(scope, trust.groups_header)
     except _Ambiguous as exc:
-        _log.warning("proxy_headers_refused", peer=peer[0] if peer else None, reason=str(exc))
+        log.warning("proxy_headers_refused", peer=peer[0] if peer else None, reason=str(exc))
         return None
     if not user:
         return None

@@ -47,7 +47,7 @@ GROUPS: Final = Intent(form=GROUPS_FORM, read=lambda values, has_data: read_grou
 _LAG: Final = 0.02
 """By what share of the idle time a deadline may lag before it is moved; moving it for every piece would cost more than reading one."""
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 class SenderGone(Exception):
@@ -77,13 +77,13 @@ class PushEndpoint:
         except BadRequest as exc:
             await send_early(body, send, 400, str(exc), TRUSTED)
         except DiskFull as exc:
-            _log.error("feed_not_taken", client=client, answered="disk full", reason=str(exc))
+            log.error("feed_not_taken", client=client, answered="disk full", reason=str(exc))
             await send_early(body, send, 200, DISK_FULL, TRUSTED)
         except FeedmillError as exc:
-            _log.error("feed_not_taken", client=client, answered="nothing", reason=str(exc))
+            log.error("feed_not_taken", client=client, answered="nothing", reason=str(exc))
             await drop(scope, body, send)
         except SenderGone as exc:
-            _log.warning("feed_not_taken", client=client, answered="nothing", reason=str(exc))
+            log.warning("feed_not_taken", client=client, answered="nothing", reason=str(exc))
             await drop(scope, body, send)
         else:
             self._count_feed(submission.kind.value, size_bytes)

@@ -61,7 +61,7 @@ from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.results.json import render_document, render_page
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
@@ -222,7 +222,7 @@ class _Endpoints:
         if problem.status < 500:
             return self._answer(request, problem, str(exc))
         # what went wrong inside is for the log, not for whoever asked
-        _log.error("request_failed", path=request.url.path, status=problem.status, reason=str(exc))
+        log.error("request_failed", path=request.url.path, status=problem.status, reason=str(exc))
         text = "the search cannot be answered now; try again later"
         return self._answer(request, problem, text)
 

@@ -16,7 +16,7 @@ from feedmill.model.errors import FeedmillError
 from feedmill.ports import Clock
 from feedmill.ports.signin import AuditLog
 
-_log = structlog.get_logger("audit")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +32,16 @@ class Checked:
 class Auditing:
     """The audit log of one data folder. May be used from several threads."""
 
-    def __init__(self, log: AuditLog, clock: Clock) -> None:
-        self._log = log
+    def __init__(self, audit_log: AuditLog, clock: Clock) -> None:
+        self._audit_log = audit_log
         self._clock = clock
 
     def record(self, event: AuditEvent) -> None:
         """Keeps an event."""
         try:
-            self._log.append(event)
+            self._audit_log.append(event)
         except FeedmillError as exc:
-            _log.error("audit_entry_not_written", reason=str(exc), **_describe(event))
+            log.error("audit_entry_not_written", reason=str(exc), **_describe(event))
 
     def tell(self, kind: AuditKind, *, actor: str = "", address: str = "", details: Details | None = None) -> None:
         """Keeps what happens now."""
@@ -49,11 +49,11 @@ class Auditing:
 
     def verify(self) -> Checked:
         """Checks every entry and how they hang together. Errors: Corrupt, naming the first place that is wrong."""
-        return count_entries(self._log.iter_entries())
+        return count_entries(self._audit_log.iter_entries())
 
     def iter_entries(self, *, since: datetime | None = None, until: datetime | None = None, kind: str = "") -> Iterator[AuditEntry]:
         """Yields entries of a time and of kinds that begin so. Errors: Corrupt."""
-        for entry in self._log.iter_entries():
+        for entry in self._audit_log.iter_entries():
             is_timely = (since is None or entry.event.at >= since) and (until is None or entry.event.at < until)
             if is_timely and entry.event.kind.value.startswith(kind):
                 yield entry

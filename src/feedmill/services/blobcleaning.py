@@ -28,7 +28,7 @@ FILE_REST_SECONDS = 86400.0
 DOCUMENTS_AT_ONCE = 500
 COPIED_BYTES_AT_ONCE = 4_000_000
 
-log = structlog.get_logger("upkeep")
+log = structlog.get_logger(__name__)
 
 
 class BlobCleaning:

@@ -15,7 +15,7 @@ from feedmill.model.serving import KeptSetting, Serving
 from feedmill.ports import UnitOfWork
 from feedmill.services.facts import SETTINGS_GENERATION
 
-log = structlog.get_logger("settings")
+log = structlog.get_logger(__name__)
 
 Combine = Callable[[Sequence[KeptSetting]], Serving]
 """Puts what was kept in place of what the file says. Errors: Corrupt."""

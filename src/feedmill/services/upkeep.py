@@ -24,7 +24,7 @@ LOG_ENTRIES_AT_ONCE = 20_000
 DOCUMENTS_AT_ONCE = 1_000
 GROUP_CHANGES_AT_ONCE = 10_000
 
-log = structlog.get_logger("upkeep")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ ANSWERS_AT_MOST = 12
 _UNREADABLE = (PyAsn1Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What the library raises where a server sends what is no LDAP."""
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class LdapDirectory:
                 if not _is_trouble(exc):
                     raise Busy(f"the directory {self.name} refuses to be asked: {_explain(exc)}") from exc
                 last = exc
-                _log.warning("directory_server_unanswered", directory=self.name, server=str(server.name), reason=_explain(exc))
+                log.warning("directory_server_unanswered", directory=self.name, server=str(server.name), reason=_explain(exc))
         raise Busy(f"no server of the directory {self.name} answers: {_explain(last)}") from last
 
     def _is_ours(self, domain: str) -> bool:
@@ -194,7 +194,7 @@ class LdapDirectory:
         entries = self._search(connection, self._options.user_base, asked, wanted, limit=2)
         if len(entries) != 1:
             if entries:
-                _log.warning("directory_name_ambiguous", directory=self.name, name=name[:200])
+                log.warning("directory_name_ambiguous", directory=self.name, name=name[:200])
             return None
         dn, attributes = entries[0]
         held = first_text(attributes, self._options.name_attribute)
@@ -261,6 +261,6 @@ def _close(connection: Connection) -> None:
     try:
         connection.unbind()
     except (LDAPException, OSError):
-        _log.debug("directory_connection_gone")
+        log.debug("directory_connection_gone")
     if held is not None:
         held.close()  # a connection that never came to be is not closed by unbinding

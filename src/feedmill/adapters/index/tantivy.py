@@ -39,7 +39,7 @@ __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter", "can_serve"]
 
 _Answer = TypeVar("_Answer")
 
-log = structlog.get_logger("index")
+log = structlog.get_logger(__name__)
 
 
 class TantivyIndex:

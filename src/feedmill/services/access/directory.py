@@ -31,7 +31,7 @@ KEPT_UP_SECONDS = 1.0
 
 _Found = TypeVar("_Found")
 
-log = structlog.get_logger("directory")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ RETRY_AFTER_FAULT = timedelta(seconds=60)
 
 Run = FeedRun | GroupsRun
 
-log = structlog.get_logger("feeder")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

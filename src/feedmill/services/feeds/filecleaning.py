@@ -16,7 +16,7 @@ FILES_AT_ONCE = 500
 ORPHAN_SECONDS = 3600.0
 PART = ".part"
 
-log = structlog.get_logger("upkeep")
+log = structlog.get_logger(__name__)
 
 _Found = tuple[str, int, float]
 

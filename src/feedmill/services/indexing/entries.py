@@ -15,7 +15,7 @@ from feedmill.model.errors import Corrupt
 from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore
 
-log = structlog.get_logger("indexer")
+log = structlog.get_logger(__name__)
 
 
 class KeptText(NamedTuple):

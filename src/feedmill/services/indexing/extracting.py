@@ -24,7 +24,7 @@ WORTH_A_LOOK = 64
 BATCH = 400
 INLINE_BYTES = 1 << 20
 
-log = structlog.get_logger("extractor")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ COMMIT_SECONDS = 2.0
 COMMIT_DOCUMENTS = 20_000
 SETTLED_AT_ONCE = 200
 
-log = structlog.get_logger("indexer")
+log = structlog.get_logger(__name__)
 
 
 def _serves_none(_folder: str) -> bool:

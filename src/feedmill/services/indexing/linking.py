@@ -29,7 +29,7 @@ WRITTEN_AT_ONCE = 100
 WRITING_SECONDS = 0.15
 """About how long the indexer has to do with so many."""
 
-log = structlog.get_logger("links")
+log = structlog.get_logger(__name__)
 
 Pairs = Mapping[tuple[int, int], str]
 """Texts by source and target."""

@@ -11,7 +11,7 @@ from feedmill.model.identity import Identity
 from feedmill.model.latebinding import AuthorizationRule, LateOutcome, Login, Mechanism
 from feedmill.services.latebinding.resting import Resting
 
-log = structlog.get_logger("authorization")
+log = structlog.get_logger(__name__)
 
 _OUTCOMES = {
     Verdict.PERMIT: LateOutcome.PERMITTED,

@@ -30,7 +30,7 @@ MAX_SEARCHES = 20
 LANES = 4
 """For so many searches at once a rule may be at work, each with all the requests that it may send in parallel."""
 
-log = structlog.get_logger("authorization")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)

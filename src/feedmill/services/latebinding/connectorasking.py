@@ -24,7 +24,7 @@ _ANSWERED = {200}
 _HEADERS = (("Content-Type", b"text/xml; charset=UTF-8"),)
 _WENT_WELL = "0"
 
-log = structlog.get_logger("authorization")
+log = structlog.get_logger(__name__)
 
 
 class ConnectorAsking:

@@ -26,7 +26,7 @@ FIRST_FAULT = 500
 """From this status on a server tells of trouble of its own."""
 _VERDICTS = {200: Verdict.PERMIT, 206: Verdict.PERMIT, 401: Verdict.DENY, 403: Verdict.DENY}
 
-log = structlog.get_logger("authorization")
+log = structlog.get_logger(__name__)
 
 
 class HeadAsking:

@@ -18,7 +18,7 @@ MAX_SERVERS = 1_000
 LONGEST_REST = 16
 """How many times the first rest the longest one is."""
 
-log = structlog.get_logger("authorization")
+log = structlog.get_logger(__name__)
 
 Tell = Callable[[Sequence[RestingServer]], None]
 """Takes the servers that are left alone, whenever they change."""

@@ -13,7 +13,7 @@ from feedmill.model.latebinding import RestingServer
 from feedmill.ports import Store
 from feedmill.services.facts import AUTHORIZATION_RESTING
 
-log = structlog.get_logger("authorization")
+log = structlog.get_logger(__name__)
 
 
 class RestingNote:

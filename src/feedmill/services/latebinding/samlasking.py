@@ -26,7 +26,7 @@ MAX_GROUPS = 2_000
 _ANSWERED = {200, 206}
 _HEADERS = (("Content-Type", CONTENT_TYPE.encode()), ("SOAPAction", SOAP_ACTION.encode()))
 
-log = structlog.get_logger("authorization")
+log = structlog.get_logger(__name__)
 
 
 class SamlAsking:

@@ -27,7 +27,7 @@ from feedmill.ports import Clock, Store
 from feedmill.ports.signin import Directory, PasswordHasher
 from feedmill.services.signin.throttle import Throttle
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class PasswordCheck:
             try:
                 credential = directory.verify(attempt.name.strip(), attempt.password)
             except Busy as exc:
-                _log.warning("directory_unanswered", directory=directory.name, reason=str(exc))
+                log.warning("directory_unanswered", directory=directory.name, reason=str(exc))
                 silent.append(directory.name)
                 continue
             if credential is not None:

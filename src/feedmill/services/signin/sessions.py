@@ -24,7 +24,7 @@ from feedmill.services.signin.proofs import digest_of_secret, is_account_as_it_w
 
 TOUCH_SECONDS = 60.0
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class Sessions:
                     unit.sessions.save(replace(session, seen_at=now))
         except FeedmillError as exc:
             # the request goes on; the session only ends earlier
-            _log.warning("session_not_kept", reason=str(exc))
+            log.warning("session_not_kept", reason=str(exc))
 
 
 def _still_counts(unit: UnitOfWork, credential: Credential, now: datetime) -> bool:

@@ -17,7 +17,7 @@ from feedmill.services.signin.provedpasswords import ProvedPasswords
 from feedmill.services.signin.sessions import Sessions
 from feedmill.services.signin.tokencheck import TokenCheck
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
         made = make()
         return _keep_secret(store, name, made)
     except FeedmillError as exc:
-        _log.warning("secret_not_kept", name=name, reason=str(exc))
+        log.warning("secret_not_kept", name=name, reason=str(exc))
         return made or make()
 
 

@@ -15,7 +15,7 @@ from feedmill.services.signin.proofs import digest_of_secret
 
 TOUCH = timedelta(minutes=5)
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,4 +57,4 @@ class TokenCheck:
             with self._store.writing() as unit:
                 unit.api_tokens.touch(token.id, self._clock())
         except FeedmillError as exc:
-            _log.warning("token_use_not_kept", token=token.id, reason=str(exc))
+            log.warning("token_use_not_kept", token=token.id, reason=str(exc))

@@ -21,7 +21,7 @@ DOCUMENTS_AT_ONCE = 500
 ROUNDS = 2
 BETWEEN_ROUNDS = timedelta(seconds=30)
 
-log = structlog.get_logger("admission")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

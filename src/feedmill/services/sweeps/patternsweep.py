@@ -22,7 +22,7 @@ from feedmill.services.servingdesk import ServingDesk
 
 DOCUMENTS_AT_ONCE = 2_000
 
-log = structlog.get_logger("patterns")
+log = structlog.get_logger(__name__)
 
 
 class PatternSweep:

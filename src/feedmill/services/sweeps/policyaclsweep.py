@@ -21,7 +21,7 @@ DOCUMENTS_AT_ONCE = 500
 
 _NO_POLICIES = PolicyBook().digest()
 
-log = structlog.get_logger("policies")
+log = structlog.get_logger(__name__)
 
 
 class PolicyAclSweep:
