@@ -37,7 +37,7 @@ from feedmill.model.policyacl import Early
 from feedmill.model.ranking import Ranking
 from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.accessreview import AccessReview
-from feedmill.services.access.directory import Directory
+from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.access.explaining import Explaining
 from feedmill.services.access.policykeeping import adopt_of_settings
 from feedmill.services.auditing import Auditing
@@ -62,7 +62,7 @@ from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.signin.handovers import Handovers
 from feedmill.services.signin.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.signin.provedpasswords import ProvedPasswords
-from feedmill.services.signin.sessions import SessionLimits, Sessions
+from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
@@ -122,7 +122,7 @@ class House:
             lambda folder: TantivyIndex(self.data / "index" / folder, ranking),
             self.blobs,
             desk=self.desk,
-            directory=Directory(self.store, order=self.early_order),
+            directory=AccessDirectory(self.store, order=self.early_order),
             late=self._late_binding() if self.settings.authorization else None,
         )
 
@@ -289,7 +289,7 @@ class House:
         return Signing(
             check=check,
             proved=ProvedPasswords(check, self.store, time.monotonic),
-            sessions=Sessions(self.store, utc_now, limits),
+            sessions=SessionKeeping(self.store, utc_now, limits),
             token_check=TokenCheck(self.store, utc_now),
             accounts=AccountKeeping(self.store, hasher, utc_now),
             tokens=TokenKeeping(self.store, utc_now),

@@ -31,7 +31,7 @@ from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.signin.handovers import Handovers
 from feedmill.services.signin.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.signin.provedpasswords import ProvedPasswords
-from feedmill.services.signin.sessions import SessionLimits, Sessions
+from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
@@ -124,7 +124,7 @@ def make_signing(tools: CheckTools, clock: Hands, auditing: Auditing) -> Signing
     return Signing(
         check=check,
         proved=ProvedPasswords(check, store, clock.seconds),
-        sessions=Sessions(store, clock, SessionLimits()),
+        sessions=SessionKeeping(store, clock, SessionLimits()),
         token_check=TokenCheck(store, clock),
         accounts=AccountKeeping(store, tools.hasher, clock),
         tokens=TokenKeeping(store, clock),

@@ -27,7 +27,7 @@ from feedmill.model.identity import NOBODY, Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.deciding import read_chains
-from feedmill.services.access.directory import Directory
+from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.access.explaining import Explaining, Question
 from feedmill.services.access.grouptable import GroupTable
 
@@ -74,7 +74,7 @@ def group(name: str, **given: bool) -> Principal:
     return Principal(scope=Scope.GROUP, name=name, case_sensitive=given.get("case_sensitive", True))
 
 
-def seen(store: SqlStore, directory: Directory, who: Identity) -> set[str]:
+def seen(store: SqlStore, directory: AccessDirectory, who: Identity) -> set[str]:
     """Gives the URLs whose class somebody may see."""
     permitted = directory.classes_of(who).permitted
     with store.reading() as unit:
@@ -82,12 +82,12 @@ def seen(store: SqlStore, directory: Directory, who: Identity) -> set[str]:
 
 
 def test_directory_of_nobody_needs_no_store(store: SqlStore) -> None:
-    assert Directory(store).classes_of(NOBODY) is ANONYMOUS
+    assert AccessDirectory(store).classes_of(NOBODY) is ANONYMOUS
 
 
 def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> None:
     folder, document, *_ = URLS
-    directory = Directory(store)
+    directory = AccessDirectory(store)
     put_acls(store, {document: Acl(inherit_from=folder)})
     assert seen(store, directory, ANN) == set()
     open_folder = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
@@ -102,7 +102,7 @@ def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> No
 
 def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: Acl(entries=(permit("staff", Scope.GROUP),))})
-    directory = Directory(store)
+    directory = AccessDirectory(store)
     assert seen(store, directory, ANN) == set()
     publish(store, 1, {"staff": [group("eng")], "eng": [user("ANN", case_sensitive=False)]})
     assert seen(store, directory, ANN) == {URLS[0]}
@@ -115,7 +115,7 @@ def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
 
 
 def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
-    directory = Directory(store)
+    directory = AccessDirectory(store)
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
     before = directory.classes_of(ANN).permitted
     put_acls(store, {URLS[1]: Acl(entries=(permit("ann"), permit("bob")))})
@@ -127,7 +127,7 @@ def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
 
 
 def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) -> None:
-    directory = Directory(store)
+    directory = AccessDirectory(store)
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),)), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
     with store.writing() as unit:
         policy = unit.policies.replace([PolicyAcl(pattern="a/")]).policies[0]
@@ -144,7 +144,7 @@ def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) ->
 
 def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) -> None:
     put_acls(store, {url: Acl(entries=(permit(f"user{number}"),)) for number, url in enumerate(URLS)})
-    directory = Directory(store, kept_bytes=1)
+    directory = AccessDirectory(store, kept_bytes=1)
     for _ in range(2):
         for number, url in enumerate(URLS):
             assert seen(store, directory, Identity(users=(read_subject(Scope.USER, f"user{number}"),))) == {url}
@@ -152,7 +152,7 @@ def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) 
 
 def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
-    directory, is_over = Directory(store), threading.Event()
+    directory, is_over = AccessDirectory(store), threading.Event()
     following = threading.Thread(target=directory.keep_up, args=(is_over, 0.01))
     following.start()
     publish(store, 1, {"staff": [user("ann")]})
@@ -165,7 +165,7 @@ def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(sto
 @pytest.mark.parametrize("grown", [False, True])
 @pytest.mark.parametrize("redefined", [False, True])
 def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: bool, redefined: bool) -> None:
-    directory = Directory(store)
+    directory = AccessDirectory(store)
     put_acls(store, {url: Acl(entries=(permit(f"group{number}", Scope.GROUP),)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
         unit.group_layers.build(1, "src", whole=True)
@@ -183,7 +183,7 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     with store.writing() as unit:
         unit.group_layers.publish(1)
     expected = {URLS[4]} | ({URLS[0]} if grown else set()) | ({URLS[5]} if redefined else set())
-    assert seen(store, directory, ANN) == expected == seen(store, Directory(store), ANN)
+    assert seen(store, directory, ANN) == expected == seen(store, AccessDirectory(store), ANN)
     bob = Identity(users=(read_subject(Scope.USER, "bob"),))
     assert seen(store, directory, bob) == {url for url in URLS[:4] if not (redefined and url == URLS[1])}
 
@@ -277,7 +277,7 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
     A case is one identity before one forest of ACLs and groups: every ACL of it is decided.
     """
     chance = random.Random(seed)
-    directory, cases = Directory(store), 0
+    directory, cases = AccessDirectory(store), 0
     for feed_id in range(1, rounds + 1):
         put_acls(store, {url: an_acl_by_chance(chance) if chance.random() < 0.8 else None for url in chance.sample(URLS, 5)})
         if chance.random() < 0.4:
@@ -294,7 +294,7 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
     return cases
 
 
-def compare_now(store: SqlStore, directory: Directory, identities: Sequence[Identity]) -> int:
+def compare_now(store: SqlStore, directory: AccessDirectory, identities: Sequence[Identity]) -> int:
     with store.reading() as unit:
         classes = unit.acls.find_classes(list(URLS))
         acls = read_chains(unit, URLS)

@@ -17,7 +17,7 @@ from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.deciding import Decider, read_chains
-from feedmill.services.access.directory import Directory
+from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.access.policykeeping import adopt_of_settings, adopt_policies, read_closed
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep, is_obeyed, is_swept
 
@@ -54,7 +54,7 @@ def sweep(house: FeedHouse) -> None:
         pass
 
 
-def found(house: FeedHouse, directory: Directory, who: Identity) -> tuple[set[str], set[str]]:
+def found(house: FeedHouse, directory: AccessDirectory, who: Identity) -> tuple[set[str], set[str]]:
     """Gives what somebody would find by class, by the names of URLs, and what of it leaves for him."""
     access = directory.classes_of(who)
     documents = list(house.live().values())
@@ -67,7 +67,7 @@ def found(house: FeedHouse, directory: Directory, who: Identity) -> tuple[set[st
 def test_documents_fed_under_a_policy_are_found_by_whom_it_permits(house: FeedHouse) -> None:
     adopt(house, policy("docs.test/a/", "ann"), policy("docs.test/", groups=("staff",), deny=("ann",)))
     house.push(put("a/1", attributes=SECURE), put("b/1", attributes=SECURE), put("open"), put("c", acl=STAFF))
-    directory = Directory(house.store)
+    directory = AccessDirectory(house.store)
     assert found(house, directory, ANN) == ({"a/1", "open"}, {"a/1", "open"})
     assert found(house, directory, BOB) == ({"b/1", "open", "c"}, {"b/1", "open", "c"})
     assert found(house, directory, NOBODY) == ({"open"}, {"open"})
@@ -77,18 +77,18 @@ def test_policy_is_asked_only_where_the_acl_does_not_settle_it(house: FeedHouse)
     adopt(house, policy("docs.test/", "ann"))
     broken = Acl(entries=STAFF.entries, inherit_from=url("gone"))
     house.push(put("staff", acl=STAFF), put("broken", acl=broken), put("empty", acl=Acl()), put("none", attributes=SECURE))
-    assert found(house, Directory(house.store), ANN) == ({"broken", "empty", "none"},) * 2
-    assert found(house, Directory(house.store), BOB) == ({"staff"},) * 2
-    first = Directory(house.store, order=POLICY_FIRST)
+    assert found(house, AccessDirectory(house.store), ANN) == ({"broken", "empty", "none"},) * 2
+    assert found(house, AccessDirectory(house.store), BOB) == ({"staff"},) * 2
+    first = AccessDirectory(house.store, order=POLICY_FIRST)
     assert found(house, first, ANN) == ({"staff", "broken", "empty", "none"},) * 2
     assert found(house, first, BOB) == (set(), set())
-    assert found(house, Directory(house.store, order=(Early.ACL,)), ANN) == (set(), set())
-    assert found(house, Directory(house.store, order=(Early.POLICY,)), BOB) == (set(), set())
+    assert found(house, AccessDirectory(house.store, order=(Early.ACL,)), ANN) == (set(), set())
+    assert found(house, AccessDirectory(house.store, order=(Early.POLICY,)), BOB) == (set(), set())
 
 
 def test_acl_that_arrives_takes_over_and_one_that_goes_gives_back(house: FeedHouse) -> None:
     adopt(house, policy("docs.test/", "ann"))
-    directory = Directory(house.store)
+    directory = AccessDirectory(house.store)
     house.push(put("a", attributes=SECURE))
     assert found(house, directory, ANN)[1] == {"a"}
     house.push(put("a", attributes=SECURE, acl=STAFF))
@@ -100,7 +100,7 @@ def test_whom_a_policy_permits_counts_at_once_and_moves_no_document(house: FeedH
     adopt(house, policy("docs.test/", "ann"))
     house.push(put("a", attributes=SECURE))
     sweep(house)
-    directory = Directory(house.store)
+    directory = AccessDirectory(house.store)
     assert found(house, directory, ANN)[1] == {"a"}
     before = house.live()
     assert adopt(house, policy("docs.test/", "ann", deny=("ann",), groups=("staff",)))
@@ -131,7 +131,7 @@ def test_new_pattern_takes_away_at_once_and_gives_after_the_sweep(house: FeedHou
     sweep(house)
     house.index_all()
     sweep(house)
-    directory = Directory(house.store)
+    directory = AccessDirectory(house.store)
     everything = {f"{name}/{number}" for name in "ab" for number in range(3)}
     assert found(house, directory, ANN) == (everything, everything)
 
@@ -156,7 +156,7 @@ def test_policy_that_is_gone_permits_nobody_before_and_after_the_sweep(house: Fe
     adopt(house, policy("docs.test/a", "ann"), policy("/", groups=("staff",)))
     house.push(put("a", attributes=SECURE))
     sweep(house)
-    directory = Directory(house.store)
+    directory = AccessDirectory(house.store)
     assert found(house, directory, ANN)[1] == {"a"}
     adopt(house, policy("/", groups=("staff",)))
     assert found(house, directory, ANN) == (set(), set())
@@ -177,7 +177,7 @@ def test_index_that_is_behind_shows_no_document_that_lost_its_permit(house: Feed
     sweep(house)
     house.index_all()
     sweep(house)
-    directory = Directory(house.store)
+    directory = AccessDirectory(house.store)
     document = house.document(url("a"))
     before = directory.classes_of(ANN)
     adopt(house, policy("docs.test/", "ann"), policy("^http://docs.test/a$", "bob"))
@@ -206,7 +206,7 @@ def test_sweep_begins_anew_when_patterns_change_on_the_way(house: FeedHouse) -> 
     assert sweep_of(house).step()
     adopt(house, policy("docs.test/0", "ann"))
     sweep(house)
-    assert found(house, Directory(house.store), ANN)[1] == {"0"}
+    assert found(house, AccessDirectory(house.store), ANN)[1] == {"0"}
 
 
 def test_change_of_patterns_of_one_host_closes_no_other(house: FeedHouse) -> None:
@@ -265,7 +265,7 @@ def by_reference(document: Document, who: Identity, acls: dict[str, Acl], book: 
 )
 def test_classes_agree_with_the_reference_and_never_show_more_on_the_way(house: FeedHouse, order: tuple[Early, ...]) -> None:
     chance = random.Random(len(order))
-    directory = Directory(house.store, order=order)
+    directory = AccessDirectory(house.store, order=order)
     names = [f"{letter}{number}" for letter in "abc" for number in range(3)]
     for _ in range(4):
         house.push(
@@ -281,7 +281,7 @@ def test_classes_agree_with_the_reference_and_never_show_more_on_the_way(house: 
             sweep(house)
 
 
-def compare(house: FeedHouse, directory: Directory, askers: list[Identity], order: tuple[Early, ...], *, is_settled: bool) -> None:
+def compare(house: FeedHouse, directory: AccessDirectory, askers: list[Identity], order: tuple[Early, ...], *, is_settled: bool) -> None:
     documents = list(house.live().values())
     undecided = directory.undecided()
     for who in askers:

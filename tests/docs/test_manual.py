@@ -36,7 +36,7 @@ from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
 from feedmill.services.signin.handovers import Handovers
-from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.sessions import SessionKeeping
 from feedmill.services.signin.signing import Signing
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import AuthorizationSettings
@@ -176,7 +176,7 @@ def test_every_route_of_signing_in_is_documented() -> None:
     routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
     routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
     routes += SamlWays((), cast(Gates, None), cast(Handovers, None)).routes()
-    logout = (cast(Gates, None), cast(Sessions, None), cast(Handovers, None), cast(Leavings, None))
+    logout = (cast(Gates, None), cast(SessionKeeping, None), cast(Handovers, None), cast(Leavings, None))
     routes += [*OpenIdLogoutWays((), *logout).routes(), *SamlLogoutWays((), *logout).routes()]
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path

@@ -26,7 +26,7 @@ from feedmill.model.role import Role
 from feedmill.model.signin import Credential
 from feedmill.services.signin.passwordcheck import Attempt
 from feedmill.services.signin.provedpasswords import ProvedPasswords
-from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.sessions import SessionKeeping
 from feedmill.services.signin.tokencheck import TokenCheck
 
 REALM = "feedmill"
@@ -51,7 +51,7 @@ class Desk:
     clients: Clients
     cookies: Cookies
     passwords: ProvedPasswords
-    sessions: Sessions
+    sessions: SessionKeeping
     tokens: TokenCheck
     admin_token: str
     takes_basic: bool = True

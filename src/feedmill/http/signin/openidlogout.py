@@ -24,14 +24,14 @@ from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import Departure, OpenIdProvider
 from feedmill.services.signin.handovers import Handovers
-from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.sessions import SessionKeeping
 
 
 class OpenIdLogoutWays:
     """Logging out at the providers of OpenID Connect that want to be told, or tell."""
 
     def __init__(
-        self, providers: tuple[OpenIdProvider, ...], gates: Gates, sessions: Sessions, handovers: Handovers, leavings: Leavings
+        self, providers: tuple[OpenIdProvider, ...], gates: Gates, sessions: SessionKeeping, handovers: Handovers, leavings: Leavings
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.single_logout}
         self._gates = gates

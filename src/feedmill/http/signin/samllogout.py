@@ -24,7 +24,7 @@ from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
 from feedmill.ports.signin import Departure, LogoutAsked, LogoutMessage, SamlLogout, SamlProvider
 from feedmill.services.signin.handovers import Handovers
-from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.sessions import SessionKeeping
 
 MAX_RELAY_STATE = 2_000
 
@@ -33,7 +33,7 @@ class SamlLogoutWays:
     """Logging out at the providers of SAML that want to be told, or tell."""
 
     def __init__(
-        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: Sessions, handovers: Handovers, leavings: Leavings
+        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: SessionKeeping, handovers: Handovers, leavings: Leavings
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.logout is not None}
         self._gates = gates

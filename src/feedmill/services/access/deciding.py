@@ -18,7 +18,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.policyacl import Early
 from feedmill.ports import UnitOfWork
-from feedmill.services.access.directory import Directory
+from feedmill.services.access.directory import AccessDirectory
 
 REMEMBERED = 50_000
 
@@ -26,7 +26,7 @@ REMEMBERED = 50_000
 class Decider:
     """Decides once more what an index has found. May be used from several threads."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: AccessDirectory) -> None:
         self._directory = directory
         self._chains = Chains()
 

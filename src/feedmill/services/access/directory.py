@@ -49,7 +49,7 @@ class _Known:
         return table + (len(self.membership.reached) + 1) * BYTES_OF_A_GROUP
 
 
-class Directory:
+class AccessDirectory:
     """Says what somebody may see. May be used from several threads, one at a time works something out."""
 
     def __init__(self, store: Store, *, kept_bytes: int = KEPT_BYTES, order: Sequence[Early] = EARLY_ORDER) -> None:

@@ -26,7 +26,7 @@ from feedmill.model.search import Cursor, Hit, Hits, Match, ParsedQuery, Result,
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.deciding import Decider
-from feedmill.services.access.directory import Directory
+from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
@@ -72,10 +72,10 @@ class Searcher:
         blobs: BlobStore,
         clock: Callable[[], float] = time.perf_counter,
         desk: ServingDesk | None = None,
-        directory: Directory | None = None,
+        directory: AccessDirectory | None = None,
         late: LateBinding | None = None,
     ) -> None:
-        self._directory = directory or Directory(store)
+        self._directory = directory or AccessDirectory(store)
         self._decider = Decider(self._directory)
         self._late = late
         self._filler = PageFiller(store, self._decider, late) if late is not None else None
@@ -95,7 +95,7 @@ class Searcher:
         return access if self._late is None else self._late.allow(access, self._directory.undecided, login)
 
     @property
-    def directory(self) -> Directory:
+    def directory(self) -> AccessDirectory:
         """Says what somebody may see."""
         return self._directory
 

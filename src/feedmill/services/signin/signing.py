@@ -14,7 +14,7 @@ from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.signin.handovers import Handovers
 from feedmill.services.signin.passwordcheck import PasswordCheck
 from feedmill.services.signin.provedpasswords import ProvedPasswords
-from feedmill.services.signin.sessions import Sessions
+from feedmill.services.signin.sessions import SessionKeeping
 from feedmill.services.signin.tokencheck import TokenCheck
 
 log = structlog.get_logger(__name__)
@@ -26,7 +26,7 @@ class Signing:
 
     check: PasswordCheck
     proved: ProvedPasswords
-    sessions: Sessions
+    sessions: SessionKeeping
     token_check: TokenCheck
     accounts: AccountKeeping
     tokens: TokenKeeping
