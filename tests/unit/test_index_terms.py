@@ -60,6 +60,8 @@ def test_split_site_reads_host_and_path(value: str, parts: tuple[str, str]) -> N
 def test_info_terms_complete_what_was_left_out() -> None:
     assert info_terms("http://a.com/x") == ["http://a.com/x"]
     assert info_terms("http://a.com") == ["http://a.com", "http://a.com/"]
+    assert info_terms("http://a.com/") == ["http://a.com/", "http://a.com"]
+    assert info_terms("a.com/") == ["a.com/", "http://a.com/", "https://a.com/", "http://a.com", "https://a.com"]
     assert info_terms("a.com/x") == ["a.com/x", "http://a.com/x", "https://a.com/x"]
 
 

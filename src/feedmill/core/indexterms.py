@@ -81,10 +81,11 @@ def path_term(url: str) -> str:
 
 
 def info_terms(url: str) -> list[str]:
-    """Returns the URLs that somebody may mean who typed this one: as it is, and with the scheme or the slash that he left out."""
+    """Returns the URLs that somebody may mean who typed this one: with a scheme that he left out, with or without the slash after the host."""
     wholes = [url] if "://" in url else [url, f"http://{url}", f"https://{url}"]
     bare = [f"{whole}/" for whole in wholes if whole.count("/") == 2 and "://" in whole]
-    return [url_term(candidate) for candidate in wholes + bare]
+    hosts = [whole[:-1] for whole in wholes if whole.count("/") == 3 and "://" in whole and whole.endswith("/")]
+    return [url_term(candidate) for candidate in wholes + bare + hosts]
 
 
 def url_term(url: str) -> str:
