@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.facets import Facet, FacetCounts, FacetValue
 from feedmill.model.results import Parameter, Placed, ResultList
 from feedmill.model.search import Result, Snippet
 from feedmill.wire.results.charsets import Charset, decode, find_charset, find_charset_read
@@ -62,14 +62,19 @@ def parse(data: bytes) -> Any:
 
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_render_results_facets_say_whether_they_are_estimates(is_exact: bool) -> None:
+    some = (FacetValue(value="x", count=1),)
     facets = (
-        FacetCounts(facet=Facet(name="a"), values=(), is_exact=True),
-        FacetCounts(facet=Facet(name="b"), values=(), is_exact=is_exact),
+        FacetCounts(facet=Facet(name="a"), values=some, is_exact=True),
+        FacetCounts(facet=Facet(name="b"), values=some, is_exact=is_exact),
+        FacetCounts(facet=Facet(name="c"), values=(), is_exact=True),
     )
     made = reply(Placed(result=result("http://a.com/")))
     assert made.results is not None
     data = render_results(replace(made, results=replace(made.results, facets=facets)))
     assert parse(data).findtext("RES/PARM/PC") == ("0" if is_exact else "1")
+    assert [facet.get("NM") for facet in parse(data).findall("RES/PARM/PMT")] == ["a", "b"]
+    without = render_results(replace(made, results=replace(made.results, facets=facets[2:])))
+    assert parse(without).find("RES/PARM") is None
 
 
 def test_render_results_every_element_stands_as_documented() -> None:

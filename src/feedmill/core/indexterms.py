@@ -81,7 +81,7 @@ def path_term(url: str) -> str:
 
 
 def info_terms(url: str) -> list[str]:
-    """Returns the URLs that somebody may mean who typed this one: with a scheme that he left out, with or without the slash after the host."""
+    """Returns the URLs that somebody may mean who typed this one: a scheme may be left out, the slash after the host is optional."""
     wholes = [url] if "://" in url else [url, f"http://{url}", f"https://{url}"]
     bare = [f"{whole}/" for whole in wholes if whole.count("/") == 2 and "://" in whole]
     hosts = [whole[:-1] for whole in wholes if whole.count("/") == 3 and "://" in whole and whole.endswith("/")]

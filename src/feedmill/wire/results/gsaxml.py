@@ -128,7 +128,10 @@ def _render_list(reply: Reply, found: ResultList) -> str:
 
 
 def _render_facets(facets: Sequence[FacetCounts]) -> str:
-    """Gives what the result list's documents say of themselves, to narrow the list by."""
+    """Gives what the result list's documents say of themselves, to narrow the list by; of what none says anything there is no heading."""
+    facets = [counts for counts in facets if counts.values]
+    if not facets:
+        return ""
     parts = [f"<PARM><PC>{0 if all(counts.is_exact for counts in facets) else 1}</PC>\n"]
     for counts in facets:
         facet = counts.facet
