@@ -44,7 +44,7 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
     """Gives milliseconds of the engine's answer, of the searcher's whole answer without it, and of writing that as XML."""
     asked, made, written = [], [], []
     with open_house(data, Settings()) as house:
-        searcher = house.searcher
+        searcher = house.searcher()
         for turn in range(rounds):
             word = words[turn % len(words)]
             request = SearchRequest(query=anew(word), num=RESULTS, match=Match.ALL)

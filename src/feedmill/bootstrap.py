@@ -108,20 +108,18 @@ class House:
     bell: SocketBell
     spool: FolderSpool
 
-    @property
     def intake(self) -> Intake:
-        """Takes feeds in."""
+        """Makes what takes feeds in."""
         return Intake(store=self.store, files=self.files, bell=self.bell, clock=utc_now)
 
-    @property
     def searcher(self) -> Searcher:
-        """Answers searches."""
+        """Makes what answers searches."""
         ranking = Ranking(**self.settings.ranking.model_dump())
         return Searcher(
             self.store,
             lambda folder: TantivyIndex(self.data / "index" / folder, ranking),
             self.blobs,
-            desk=self.desk,
+            desk=self.desk(),
             directory=AccessDirectory(self.store, order=self.early_order),
             late=self._late_binding() if self.settings.authorization else None,
         )
@@ -142,21 +140,18 @@ class House:
         rules = rules_of(self.settings.authorization, self.settings.mechanisms)
         askings = [make[rule.mechanism](rule) for rule in rules]
         limits = limits_of(self.settings.late_binding, self.settings.mechanisms)
-        return LateBinding(askings, time.monotonic, limits, counts=metrics.LateMetrics(), tell=self.resting_note)
+        return LateBinding(askings, time.monotonic, limits, counts=metrics.LateMetrics(), tell=self.resting_note())
 
-    @property
     def resting_note(self) -> RestingNote:
-        """Notes which servers are left alone."""
+        """Makes what notes which servers are left alone."""
         return RestingNote(self.store, utc_now)
 
-    @property
     def desk(self) -> ServingDesk:
-        """Knows the settings of serving that hold now."""
+        """Makes what knows the settings of serving that hold now."""
         return ServingDesk(lambda kept: serving_of(merge_kept(self.settings, kept)))
 
-    @property
     def clicks(self) -> FolderClickLog:
-        """Keeps what was clicked."""
+        """Makes what keeps clicks."""
         return FolderClickLog(self.data / "clicks", self.settings.search.click_days)
 
     @property
@@ -228,7 +223,7 @@ class House:
             can_serve=lambda name: can_serve(root / name),
         )
         return Indexing(
-            IndexTools(store=self.store, blobs=self.blobs, bell=self.bell, clock=utc_now, desk=self.desk),
+            IndexTools(store=self.store, blobs=self.blobs, bell=self.bell, clock=utc_now, desk=self.desk()),
             folders,
             schema=str(SCHEMA_VERSION),
             on_committed=metrics.count_commit,
@@ -251,30 +246,26 @@ class House:
         limits = UpkeepLimits(history=timedelta(days=self.settings.history.days))
         return Upkeep(store=self.store, files=self.files, blobs=self.blobs, garbage=self.blobs, clock=utc_now, limits=limits)
 
-    @property
     def access_changes(self) -> AccessChanges:
-        """What lists what changed for somebody."""
+        """Makes what lists what changed for somebody."""
         return AccessChanges(self.store, utc_now, timedelta(days=self.settings.history.days), order=self.early_order)
 
-    @property
     def access_review(self) -> AccessReview:
-        """What lists what stands out."""
+        """Makes what lists what stands out."""
         return AccessReview(self.store, self.early_order)
 
-    @property
     def explaining(self) -> Explaining:
-        """What decides who may see what, and who could."""
+        """Makes what decides who may see what, and who could."""
         history, confirms = timedelta(days=self.settings.history.days), self.settings.mechanisms.confirm_permits
         return Explaining(self.store, utc_now, history, self.early_order, confirms=confirms)
 
-    @property
     def auditing(self) -> Auditing:
-        """The audit log."""
+        """Opens the audit log."""
         return open_auditing(self.data, self.settings)
 
     def signing(self) -> Signing:
         """Makes the services of signing in."""
-        settings, hasher, auditing = self.settings.signin, Argon2Hasher(), self.auditing
+        settings, hasher, auditing = self.settings.signin, Argon2Hasher(), self.auditing()
         bounds = Bounds(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
         tools = CheckTools(
             store=self.store,

@@ -76,12 +76,12 @@ def _run_gate(house: House, ports: Ports) -> None:
     )
     app = gate_app(
         config=lambda: config,
-        intake=house.intake,
+        intake=house.intake(),
         dtd=DTD,
         count_feed=metrics.count_feed,
         find_problems=_problems_of(house),
         routes=[metrics_route(_metrics_of(house))],
-        auditing=house.auditing,
+        auditing=house.auditing(),
     )
     listeners = [Listener(app=app, socket=sockets["gate"], protocol=GateProtocol)]
     if "gate_tls" in sockets:
@@ -94,8 +94,8 @@ def _run_gate(house: House, ports: Ports) -> None:
 
 def _run_web(house: House, ports: Ports) -> None:
     settings, sockets = house.settings, ports.sockets
-    house.resting_note.clear()
-    searcher, signing, token = house.searcher, house.signing(), read_token(house.data)
+    house.resting_note().clear()
+    searcher, signing, token = house.searcher(), house.signing(), read_token(house.data)
     frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
     signin = build_signin(signing, _signin_options_of(house, token))
     site = SearchSite(
@@ -104,7 +104,7 @@ def _run_web(house: House, ports: Ports) -> None:
         find_facets=lambda client: searcher.serving().get_frontend(client).facets,
         copies=CachedCopies(searcher, house.blobs),
         find_clusters=house.find_clusters,
-        clicks=house.clicks,
+        clicks=house.clicks(),
         signin=signin,
     )
     search = search_app(searcher, site)
@@ -165,7 +165,7 @@ def _administration_of(house: House) -> Administration:
         return {"folder": folder}
 
     def remove_source(name: str, destroy: bool) -> None:
-        house.intake.remove_and_wait(name, destroy=destroy, client="admin port")
+        house.intake().remove_and_wait(name, destroy=destroy, client="admin port")
 
     editor = SettingsEditor(house.store, lambda: read_snapshot(house.data), house.bell)
     return Administration(
@@ -176,7 +176,7 @@ def _administration_of(house: House) -> Administration:
         find_problems=_problems_of(house),
         settings=editor,
         stylesheets=StylesheetShelf(editor, house.data / "stylesheets"),
-        access=AccessTools(explaining=house.explaining, changes=house.access_changes, review=house.access_review),
+        access=AccessTools(explaining=house.explaining(), changes=house.access_changes(), review=house.access_review()),
         policy_routes=policy_routes(house.store, editor),
     )
 

@@ -75,7 +75,7 @@ def explain(
         raise typer.BadParameter("with --batch users and groups stand in the file")
     moment = None if at is None else read_time(at)
     with workplace(data, config).read() as house:
-        explaining = house.explaining
+        explaining = house.explaining()
         if batch is not None:
             tell_command(house, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
             _explain_batch(partial(explaining.explain_many, at=moment), batch, as_json=as_json)
@@ -104,7 +104,7 @@ def who(
     moment = None if at is None else read_time(at)
     with workplace(data, config).read() as house:
         tell_command(house, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
-        named = house.explaining.list_named(url, at=moment)
+        named = house.explaining().list_named(url, at=moment)
     if as_json:
         print_json({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
         return
@@ -125,7 +125,7 @@ def list_findings(
     """List documents that nobody can see, groups of ACLs that no groups feed defines, or public documents beside guarded ones."""
     with workplace(data, config).read() as house:
         tell_command(house, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
-        review = house.access_review
+        review = house.access_review()
         if finding is Finding.UNRESOLVED:
             principals = list(islice(review.iter_unresolved(), limit))
             told, found = [tell_principal(one) for one in principals], [render_principal(one) for one in principals]

@@ -37,7 +37,7 @@ def list_changes(
     with workplace(data, config).read() as house:
         asked: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}
         tell_command(house, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
-        service = house.access_changes
+        service = house.access_changes()
         comparison = service.compare(read_identity(user, namespace, groups or ()), first, last)
         count = 0
         for change in islice(service.iter_changes(comparison), limit):

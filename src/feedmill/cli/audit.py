@@ -48,7 +48,7 @@ def verify(
         checked = _check(check_lines(_iter_file(file)), wanted)
     else:
         with workplace(data, config).read() as house:
-            checked = _check(house.auditing.iter_entries(), wanted)
+            checked = _check(house.auditing().iter_entries(), wanted)
     if as_json:
         print_json({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
     elif not checked.entries:
@@ -71,7 +71,7 @@ def export(
     del as_json  # it is JSON either way
     first, last = (read_time(text) if text else None for text in (since, until))
     with workplace(data, config).read() as house:
-        for entry in house.auditing.iter_entries(since=first, until=last, kind=kind):
+        for entry in house.auditing().iter_entries(since=first, until=last, kind=kind):
             console().file.write(render_entry(entry) + "\n")
 
 

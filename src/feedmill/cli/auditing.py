@@ -8,4 +8,4 @@ from feedmill.model.audit import AuditKind, Details
 
 def tell_command(house: House, command: str, details: Details, kind: AuditKind = AuditKind.COMMANDED) -> None:
     """Puts a command that no server was asked for into the audit log."""
-    house.auditing.tell(kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})
+    house.auditing().tell(kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})

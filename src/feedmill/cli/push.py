@@ -168,7 +168,7 @@ def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path
 
 def _push_here(house: House, file: Path, submission: Submission) -> Receipt:
     with file.open("rb") as stream:
-        feed_id = house.intake.take(stream, submission, client="command line")
+        feed_id = house.intake().take(stream, submission, client="command line")
     work_until(house, lambda: get_feed(house, feed_id).state.is_final and get_feed(house, feed_id).searchable_at is not None)
     with house.store.reading() as unit:
         return render_feed(unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_LINES))

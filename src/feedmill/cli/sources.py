@@ -70,7 +70,7 @@ def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bo
 def _remove_here(name: str, data: Data, config: Config, *, destroy: bool) -> None:
     with workplace(data, config).work() as house:
         tell_command(house, f"sources {'destroy' if destroy else 'delete'}", {"name": name})
-        feed_id = house.intake.request_removal(name, destroy=destroy, client="command line")
+        feed_id = house.intake().request_removal(name, destroy=destroy, client="command line")
 
         def _is_gone() -> bool:
             try:
