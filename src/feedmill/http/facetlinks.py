@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from feedmill.core.analysis import fold_value
 from feedmill.core.facets import narrow
 from feedmill.core.querylang import parse_query
+from feedmill.core.querynodes import parts_of
 from feedmill.core.querytext import render_query
 from feedmill.core.units import write_unit
 from feedmill.model.facets import Facet, FacetCounts, FacetRange, FacetType, FacetValue
-from feedmill.model.query import And, Everything, MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.query import Everything, MetaDates, MetaEquals, MetaNumbers, Node
 
 SHOWN_AT_ONCE = 6
 
@@ -88,9 +89,7 @@ def describe_range(wanted: FacetRange, kind: FacetType) -> str:
 
 
 def _parts(navigation: str) -> list[Node]:
-    root = parse_query(navigation).root
-    parts = list(root.parts) if isinstance(root, And) else [root]
-    return [part for part in parts if not isinstance(part, Everything)]
+    return [part for part in parts_of(parse_query(navigation).root) if not isinstance(part, Everything)]
 
 
 def _write(parts: Sequence[Node]) -> str:
