@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.auditlog import FolderAuditLog
@@ -224,9 +225,11 @@ def test_audit_log_of_several_processes_is_one_chain(tmp_path: Path) -> None:
     assert verify(tmp_path) == 60
 
 
-def test_audit_log_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
+def test_audit_log_that_cannot_be_written_stops_nobody_and_is_told_to_the_log(tmp_path: Path) -> None:
     (tmp_path / "audit").write_text("no folder")
-    Auditing(FolderAuditLog(tmp_path / "audit"), lambda: NOW).record(an_event())
+    with capture_logs() as told:
+        Auditing(FolderAuditLog(tmp_path / "audit"), lambda: NOW).record(an_event())
+    assert [(each["log_level"], each["event"]) for each in told] == [("error", "audit_entry_not_written")]
 
 
 def test_audit_export_of_a_part_is_a_chain_of_its_own_lines(tmp_path: Path) -> None:
