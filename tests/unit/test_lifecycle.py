@@ -453,10 +453,12 @@ def test_acl_without_document_lost_to_metadata_warns_of_the_public_document() ->
 def test_acl_left_by_a_deleted_document_protects_the_next_one() -> None:
     before = after((put(content="body"), by()), (put_acl(STAFF), by("policy", 2)), (DELETE, by(feed_id=3)))
 
-    document = do(before, put(content="body"), by(feed_id=4)).state.live
+    state = do(before, put(content="body"), by(feed_id=4)).state
 
-    assert document is not None
-    assert document.secure
+    assert state.live is not None
+    assert state.live.secure
+    assert state.acl == before.acl
+    assert state.acl is not None
 
 
 @pytest.mark.parametrize(
