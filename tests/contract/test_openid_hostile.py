@@ -290,6 +290,27 @@ def test_openid_provider_that_promises_to_name_itself_must(house: SignInHouse, p
     assert sign_in(house, provider) == 303
 
 
+ABOUT: dict[str, tuple[dict[str, Any], int]] = {
+    "methods a number": ({"token_endpoint_auth_methods_supported": 5}, 303),
+    "methods a text": ({"token_endpoint_auth_methods_supported": "client_secret_post"}, 303),
+    "no methods": ({"token_endpoint_auth_methods_supported": []}, 303),
+    "no place for codes": ({"token_endpoint": None}, 503),
+    "place for codes elsewhere": ({"token_endpoint": "http://198.51.100.1/token"}, 503),
+    "file for keys": ({"jwks_uri": "file:///etc/passwd"}, 503),
+    "place a list": ({"authorization_endpoint": ["https://id.example/"]}, 503),
+    "place a script": ({"authorization_endpoint": "javascript:alert(1)"}, 503),
+    "userinfo a number": ({"userinfo_endpoint": 5}, 303),
+}
+
+
+@pytest.mark.parametrize(("about", "expected"), list(ABOUT.values()), ids=list(ABOUT))
+def test_openid_discovery_that_is_odd(house: SignInHouse, provider: OpenIdServer, about: dict[str, Any], expected: int) -> None:
+    provider.claims["groups"] = None
+    provider.userinfo = {"sub": "0815"}
+    provider.about = about
+    assert sign_in(house, provider) == expected
+
+
 def test_slow_provider_keeps_nobody_from_signing_in_by_another_way() -> None:
     free = threading.Event()
 

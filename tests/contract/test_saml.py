@@ -279,8 +279,9 @@ def test_saml_form_is_the_only_one_taken_from_elsewhere(house: SignInHouse) -> N
         (b"<X509Certificate>", b"<X509Certificate>AA", "cannot be read"),
         (b"<EntityDescriptor", b"<EntityDescriptor ", "describe"),
         (b"</EntityDescriptor>", b"", "no XML"),
+        (b"entityID=", b"ID=", "entityID is missing"),
     ],
-    ids=["no provider", "no redirect", "no key", "bad key", "blank", "cut"],
+    ids=["no provider", "no redirect", "no key", "bad key", "blank", "cut", "no name"],
 )
 def test_saml_metadata_that_do_not_serve_are_refused(provider: SamlServer, old: bytes, new: bytes, reason: str) -> None:
     data = provider.metadata().replace(old, new)

@@ -148,7 +148,8 @@ class OidcProvider:
             "client_id": self._options.client_id,
         }
         headers = {}
-        methods = known.about.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        told = known.about.get("token_endpoint_auth_methods_supported")
+        methods = told if isinstance(told, list) and told else ["client_secret_basic"]
         secret = self._options.client_secret
         if secret and "client_secret_basic" in methods:
             pair = f"{quote(self._options.client_id, safe='')}:{quote(secret, safe='')}"

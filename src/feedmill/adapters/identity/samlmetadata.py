@@ -71,6 +71,8 @@ def read_metadata(data: bytes) -> IdentityProvider:
     if len(found) != 1:
         raise BadRequest(f"the metadata describe {len(found)} identity providers, not one")
     entity, role = found[0], found[0].find("m:IDPSSODescriptor", NAMES)
+    if not entity.get("entityID", "").strip():
+        raise BadRequest("the metadata do not say what the provider is called: entityID is missing")
     services = [] if role is None else role.findall("m:SingleSignOnService", NAMES)
     places = [service.get("Location", "") for service in services if service.get("Binding") == REDIRECT]
     if not places or not places[0].startswith(("https://", "http://")):
