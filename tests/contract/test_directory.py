@@ -22,6 +22,7 @@ from feedmill.core.principals import read_subject
 from feedmill.model.access import ANONYMOUS, Access, AccessClass, AccessKey, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.change import Place, PutGroup
 from feedmill.model.decision import Verdict
+from feedmill.model.document import BlobRef, DocumentState, Text
 from feedmill.model.errors import Denied
 from feedmill.model.identity import NOBODY, Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import PolicyAcl
@@ -454,3 +455,31 @@ def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exi
     assert {document.url for document in review.iter_for_nobody()} == {*URLS[1:5]}
     assert [document.url for document in review.iter_public_beside_guarded()] == [URLS[5]]
     assert [principal.name for principal in review.iter_unresolved()] == ["ghosts"]
+
+
+def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedmill.services.access.accessreview.FIRST_AT_ONCE", 1)
+    monkeypatch.setattr("feedmill.services.access.accessreview.MOST_AT_ONCE", 2)
+    put_acls(store, {"http://acl/": Acl(entries=(permit("ann"),)), "http://shut/": Acl(entries=(deny("ann"),))})
+    guarding = Text(source=BlobRef("x:1"), metadata=(("google:aclusers", "ann"),))
+    with store.writing() as unit:
+        classes = unit.acls.find_classes(["http://acl/", "http://shut/"])
+        unit.documents.save_many(
+            [
+                *(a_document(f"http://a/{number}", secure=True, access_class=classes["http://shut/"]) for number in range(5)),
+                *(a_document(f"http://b/{number}", secure=True, access_class=classes["http://acl/"]) for number in range(5)),
+                *(a_document(f"http://c/{number}") for number in range(5)),
+                a_document("http://guarding/", content=guarding.source, text=guarding),
+                a_document("http://gone/", state=DocumentState.GONE, secure=True, access_class=classes["http://shut/"]),
+                a_document("http://closed/", secure=True),
+            ]
+        )
+    review = AccessReview(store)
+    nobody = [document.url for document in review.iter_for_nobody()]
+    assert nobody == [*(f"http://a/{number}" for number in range(5)), "http://guarding/", "http://closed/"]
+    public = list(review.iter_public_beside_guarded())
+    assert [document.url for document in public] == [f"http://c/{number}" for number in range(5)]
+    assert [document.url for document in review.iter_for_nobody(after=public[0].id or 0)] == nobody[5:]
+    assert [document.url for document in review.iter_public_beside_guarded(after=public[1].id or 0)] == [one.url for one in public[2:]]
+    with store.reading() as unit:
+        assert list(unit.spells.list_held(after=public[-1].id or 0, limit=10).values()) == [AccessClass.CLOSED, AccessClass.CLOSED]

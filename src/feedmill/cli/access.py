@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, TextIO, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ from feedmill.core.derivation import tell_match, tell_principal
 from feedmill.core.principals import read_identity
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
+from feedmill.model.document import Document
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import EarlyDecision
@@ -27,6 +28,8 @@ from feedmill.wire.decisions import parse_question, render_decision, render_earl
 access_app = typer.Typer(help="Say who may see what, and why.", no_args_is_help=True, rich_markup_mode=None)
 
 ExplainMany = Callable[[Sequence[Question]], list[Decision]]
+
+_Found = TypeVar("_Found")
 
 BATCH_LINES = 2_000
 BYTE_ORDER_MARK = "\ufeff"
@@ -127,17 +130,27 @@ def list_findings(
         tell_command(house, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
         review = house.access_review()
         if finding is Finding.UNRESOLVED:
-            principals = list(islice(review.iter_unresolved(), limit))
-            told, found = [tell_principal(one) for one in principals], [render_principal(one) for one in principals]
+            _print_found(islice(review.iter_unresolved(), limit), tell_principal, render_principal if as_json else None)
         else:
-            documents = list(islice(review.iter_documents(finding), limit))
-            told = [f"{document.url}  {document.datasource}" for document in documents]
-            found = [{"url": document.url, "datasource": document.datasource} for document in documents]
-    if as_json:
-        print_json(found)
+            _print_found(islice(review.iter_documents(finding), limit), _tell_document, _render_document if as_json else None)
+
+
+def _tell_document(document: Document) -> str:
+    return f"{document.url}  {document.datasource}"
+
+
+def _render_document(document: Document) -> dict[str, object]:
+    return {"url": document.url, "datasource": document.datasource}
+
+
+def _print_found(found: Iterable[_Found], tell: Callable[[_Found], str], render: Callable[[_Found], dict[str, object]] | None) -> None:
+    """Prints what is found, as text one by one as it comes, with ``render`` as one piece of JSON."""
+    if render is not None:
+        print_json([render(each) for each in found])
         return
-    for line in told:
-        console().print(clean(line))
+    out = console()
+    for each in found:
+        out.print(clean(tell(each)))
 
 
 def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None:

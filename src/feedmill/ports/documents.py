@@ -45,8 +45,8 @@ class Documents(Protocol):
     def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
         """Lists live documents by id from ``after`` on, of one source, and of those only the ones that feed ``unseen_by`` did not name."""
 
-    def list_live_urls(self, *, after: int, limit: int) -> list["LiveUrl"]:
-        """Lists the URLs of live documents, by id from ``after`` on."""
+    def list_live_urls(self, *, after: int, limit: int, open_only: bool = False) -> list["LiveUrl"]:
+        """Lists the URLs of live documents, by id from ``after`` on; with ``open_only`` of those alone that nothing makes secure."""
 
     def list_guarded_sources(self) -> list[str]:
         """Lists the sources that have live documents with an ACL."""
@@ -96,6 +96,9 @@ class Spells(Protocol):
 
     def list_of(self, ids: Sequence[int]) -> dict[int, list[Spell]]:
         """Lists what documents were in and are in, by id, oldest first; each spell ends where the next begins."""
+
+    def list_held(self, *, after: int, limit: int) -> dict[int, int]:
+        """Lists the live documents and the class that each is in, by id from ``after`` on."""
 
     def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> dict[int, int | None]:
         """Lists documents that moved to another class since a time, gone ones too, or are in one of these classes.

@@ -109,6 +109,15 @@ class SqlSpells:
         held = SpellKeeping(self._connection).read(ids)
         return {document_id: _join(kept.get(document_id, ()), now) for document_id, now in held.items()}
 
+    def list_held(self, *, after: int, limit: int) -> dict[int, int]:
+        """Lists live documents and their classes."""
+        query = _held().where(LIVE, documents.c.id > after).order_by(documents.c.id).limit(limit)
+        found: dict[int, int] = {}
+        for id_, state, secure, access_class, _, _, guarding in self._connection.execute(query):
+            held = access_class if secure else _class_of_row(state, secure, access_class, guarding)
+            found[id_] = AccessClass.PUBLIC if held is None else held
+        return found
+
     def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> dict[int, int | None]:
         """Lists documents that may be seen by others than at a time."""
         micros, table = to_micros(since), past_classes.c

@@ -19,6 +19,8 @@ from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.policytable import PolicyTable
 
 AT_ONCE = 1_000
+# what a first page needs is read at once, what nothing is found in, in larger pieces
+FIRST_AT_ONCE, MOST_AT_ONCE = 1_000, 20_000
 
 
 class Finding(Enum):
@@ -44,18 +46,22 @@ class AccessReview:
         """Gives the documents that nobody can see, by id from ``after`` on."""
         with self._store.reading() as unit:
             visible = _visible_to_anybody(unit, self._order)
-            for document in _iter_live(unit, after):
-                if class_of(document) not in visible:
-                    yield document
+            at_once = FIRST_AT_ONCE
+            while held := unit.spells.list_held(after=after, limit=at_once):
+                yield from _read(unit, [id_ for id_, number in held.items() if number not in visible])
+                after, at_once = max(held), min(2 * at_once, MOST_AT_ONCE)
 
     def iter_public_beside_guarded(self, *, after: int = 0) -> Iterator[Document]:
         """Gives public documents of sources that have guarded ones too, or that a policy means in vain, by id from ``after`` on."""
         with self._store.reading() as unit:
             policies = unit.policies.current()
             sources = frozenset(unit.documents.list_guarded_sources())
-            for document in _iter_live(unit, after) if sources or policies.policies else ():
-                if class_of(document) == AccessClass.PUBLIC and (document.datasource in sources or policies.find(document.url)):
-                    yield document
+            at_once = FIRST_AT_ONCE
+            while (sources or policies.policies) and (found := unit.documents.list_live_urls(after=after, limit=at_once, open_only=True)):
+                chosen = [each.document_id for each in found if each.datasource in sources or policies.find(each.url)]
+                # a page that guards itself is not among what makes it secure, and not public all the same
+                yield from (document for document in _read(unit, chosen) if class_of(document) == AccessClass.PUBLIC)
+                after, at_once = found[-1].document_id, min(2 * at_once, MOST_AT_ONCE)
 
     def iter_unresolved(self) -> Iterator[Principal]:
         """Gives the groups that ACLs in use and policies name and no groups feed defines, each once."""
@@ -81,10 +87,9 @@ def _visible_to_anybody(unit: UnitOfWork, order: Sequence[Early]) -> ClassMap:
     return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.rules)
 
 
-def _iter_live(unit: UnitOfWork, after: int) -> Iterator[Document]:
-    while documents := unit.documents.list_live(after=after, limit=AT_ONCE):
-        yield from documents
-        after = documents[-1].id or after
+def _read(unit: UnitOfWork, ids: Sequence[int]) -> Iterator[Document]:
+    found = unit.documents.find_by_id(ids)
+    return (found[id_] for id_ in ids if id_ in found)
 
 
 def _iter_named(unit: UnitOfWork) -> Iterator[Principal]:
