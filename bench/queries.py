@@ -45,7 +45,7 @@ from feedmill.core.querylang import parse_query
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import Node
 from feedmill.model.search import Match, SearchRequest
-from feedmill.services.searching.searcher import find_hits
+from feedmill.services.searching.hitfinding import find_hits
 
 DOCUMENTS = 200_000
 WORDS = 150

@@ -33,7 +33,7 @@ from feedmill.core.asking import read_request
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest
-from feedmill.services.searching.searcher import find_hits
+from feedmill.services.searching.hitfinding import find_hits
 
 FOLDER = "FEEDMILL_RELEVANCE"
 DEPTH = 1_000

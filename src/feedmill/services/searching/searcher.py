@@ -9,11 +9,9 @@ import time
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
-from feedmill.core.matching import ENOUGH, loosen
+from feedmill.core.matching import ENOUGH
 from feedmill.core.servingbook import ReadyFrontEnd, Served, ServingBook
-from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
-from feedmill.core.snippets import Sought, find_marks, find_snippet
-from feedmill.core.textblob import decode_quotable_text, decode_text
+from feedmill.core.shown import has_robots_rule
 from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound
@@ -21,20 +19,20 @@ from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import Login
 from feedmill.model.query import Everything, Node
-from feedmill.model.ranking import ScoreBias
-from feedmill.model.search import Cursor, Hit, Hits, Match, ParsedQuery, Result, ResultPage, SearchRequest, Snippet
+from feedmill.model.search import Cursor, Hit, Hits, ParsedQuery, Result, ResultPage, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.deciding import Decider
 from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwards
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
 from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
+from feedmill.services.searching.resultmaking import ResultMaker
 from feedmill.services.searching.spelling import Meant, find_spelling
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 
-MAX_NUM = 1_000
 REBUILDING = "the index is being built anew; until it is done some documents are not found"
 MAX_RELATED = 3
 
@@ -81,7 +79,7 @@ class Searcher:
         self._filler = PageFiller(store, self._decider, late) if late is not None else None
         self._store = store
         self._index_provider = index_provider
-        self._blobs = blobs
+        self._maker = ResultMaker(blobs)
         self._clock = clock
         self._desk = desk or ServingDesk(nothing_set)
         self._opened: tuple[str, SearchIndex] | None = None
@@ -249,7 +247,7 @@ class Searcher:
             document = self._find_meant(url, access)
             if document is not None:
                 title = document.text.title if document.text is not None else None
-                found[url] = find_like(index, document.url, title or "", self._read_text(document), access)
+                found[url] = find_like(index, document.url, title or "", self._maker.read_text(document), access)
         return resolve_related(root, found)
 
     def _find_meant(self, typed: str, access: ClassSet) -> Document | None:
@@ -266,7 +264,7 @@ class Searcher:
         def read(keys: Sequence[int]) -> list[str]:
             documents = self.list_visible(keys, access)
             titles = [document.text.title or "" for document in documents if document.text is not None]
-            return titles + [self._read_text(document)[:READ_CHARACTERS] for document in documents]
+            return titles + [self._maker.read_text(document)[:READ_CHARACTERS] for document in documents]
 
         return read
 
@@ -287,83 +285,12 @@ class Searcher:
             document = documents.get(hit.key)
             # what a front end removes is removed at once, also where the index does not know the pattern yet
             if document is not None and not frontend.removes(document.url):
-                results.append(self._make_result(document, hit, sought, request.getfields, is_late=document.url in granted))
+                results.append(self._maker.make(document, hit, sought, request.getfields, is_late=document.url in granted))
         return tuple(results)
-
-    def _make_result(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str], *, is_late: bool) -> Result:
-        metadata = shown_metadata(document)
-        text = document.text
-        return Result(
-            url=document.url,
-            display_url=document.attributes.display_url or document.url,
-            title=text.title if text is not None else None,
-            snippet=self._make_snippet(document, find_description(metadata), sought),
-            score=hit.score,
-            date=document.attributes.last_modified,
-            mimetype=shown_mimetype(document),
-            language=text.language if text is not None else None,
-            metadata=select_metadata(metadata, getfields),
-            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold, sought.find_forms)) if text is not None else (),
-            rank=document.rank,
-            content_bytes=document.content_bytes,
-            has_copy=may_show_copy(document),
-            updated_at=document.updated_at,
-            parts=hit.parts,
-            is_late=is_late,
-        )
-
-    def _make_snippet(self, document: Document, description: str, sought: Sought) -> Snippet:
-        if has_robots_rule(document, "nosnippet"):
-            return Snippet(text="")
-        snippet = find_snippet(self._read_text(document, decode_quotable_text), sought)
-        if description and not snippet.marks:
-            described = find_snippet(description, sought)
-            return described if described.marks or not snippet.text else snippet
-        return snippet
-
-    def _read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
-        if document.text is None or document.text.blob is None:
-            return ""
-        try:
-            return decode(self._blobs.read(document.text.blob))
-        except FeedmillError:
-            # a text that was just replaced, or cannot be read, costs its snippet and not the page
-            return ""
-
-
-def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits, Cursor | None]:
-    """Lists what comes behind a cursor and says where to go on, None at the end; what was decided on the first page holds for all."""
-    cursor = request.cursor or Cursor()
-    loosened = loosen(root, request.match)
-    is_loosened = cursor.is_loosened
-    if is_loosened is None:
-        is_few = request.match is Match.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
-        is_loosened = loosened is not None and is_few
-    asked = loosened if is_loosened and loosened is not None else root
-    num = min(max(request.num, 1), MAX_NUM)
-    hits = index.list_by_key(asked, access, after=cursor.after, num=num)
-    onwards = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
-    return asked, hits, onwards
 
 
 def _asks_for_something(parsed: ParsedQuery) -> bool:
     return parsed.is_restricted or not isinstance(parsed.root, Everything)
-
-
-def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet, bias: ScoreBias | None = None) -> tuple[Node, Hits]:
-    """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
-
-    def ask(query: Node) -> Hits:
-        num = min(request.num, MAX_NUM)
-        return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=bias, explains=request.explains)
-
-    loosened = loosen(root, request.match)
-    if loosened is not None and request.match is Match.ANY:
-        return loosened, ask(loosened)
-    hits = ask(root)
-    if loosened is None or hits.total >= ENOUGH:
-        return root, hits
-    return loosened, ask(loosened)
 
 
 def _belongs_in_index(document: Document) -> bool:

@@ -1,0 +1,41 @@
+"""Asks the index a query as it stands, or loosened where that finds little and the request lets it."""
+
+from feedmill.core.matching import ENOUGH, loosen
+from feedmill.model.access import ClassSet
+from feedmill.model.query import Node
+from feedmill.model.ranking import ScoreBias
+from feedmill.model.search import Cursor, Hits, Match, SearchRequest
+from feedmill.ports import SearchIndex
+
+MAX_NUM = 1_000
+
+
+def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet, bias: ScoreBias | None = None) -> tuple[Node, Hits]:
+    """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
+
+    def ask(query: Node) -> Hits:
+        num = min(request.num, MAX_NUM)
+        return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=bias, explains=request.explains)
+
+    loosened = loosen(root, request.match)
+    if loosened is not None and request.match is Match.ANY:
+        return loosened, ask(loosened)
+    hits = ask(root)
+    if loosened is None or hits.total >= ENOUGH:
+        return root, hits
+    return loosened, ask(loosened)
+
+
+def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits, Cursor | None]:
+    """Lists what comes behind a cursor and says where to go on, None at the end; what was decided on the first page holds for all."""
+    cursor = request.cursor or Cursor()
+    loosened = loosen(root, request.match)
+    is_loosened = cursor.is_loosened
+    if is_loosened is None:
+        is_few = request.match is Match.ANY or (loosened is not None and index.search(root, access, start=0, num=0).total < ENOUGH)
+        is_loosened = loosened is not None and is_few
+    asked = loosened if is_loosened and loosened is not None else root
+    num = min(max(request.num, 1), MAX_NUM)
+    hits = index.list_by_key(asked, access, after=cursor.after, num=num)
+    onwards = Cursor(after=hits.hits[-1].key, is_loosened=is_loosened) if len(hits.hits) == num else None
+    return asked, hits, onwards

@@ -1,0 +1,60 @@
+"""Makes results of documents: what of each is shown, with the words of the query marked."""
+
+from collections.abc import Callable, Sequence
+
+from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
+from feedmill.core.snippets import Sought, find_marks, find_snippet
+from feedmill.core.textblob import decode_quotable_text, decode_text
+from feedmill.model.document import Document
+from feedmill.model.errors import FeedmillError
+from feedmill.model.search import Hit, Result, Snippet
+from feedmill.ports import BlobStore
+
+
+class ResultMaker:
+    """Makes results, with texts that the blobs hold. May be used from several threads."""
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+
+    def make(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str], *, is_late: bool) -> Result:
+        """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it."""
+        metadata = shown_metadata(document)
+        text = document.text
+        return Result(
+            url=document.url,
+            display_url=document.attributes.display_url or document.url,
+            title=text.title if text is not None else None,
+            snippet=self._make_snippet(document, find_description(metadata), sought),
+            score=hit.score,
+            date=document.attributes.last_modified,
+            mimetype=shown_mimetype(document),
+            language=text.language if text is not None else None,
+            metadata=select_metadata(metadata, getfields),
+            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold, sought.find_forms)) if text is not None else (),
+            rank=document.rank,
+            content_bytes=document.content_bytes,
+            has_copy=may_show_copy(document),
+            updated_at=document.updated_at,
+            parts=hit.parts,
+            is_late=is_late,
+        )
+
+    def _make_snippet(self, document: Document, description: str, sought: Sought) -> Snippet:
+        if has_robots_rule(document, "nosnippet"):
+            return Snippet(text="")
+        snippet = find_snippet(self.read_text(document, decode_quotable_text), sought)
+        if description and not snippet.marks:
+            described = find_snippet(description, sought)
+            return described if described.marks or not snippet.text else snippet
+        return snippet
+
+    def read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
+        """Reads the text of a document, "" where it has none that can be read."""
+        if document.text is None or document.text.blob is None:
+            return ""
+        try:
+            return decode(self._blobs.read(document.text.blob))
+        except FeedmillError:
+            # a text that was just replaced, or cannot be read, costs its snippet and not the page
+            return ""
