@@ -39,8 +39,6 @@ MAX_RELATED = 3
 IndexProvider = Callable[[str], SearchIndex]
 """Opens the index of a folder's name."""
 
-_NOTHING = Hits(hits=(), total=0, is_exact=True)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDocument:
@@ -58,6 +56,20 @@ class _Now:
     index: SearchIndex | None
     book: ServingBook
     notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What a search came to; nothing, unless told otherwise. Shape: as ``ResultPage`` has it."""
+
+    total: int = 0
+    is_exact: bool = True
+    results: tuple[Result, ...] = ()
+    facets: tuple[FacetCounts, ...] = ()
+    spelling: str | None = None
+    onwards: Cursor | None = None
+    late_length: int | None = None
+    is_loosened: bool = False
 
 
 class Searcher:
@@ -101,54 +113,57 @@ class Searcher:
         """Gives one page of what matches and the asker may see."""
         begun = self._clock()
         now = self._look()
-        index, served = now.index, now.book.read(request)
-        root, hits, spelling = served.root, _NOTHING, None
-        onwards: Cursor | None = None
-        is_loosened = False
-        if index is not None and root is not None and _asks_for_something(served.parsed):
-            strict = self._resolve(index, root, access)
-            if request.cursor is not None:
-                root, hits, onwards = list_onwards(index, strict, request, access)
-            else:
-                root, hits = find_hits(index, strict, request, access, served.bias)
-                is_loosened = root != strict
-            if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
-                spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
-        facets = tuple(FacetCounts(facet=facet, values=()) for facet in request.facets)
-        if index is not None and root is not None and hits.total and request.facets:
-            facets = index.count_facets(root, access, request.facets)
-        results: tuple[Result, ...] = ()
-        filled = self._fill(index, root, hits.total, request, access, served)
-        chosen = hits.hits if filled is None else filled.hits
-        if index is not None and root is not None and chosen:
-            granted = filled.granted if filled is not None else frozenset()
-            results = self._make_results(index, root, chosen, request, access, served.frontend, granted)
-        dropped = len(chosen) - len(results) if filled is None else filled.dropped
+        served, found = now.book.read(request), _Found()
+        if now.index is not None and served.root is not None and _asks_for_something(served.parsed):
+            found = self._find(now.index, served.root, request, access, served)
         return ResultPage(
             query=request.query,
             start=request.start,
+            total=found.total,
+            is_exact=found.is_exact,
+            results=found.results,
+            warnings=(*now.notices, *served.warnings),
+            seconds=self._clock() - begun,
+            facets=found.facets or tuple(FacetCounts(facet=facet, values=()) for facet in request.facets),
+            keymatches=served.keymatches,
+            related=served.related,
+            spelling=found.spelling,
+            next_cursor=found.onwards,
+            late_length=found.late_length,
+            is_loosened=found.is_loosened,
+        )
+
+    def _find(self, index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet, served: Served) -> _Found:
+        """Finds what the index has, and what of it may leave."""
+        strict, onwards = self._resolve(index, root, access), None
+        if request.cursor is not None:
+            asked, hits, onwards = list_onwards(index, strict, request, access)
+        else:
+            asked, hits = find_hits(index, strict, request, access, served.bias)
+        is_loosened = request.cursor is None and asked != strict
+        spelling = None
+        if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
+            spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
+        facets = index.count_facets(asked, access, request.facets) if hits.total and request.facets else ()
+        filled = self._fill(index, asked, hits.total, request, access, served)
+        chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
+        results = self._make_results(index, asked, chosen, request, access, served.frontend, granted) if chosen else ()
+        dropped = len(chosen) - len(results) if filled is None else filled.dropped
+        return _Found(
             total=max(hits.total - dropped, 0),
             is_exact=hits.is_exact,
             results=results,
-            warnings=(*now.notices, *served.warnings),
-            seconds=self._clock() - begun,
             facets=facets,
-            keymatches=served.keymatches,
-            related=served.related,
             spelling=spelling,
-            next_cursor=onwards,
+            onwards=onwards,
             late_length=filled.length if filled is not None else None,
             is_loosened=is_loosened,
         )
 
-    def _fill(
-        self, index: SearchIndex | None, root: Node | None, total: int, request: SearchRequest, access: ClassSet, served: Served
-    ) -> Filled | None:
+    def _fill(self, index: SearchIndex, root: Node, total: int, request: SearchRequest, access: ClassSet, served: Served) -> Filled | None:
         """Fills the page where other servers may have to be asked; a list in the order of its keys is one of what ACLs permit alone."""
         late = access.late
-        if index is None or root is None or self._filler is None or late is None or request.cursor is not None:
-            return None
-        if not _asks_for_something(served.parsed):
+        if self._filler is None or late is None or request.cursor is not None:
             return None
 
         def ask(classes: ClassSet, start: int, num: int) -> Hits:
