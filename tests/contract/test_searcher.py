@@ -7,10 +7,12 @@ from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, open_house
 
 from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.document import Attributes, BlobRef, DocumentState, Origin
-from feedmill.model.errors import NotFound
+from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.search import Match, ResultPage, SearchRequest
-from feedmill.ports import Lane, Mark, Stage
+from feedmill.ports import Lane, Mark, SearchIndex, Stage
 from feedmill.services.facts import INDEX_FOLDER
+from feedmill.services.searching.searcher import Searcher
+from feedmill.services.servingdesk import ServingDesk
 
 Ask = Callable[..., ResultPage]
 
@@ -34,6 +36,26 @@ def test_searcher_before_any_index_finds_nothing(house: SearchHouse) -> None:
     page = search(house, "a")
     assert (page.results, page.total, page.is_exact) == ((), 0, True)
     assert house.searcher().find_problems() == []
+
+
+def test_searcher_that_meets_the_end_of_a_rebuild_looks_again(house: SearchHouse) -> None:
+    house.add([house.make("http://a.com/1", "needle")])
+
+    def open_index(folder: str) -> SearchIndex:
+        if folder == "2":
+            return house.index
+        with house.store.writing() as unit:  # the rebuild ends, and what was served before is removed
+            unit.facts.put(INDEX_FOLDER, "2" if folder == "1" else folder)
+        raise Corrupt("there is no folder")
+
+    with house.store.writing() as unit:
+        unit.facts.put(INDEX_FOLDER, "1")
+    searcher = Searcher(house.store, open_index, house.blobs, desk=ServingDesk(lambda _kept: house.serving))
+    assert urls(searcher.search(SearchRequest(query="needle"), ANONYMOUS)) == ["http://a.com/1"]
+    with house.store.writing() as unit:
+        unit.facts.put(INDEX_FOLDER, "broken")
+    with pytest.raises(Corrupt):
+        searcher.search(SearchRequest(query="needle"), ANONYMOUS)
 
 
 def test_searcher_empty_query_finds_nothing_but_with_a_restriction_lists(house: SearchHouse) -> None:

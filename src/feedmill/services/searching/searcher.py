@@ -238,11 +238,22 @@ class Searcher:
             facts = unit.facts.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
             book = self._desk.current_at(unit, facts.get(SETTINGS_GENERATION))
         folder = facts.get(INDEX_FOLDER)
+        try:
+            index = None if folder is None else self._open(folder, facts.get(INDEX_TOKEN, ""))
+        except FeedmillError:
+            # a rebuild that ended since removed the folder
+            if not self._has_moved(folder):
+                raise
+            return self._look()
         return _Now(
-            index=None if folder is None else self._open(folder, facts.get(INDEX_TOKEN, "")),
+            index=index,
             book=book,
             notices=(REBUILDING,) if facts.get(INDEX_PARTIAL) else (),
         )
+
+    def _has_moved(self, folder: str | None) -> bool:
+        with self._store.reading() as unit:
+            return unit.facts.get(INDEX_FOLDER) != folder
 
     def _open(self, folder: str, token: str) -> SearchIndex:
         opened = self._opened
