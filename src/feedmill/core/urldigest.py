@@ -13,7 +13,7 @@ _COPY_ID = re.compile(r"[A-Za-z0-9_-]{12}")
 
 
 def digest_of_url(url: str) -> bytes:
-    """Gives the 16 bytes by which a URL is found."""
+    """Gives the 16 bytes by which a URL, or a pattern of URLs, is found."""
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 

@@ -12,11 +12,12 @@ import sqlalchemy as sa
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.schema import access_classes, acl_versions, acls, digest, past_classes
+from feedmill.adapters.store.schema import access_classes, acl_versions, acls, past_classes
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import from_micros, plain, to_micros
 from feedmill.core.access import in_one_order
 from feedmill.core.principals import digest_of, key_of
+from feedmill.core.urldigest import digest_of_url
 from feedmill.model.access import Access, AccessClass, AccessKey, Acl, AclVersion, InheritanceType, PackedClasses, StoredAcl
 
 _NEWEST_CLASS = "access.newest_class"
@@ -150,7 +151,7 @@ class SqlAcls:
     def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
         """Finds ACLs by URL."""
         found: dict[str, StoredAcl] = {}
-        for batch in batches([digest(url) for url in urls]):
+        for batch in batches([digest_of_url(url) for url in urls]):
             for row in self._connection.execute(sa.select(acls).where(acls.c.url_digest.in_(batch))).mappings():
                 found[row["url"]] = rows.acl_from_row(row)
         return found
@@ -169,9 +170,9 @@ class SqlAcls:
     def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
         """Removes ACLs by URL, and remembers since when there is none."""
         there = self.find_classes(urls)
-        for batch in batches([digest(url) for url in there]):
+        for batch in batches([digest_of_url(url) for url in there]):
             self._connection.execute(sa.delete(acls).where(acls.c.url_digest.in_(batch)))
-        gone = [{"url_digest": digest(url), "url": url, "access_class": None, "feed_id": feed_id} for url in there]
+        gone = [{"url_digest": digest_of_url(url), "url": url, "access_class": None, "feed_id": feed_id} for url in there]
         self._keep_versions(gone, at)
 
     def _keep_versions(self, values: Sequence[Mapping[str, object]], at: datetime) -> None:
@@ -183,7 +184,7 @@ class SqlAcls:
     def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
         """Finds the classes of ACLs by URL."""
         found: dict[str, int] = {}
-        for batch in batches([digest(url) for url in urls]):
+        for batch in batches([digest_of_url(url) for url in urls]):
             found.update((url, number) for url, number in _CLASSES_OF_ACLS.run(self._connection, batch))
         return found
 
@@ -202,7 +203,7 @@ class SqlAcls:
     def find_classes_at(self, urls: Sequence[str], at: datetime) -> dict[str, int]:
         """Finds the classes that the ACLs of URLs made at a time, by URL."""
         table, found = acl_versions.c, dict[str, int]()
-        for batch in batches([digest(url) for url in urls]):
+        for batch in batches([digest_of_url(url) for url in urls]):
             newest = sa.select(sa.func.max(table.number)).where(table.url_digest.in_(batch), table.at <= to_micros(at))
             held = sa.select(table.url, table.access_class).where(table.number.in_(newest.group_by(table.url_digest)))
             found.update((url, number) for url, number in self._connection.execute(held) if number is not None)
@@ -212,7 +213,7 @@ class SqlAcls:
         """Finds the newest version that any of these URLs' ACLs has got in a time."""
         table, found = acl_versions.c, list[AclVersion]()
         timely = sa.and_(table.at > to_micros(after), table.at <= to_micros(until))
-        for batch in batches([digest(url) for url in urls]):
+        for batch in batches([digest_of_url(url) for url in urls]):
             query = (
                 sa.select(acl_versions).where(table.url_digest.in_(batch), timely).order_by(table.at.desc(), table.number.desc()).limit(1)
             )

@@ -5,8 +5,9 @@ from functools import lru_cache
 from typing import Any
 
 from feedmill.adapters.store.rows import Row
-from feedmill.adapters.store.schema import digest, documents
+from feedmill.adapters.store.schema import documents
 from feedmill.adapters.store.values import dumps, from_micros, loads, to_micros
+from feedmill.core.urldigest import digest_of_url
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin, Text
 from feedmill.ports import KeptRefs
 
@@ -119,7 +120,7 @@ def document_from_row(row: Sequence[Any]) -> Document:
 def document_to_row(document: Document) -> dict[str, Any]:
     """Gives the columns of a document but for its id."""
     return {
-        "url_digest": digest(document.url),
+        "url_digest": digest_of_url(document.url),
         "url": document.url,
         "state": document.state.value,
         "origin": document.origin.value,

@@ -7,12 +7,12 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import documentrows
 from feedmill.adapters.store.prepared import Prepared
-from feedmill.adapters.store.schema import CLASSED, LIVE, digest, documents, events
+from feedmill.adapters.store.schema import CLASSED, LIVE, documents, events
 from feedmill.adapters.store.spells import CLASSED_COLUMNS, SpellKeeping
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import plain, to_micros
 from feedmill.core.access import guards_itself
-from feedmill.core.urldigest import DIGEST_BYTES
+from feedmill.core.urldigest import DIGEST_BYTES, digest_of_url
 from feedmill.model.document import Document, Event, Text
 from feedmill.ports import KeptRefs, LiveUrl
 
@@ -33,7 +33,7 @@ class SqlDocuments:
     def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
         """Finds documents by URL."""
         found: dict[str, Document] = {}
-        for batch in batches([digest(url) for url in urls]):
+        for batch in batches([digest_of_url(url) for url in urls]):
             for row in _BY_DIGEST.run(self._connection, batch):
                 document = documentrows.document_from_row(row)
                 found[document.url] = document
@@ -47,7 +47,7 @@ class SqlDocuments:
 
     def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
         """Finds the ids of live documents by URL."""
-        asked = {digest(url): url for url in urls}
+        asked = {digest_of_url(url): url for url in urls}
         found: dict[str, int] = {}
         for batch in batches(list(asked)):
             query = sa.select(documents.c.url_digest, documents.c.id).where(documents.c.url_digest.in_(batch), LIVE)
@@ -83,7 +83,7 @@ class SqlDocuments:
             self._connection.execute(upsert(self._connection, documents, ["url_digest"], keep=["id"]), values)
         self._spells.keep(before, {document.id: classed[document.url] for document in moving if document.id is not None})
         ids = {document.url: document.id for document in changed if document.id is not None}
-        fresh = [digest(document.url) for document in changed if document.id is None]
+        fresh = [digest_of_url(document.url) for document in changed if document.id is None]
         for batch in batches(fresh):
             query = sa.select(documents.c.url, documents.c.id).where(documents.c.url_digest.in_(batch))
             ids.update((row.url, row.id) for row in self._connection.execute(query))

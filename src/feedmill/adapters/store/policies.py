@@ -9,10 +9,11 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.marks import SqlFacts
-from feedmill.adapters.store.schema import digest, policies, policy_versions
+from feedmill.adapters.store.schema import policies, policy_versions
 from feedmill.adapters.store.statements import upsert
 from feedmill.adapters.store.values import from_micros, plain, to_micros
 from feedmill.core.policyacls import PolicyBook
+from feedmill.core.urldigest import digest_of_url
 from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
 _GENERATION = "policies.generation"
@@ -98,7 +99,7 @@ def _version_from_row(row: sa.RowMapping) -> PolicyVersion:
 
 def _row_of(policy: PolicyAcl, place: int) -> dict[str, object]:
     return {
-        "digest": digest(policy.pattern),
+        "digest": digest_of_url(policy.pattern),
         "pattern": plain(policy.pattern),
         "name": plain(policy.name),
         "place": place,

@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.schema import digest
 from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_micros
+from feedmill.core.urldigest import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.ports import Lane, Mark, Stage
@@ -106,7 +106,7 @@ def acl_from_row(row: Row) -> StoredAcl:
 def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
     """Gives the columns of an ACL."""
     return {
-        "url_digest": digest(stored.url),
+        "url_digest": digest_of_url(stored.url),
         "url": stored.url,
         "datasource": stored.datasource,
         "feed_id": stored.feed_id,

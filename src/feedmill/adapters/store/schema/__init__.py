@@ -6,7 +6,7 @@ principals, what extraction found) is one JSON text. ``migrations`` sums up to e
 """
 
 from feedmill.adapters.store.schema.access import access_classes, acl_versions, acls, policies, policy_versions
-from feedmill.adapters.store.schema.conventions import digest, metadata
+from feedmill.adapters.store.schema.conventions import metadata
 from feedmill.adapters.store.schema.documents import (
     CLASSED,
     LIVE,
@@ -42,7 +42,6 @@ __all__ = [
     "acls",
     "api_tokens",
     "datasources",
-    "digest",
     "documents",
     "events",
     "facts",

@@ -2,8 +2,6 @@
 
 import sqlalchemy as sa
 
-from feedmill.core.urldigest import digest_of_url
-
 metadata = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -15,8 +13,3 @@ metadata = sa.MetaData(
 
 ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 """Of what the database numbers itself, for which SQLite takes no other type."""
-
-
-def digest(text: str) -> bytes:
-    """Gives the 16 bytes by which a URL, or a pattern of URLs, is found."""
-    return digest_of_url(text)
