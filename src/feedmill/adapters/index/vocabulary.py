@@ -74,24 +74,32 @@ class TantivyVocabulary:
 
 
 def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
-    """Lists the words that begin with the first or the second letter of a word, or that have another or one more in front."""
+    """Lists words of about its length that begin with the first or the second letter of a word, or have another or one more in front."""
     known: Counter[str] = Counter()
+    allowed, size = _count_allowed(word), len(word)
     for field in FIELDS:
-        for start in dict.fromkeys(word[:2]):
-            known.update(dict(searcher.terms_with_prefix(field, start, None, MAX_KNOWN)))
+        begun = [(start, MAX_KNOWN) for start in dict.fromkeys(word[:2])] + [(letter + word[:3], MAX_NEAR) for letter in LETTERS]
+        for start, limit in begun:
+            for near, count in searcher.terms_with_prefix(field, start, None, limit):
+                if -allowed <= len(near) - size <= allowed:
+                    known[near] += count
         for letter in LETTERS:
-            known[letter + word[1:]] += searcher.doc_freq(field, letter + word[1:])
-            known.update(dict(searcher.terms_with_prefix(field, letter + word[:3], None, MAX_NEAR)))
-    return +known
+            if count := searcher.doc_freq(field, letter + word[1:]):
+                known[letter + word[1:]] += count
+    return known
+
+
+def _count_allowed(word: str) -> int:
+    """Returns how many slips a word may have: one in a short word, two in a longer one."""
+    return 1 if len(word) < 6 else 2
 
 
 def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:
     """Chooses the word at the least distance, the most frequent of several, among those counted more than so many times.
 
-    Shape: ``known`` has at least the number that ``count`` gives, so that a word is counted only where that may matter. One slip in a
-    short word, two in a longer one.
+    Shape: ``known`` has at least the number that ``count`` gives, so that a word is counted only where that may matter.
     """
-    allowed = 1 if len(word) < 6 else 2
+    allowed = _count_allowed(word)
     words = [one for one in known if one != word and abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
     near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
     slips = {found: distance + (found[0] != word[0]) / 2 for found, distance, _ in near if known[found] > more_than}
