@@ -8,12 +8,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from promises import make_body, put
 from tests.appliance import Appliance, feed_of, record, running
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
+
+from feedmill.http.lingering import HEAD_SECONDS
 
 SETTINGS = """
 [gate]
@@ -84,13 +87,25 @@ def connect_tls(server: Appliance) -> socket.socket:
 def test_push_begun_before_a_reload_is_taken_after_it_by_the_old_settings(
     reloading: Reloading, connect: Callable[[Appliance], socket.socket], sent: int
 ) -> None:
+    for _ in range(5):
+        began = time.monotonic()
+        earlier, answer = push_over_a_reload(reloading, connect, sent)
+        if time.monotonic() - began < HEAD_SECONDS:  # else the machine may have kept the rest of a head back for longer than is borne
+            break
+    assert_kept_by(answer, earlier)
+
+
+def push_over_a_reload(reloading: Reloading, connect: Callable[[Appliance], socket.socket], sent: int) -> tuple[int, bytes]:
+    """Sends some of a push before the settings are read again and the rest after it; gives the number of those before, and the answer."""
     with connect(reloading.server) as connection:
         connection.sendall((HEAD + BODY)[:sent])
         reloading.server.request("GET", reloading.server.gate, "/getbacklogcount")  # by now the connection above was taken
         earlier = reloading.number
         reloading.reload_wholly()
-        connection.sendall((HEAD + BODY)[sent:])
-        assert_kept_by(read_whole(connection), earlier)
+        with suppress(OSError):
+            connection.sendall((HEAD + BODY)[sent:])
+            return earlier, read_whole(connection)
+    return earlier, b""
 
 
 def test_connection_that_rests_over_a_reload_is_ended(reloading: Reloading) -> None:
