@@ -1,9 +1,15 @@
-"""Which role somebody has by the groups that a provider tells."""
+"""Which role somebody has by the groups that a provider tells.
 
-from collections.abc import Iterable
+A rule that names a domain, in any notation (``CORP\\admins``), means the groups of that domain alone, by its whole name or its first label;
+one without means groups of the name in any domain.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from feedmill.core.folding import fold
+from feedmill.core.principals import shorten_domain, split_name
+from feedmill.model.identity import Subject
 from feedmill.model.role import Role
 
 
@@ -15,14 +21,25 @@ class RoleRules:
     managers: tuple[str, ...] = ()
     viewers: tuple[str, ...] = ()
 
-    def find(self, groups: Iterable[str]) -> Role:
+    def find(self, groups: Iterable[Subject]) -> Role:
         """Gives the highest role of the groups."""
-        held = {fold(group) for group in groups}
+        held = {form for group in groups for form in _forms_of(group)}
         for role, names in (
             (Role.ADMINISTRATOR, self.administrators),
             (Role.MANAGER, self.managers),
             (Role.VIEWER, self.viewers),
         ):
-            if any(fold(name) in held for name in names):
+            if any(_read(name) in held or ("", fold(name.strip())) in held for name in names):
                 return role
         return Role.SEARCHER
+
+
+def _read(text: str) -> tuple[str, str]:
+    name, domain = split_name(text.strip())
+    return fold(domain), fold(name)
+
+
+def _forms_of(group: Subject) -> Iterator[tuple[str, str]]:
+    """Yields domain and name as rules may have them; "" is for any domain."""
+    for domain in ("", group.domain, shorten_domain(group.domain)):
+        yield fold(domain), fold(group.name)

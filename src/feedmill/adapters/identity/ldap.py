@@ -149,11 +149,12 @@ class LdapDirectory:
                 return None
             groups = self._list_groups(searching, found, login) if self._options.group_base else ()
         domain, namespace = self._options.domain, self.namespace
+        subjects = tuple(Subject(scope=Scope.GROUP, name=group, domain=domain, namespace=namespace) for group in groups)
         return Credential(
             provider=f"ldap:{self.name}",
             user=Subject(scope=Scope.USER, name=found.name, domain=domain, namespace=namespace),
-            groups=tuple(Subject(scope=Scope.GROUP, name=group, domain=domain, namespace=namespace) for group in groups),
-            role=self._options.roles.find(groups),
+            groups=subjects,
+            role=self._options.roles.find(subjects),
         )
 
     @contextmanager

@@ -96,7 +96,7 @@ class OidcProvider:
         user = read_user(told.get(self._options.user_claim), self._options)
         if user is None:
             raise Denied(f"the provider tells no user: the claim {self._options.user_claim} is missing")
-        role = self._options.roles.find(group.name for group in groups)
+        role = self._options.roles.find(groups)
         session = ProviderSession(name=str(claims["sub"]), index=str(claims.get("sid") or ""), details=id_token[:MAX_KEPT_TOKEN])
         return Credential(provider=self.way, user=user, groups=groups, role=role, session=session)
 
