@@ -13,6 +13,8 @@ from tests.appliance import reserve_port
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
+from feedmill.adapters.identity.ldap import LdapOptions
+
 PROGRAM = shutil.which("slapd") or shutil.which("slapd", path="/usr/sbin")
 SCHEMAS = Path("/etc/ldap/schema")
 BASE = "dc=example,dc=test"
@@ -198,3 +200,17 @@ def _answers(port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def options_of(slapd: Slapd) -> LdapOptions:
+    """Gives how a server of these tests is asked, over TLS."""
+    return LdapOptions(
+        name="corp",
+        namespace="ad",
+        urls=(slapd.tls_url,),
+        ca_file=str(slapd.ca_file),
+        bind_dn=f"cn=reader,{BASE}",
+        password="reader secret",
+        user_base=f"ou=people,{BASE}",
+        group_base=f"ou=groups,{BASE}",
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from signinhouse import basic, open_signin_house, read_form
-from slapd import BASE, PASSWORD, PROGRAM, Slapd, running_slapd
+from slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
 from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions
 from feedmill.adapters.identity.ldapvalues import fill_filter, primary_group_of
@@ -25,19 +25,6 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
         yield server
 
 
-def options(slapd: Slapd) -> LdapOptions:
-    return LdapOptions(
-        name="corp",
-        namespace="ad",
-        urls=(slapd.tls_url,),
-        ca_file=str(slapd.ca_file),
-        bind_dn=f"cn=reader,{BASE}",
-        password="reader secret",
-        user_base=f"ou=people,{BASE}",
-        group_base=f"ou=groups,{BASE}",
-    )
-
-
 def groups(directory: LdapDirectory, name: str) -> list[str]:
     credential = directory.verify(name, PASSWORD)
     assert credential is not None
@@ -47,7 +34,7 @@ def groups(directory: LdapDirectory, name: str) -> list[str]:
 @needs_slapd
 @pytest.mark.parametrize("way", ["ldaps", "starttls", "plain"])
 def test_ldap_proves_a_user_with_groups_that_nest_and_go_round(slapd: Slapd, way: str) -> None:
-    given = options(slapd)
+    given = options_of(slapd)
     if way != "ldaps":
         given = replace(given, urls=(slapd.url,), start_tls=way == "starttls")
     credential = LdapDirectory(given).verify("ANN", PASSWORD)
@@ -60,8 +47,8 @@ def test_ldap_proves_a_user_with_groups_that_nest_and_go_round(slapd: Slapd, way
 
 @needs_slapd
 def test_ldap_without_nesting_gives_direct_groups_and_without_a_base_none(slapd: Slapd) -> None:
-    assert groups(LdapDirectory(replace(options(slapd), nested=False)), "jörg") == ["staff"]
-    assert groups(LdapDirectory(replace(options(slapd), group_base="")), "jörg") == []
+    assert groups(LdapDirectory(replace(options_of(slapd), nested=False)), "jörg") == ["staff"]
+    assert groups(LdapDirectory(replace(options_of(slapd), group_base="")), "jörg") == []
 
 
 @needs_slapd
@@ -87,37 +74,37 @@ def test_ldap_without_nesting_gives_direct_groups_and_without_a_base_none(slapd:
     ids=lambda text: ascii(text)[:30],
 )
 def test_ldap_proves_nobody_by_what_is_no_name_and_password(slapd: Slapd, name: str, password: str) -> None:
-    assert LdapDirectory(options(slapd)).verify(name, password) is None
+    assert LdapDirectory(options_of(slapd)).verify(name, password) is None
 
 
 @needs_slapd
 def test_ldap_takes_a_name_with_signs_of_a_filter_as_the_name(slapd: Slapd) -> None:
-    assert groups(LdapDirectory(options(slapd)), "star*") == ["others"]
+    assert groups(LdapDirectory(options_of(slapd)), "star*") == ["others"]
 
 
 @needs_slapd
 def test_ldap_takes_a_domain_that_is_its_own_and_puts_it_on_users_and_groups(slapd: Slapd) -> None:
-    directory = LdapDirectory(replace(options(slapd), domain="corp.example.test"))
+    directory = LdapDirectory(replace(options_of(slapd), domain="corp.example.test"))
     for login in ("ann", r"CORP\ann", "ann@corp.example.test", "corp/ann"):
         credential = directory.verify(login, PASSWORD)
         assert credential is not None
         assert {subject.domain for subject in (credential.user, *credential.groups)} == {"corp.example.test"}
     for login in (r"OTHER\ann", "ann@example.test"):
         assert directory.verify(login, PASSWORD) is None
-    assert LdapDirectory(options(slapd)).verify(r"CORP\ann", PASSWORD) is None
-    by_mail = LdapDirectory(replace(options(slapd), user_filter="(|(uid={name})(mail={login}))"))
+    assert LdapDirectory(options_of(slapd)).verify(r"CORP\ann", PASSWORD) is None
+    by_mail = LdapDirectory(replace(options_of(slapd), user_filter="(|(uid={name})(mail={login}))"))
     assert by_mail.verify("ann@example.test", PASSWORD) is not None
 
 
 @needs_slapd
 def test_ldap_name_of_two_entries_is_nobodys(slapd: Slapd) -> None:
-    assert LdapDirectory(replace(options(slapd), user_filter="(|(uid={name})(uid=jörg))")).verify("ann", PASSWORD) is None
+    assert LdapDirectory(replace(options_of(slapd), user_filter="(|(uid={name})(uid=jörg))")).verify("ann", PASSWORD) is None
 
 
 @needs_slapd
 def test_ldap_gives_roles_by_groups(slapd: Slapd) -> None:
     rules = RoleRules(administrators=("nobody",), managers=("EVERYBODY",), viewers=("staff",))
-    credential = LdapDirectory(replace(options(slapd), roles=rules)).verify("ann", PASSWORD)
+    credential = LdapDirectory(replace(options_of(slapd), roles=rules)).verify("ann", PASSWORD)
     assert credential is not None
     assert credential.role is Role.MANAGER
 
@@ -126,27 +113,27 @@ def test_ldap_gives_roles_by_groups(slapd: Slapd) -> None:
 def test_ldap_certificate_that_is_not_known_is_refused(slapd: Slapd) -> None:
     for url in (slapd.tls_url, slapd.url):
         with pytest.raises(Busy, match="no server of the directory corp answers"):
-            LdapDirectory(replace(options(slapd), ca_file="", urls=(url,))).verify("ann", PASSWORD)
+            LdapDirectory(replace(options_of(slapd), ca_file="", urls=(url,))).verify("ann", PASSWORD)
 
 
 @needs_slapd
 def test_ldap_certificate_of_another_name_is_refused(slapd: Slapd) -> None:
     elsewhere = slapd.tls_url.replace("localhost", "127.0.0.1")
     with pytest.raises(Busy):
-        LdapDirectory(replace(options(slapd), urls=(elsewhere,))).verify("ann", PASSWORD)
+        LdapDirectory(replace(options_of(slapd), urls=(elsewhere,))).verify("ann", PASSWORD)
 
 
 @needs_slapd
 def test_ldap_wrong_password_of_the_searching_account_is_trouble_and_no_wrong_password(slapd: Slapd) -> None:
     with pytest.raises(Busy, match="refuses to be asked"):
-        LdapDirectory(replace(options(slapd), password="wrong")).verify("ann", PASSWORD)
+        LdapDirectory(replace(options_of(slapd), password="wrong")).verify("ann", PASSWORD)
 
 
 @needs_slapd
 def test_ldap_asks_the_next_server_where_one_is_gone(slapd: Slapd) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         gone = f"ldap://localhost:{taken.getsockname()[1]}"
-    assert LdapDirectory(replace(options(slapd), urls=(gone, slapd.tls_url))).verify("ann", PASSWORD) is not None
+    assert LdapDirectory(replace(options_of(slapd), urls=(gone, slapd.tls_url))).verify("ann", PASSWORD) is not None
 
 
 def test_ldap_server_that_says_nothing_costs_its_time_alone() -> None:
@@ -166,7 +153,7 @@ def test_ldap_server_that_says_nothing_costs_its_time_alone() -> None:
 
 @needs_slapd
 def test_ldap_signs_in_on_the_page_and_by_basic(slapd: Slapd, tmp_path: Path) -> None:
-    house = open_signin_house(tmp_path, directories=(LdapDirectory(options(slapd)),))
+    house = open_signin_house(tmp_path, directories=(LdapDirectory(options_of(slapd)),))
     browser = house.browser()
     assert list(read_form(browser.get("/signin").text).visible) == ["uad", "pwad"]
     assert browser.sign_in("ann", PASSWORD, namespace="ad").status == 303

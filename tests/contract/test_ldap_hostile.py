@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from slapd import BASE, PASSWORD, PROGRAM, Slapd, running_slapd
-from test_ldap import options
+from slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
 from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions
 from feedmill.model.errors import Busy
@@ -66,14 +65,14 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
 
 @needs_slapd
 def test_ldap_follows_groups_whatever_signs_their_names_hold(slapd: Slapd) -> None:
-    credential = LdapDirectory(options(slapd)).verify("ann", PASSWORD)
+    credential = LdapDirectory(options_of(slapd)).verify("ann", PASSWORD)
     assert credential is not None
     assert {group.name for group in credential.groups} >= set(NAMES)
 
 
 @needs_slapd
 def test_ldap_lists_groups_beyond_a_page(slapd: Slapd) -> None:
-    credential = LdapDirectory(options(slapd)).verify("busy", PASSWORD)
+    credential = LdapDirectory(options_of(slapd)).verify("busy", PASSWORD)
     assert credential is not None
     assert len(credential.groups) == MANY
 
@@ -81,7 +80,7 @@ def test_ldap_lists_groups_beyond_a_page(slapd: Slapd) -> None:
 @needs_slapd
 def test_ldap_entry_without_the_attribute_of_names_is_nobody_else(slapd: Slapd) -> None:
     """Whoever may choose the address of an entry without a name would be who that address begins with."""
-    directory = LdapDirectory(replace(options(slapd), user_filter="(|(uid={login})(mail={login}))"))
+    directory = LdapDirectory(replace(options_of(slapd), user_filter="(|(uid={login})(mail={login}))"))
     with pytest.raises(Busy, match="has no uid"):
         directory.verify("ann@other.test", PASSWORD)
 
@@ -89,7 +88,7 @@ def test_ldap_entry_without_the_attribute_of_names_is_nobody_else(slapd: Slapd) 
 @needs_slapd
 def test_ldap_server_that_wants_tls_for_passwords_is_trouble_and_no_wrong_password(tmp_path: Path) -> None:
     with running_slapd(tmp_path / "server", conf_more="security simple_bind=128", readers="*") as server:
-        given = replace(options(server), urls=(server.url,), start_tls=False)
+        given = replace(options_of(server), urls=(server.url,), start_tls=False)
         for each in (given, replace(given, bind_dn="", password="")):
             with pytest.raises(Busy, match="refuses to be asked"):
                 LdapDirectory(each).verify("ann", PASSWORD)
