@@ -455,6 +455,8 @@ def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exi
     assert {document.url for document in review.iter_for_nobody()} == {*URLS[1:5]}
     assert [document.url for document in review.iter_public_beside_guarded()] == [URLS[5]]
     assert [principal.name for principal in review.iter_unresolved()] == ["ghosts"]
+    put_acls(store, {"http://missing/": Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)})
+    assert {document.url for document in review.iter_for_nobody()} == {*URLS[2:5]}, "a parent came, and no page before counts any more"
 
 
 def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -481,5 +483,7 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
     assert [document.url for document in public] == [f"http://c/{number}" for number in range(5)]
     assert [document.url for document in review.iter_for_nobody(after=public[0].id or 0)] == nobody[5:]
     assert [document.url for document in review.iter_public_beside_guarded(after=public[1].id or 0)] == [one.url for one in public[2:]]
+    put_acls(store, {"http://shut/": Acl(entries=(deny("ann"),)), "http://acl/": Acl(entries=(permit("bob"),))})
+    assert [document.url for document in review.iter_for_nobody()] == nobody
     with store.reading() as unit:
         assert list(unit.spells.list_held(after=public[-1].id or 0, limit=10).values()) == [AccessClass.CLOSED, AccessClass.CLOSED]

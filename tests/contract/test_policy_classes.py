@@ -226,6 +226,8 @@ def test_review_counts_what_a_policy_permits(house: FeedHouse) -> None:
     review = AccessReview(house.store)
     assert [one.url for one in review.iter_for_nobody()] == [url("b"), url("c")]
     assert {one.url for one in review.iter_public_beside_guarded()} == {url("open"), url("public")}
+    adopt(house, policy("docs.test/a", "ann"), policy("docs.test/b", "ann"), policy("docs.test/open", "ann"))
+    assert [one.url for one in review.iter_for_nobody()] == [url("c")], "a list is of its own moment"
 
 
 # --- held equal to the reference ------------------------------------------------------------------------------------------------

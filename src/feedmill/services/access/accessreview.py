@@ -23,6 +23,10 @@ AT_ONCE = 1_000
 FIRST_AT_ONCE, MOST_AT_ONCE = 1_000, 20_000
 
 
+_Moment = tuple[int, int, int]
+"""The newest class, the newest version of an ACL, the generation of the policies."""
+
+
 class Finding(Enum):
     """What there is to list."""
 
@@ -32,11 +36,12 @@ class Finding(Enum):
 
 
 class AccessReview:
-    """Lists what stands out. All of it is of one moment."""
+    """Lists what stands out. Each list is of one moment. May be used from several threads."""
 
     def __init__(self, store: Store, order: Sequence[Early] = EARLY_ORDER) -> None:
         self._store = store
         self._order = order
+        self._visible: tuple[_Moment, ClassMap] | None = None
 
     def iter_documents(self, finding: Finding, *, after: int = 0) -> Iterator[Document]:
         """Gives the documents of a list that is one of documents, by id from ``after`` on."""
@@ -45,11 +50,19 @@ class AccessReview:
     def iter_for_nobody(self, *, after: int = 0) -> Iterator[Document]:
         """Gives the documents that nobody can see, by id from ``after`` on."""
         with self._store.reading() as unit:
-            visible = _visible_to_anybody(unit, self._order)
+            visible = self._find_visible(unit)
             at_once = FIRST_AT_ONCE
             while held := unit.spells.list_held(after=after, limit=at_once):
                 yield from _read(unit, [id_ for id_, number in held.items() if number not in visible])
                 after, at_once = max(held), min(2 * at_once, MOST_AT_ONCE)
+
+    def _find_visible(self, unit: UnitOfWork) -> ClassMap:
+        """Gives the classes that anybody could see, those of the page before where nothing has changed since."""
+        moment = unit.classes.newest(), unit.acls.newest_version(), unit.policies.generation()
+        known = self._visible
+        if known is None or known[0] != moment:
+            known = self._visible = moment, _visible_to_anybody(unit, self._order)
+        return known[1]
 
     def iter_public_beside_guarded(self, *, after: int = 0) -> Iterator[Document]:
         """Gives public documents of sources that have guarded ones too, or that a policy means in vain, by id from ``after`` on."""
