@@ -35,6 +35,13 @@ def page(key: int, data: bytes = PAGE, mimetype: str = "text/html") -> Task:
     return Task(key=key, url=f"http://h/{key}", mimetype=mimetype, data=data)
 
 
+def slow_file(folder: Path, key: int, data: bytes = SLOW) -> Task:
+    """Makes a task of a slow document that a worker reads from the disk, so that it is at it at once."""
+    path = folder / "slow.html"
+    path.write_bytes(data)
+    return Task(key=key, url="http://h/slow", mimetype="text/html", path=str(path))
+
+
 def collect_all(pool: ExtractorPool, count: int) -> dict[int, Answer]:
     answers: dict[int, Answer] = {}
     end = time.monotonic() + PATIENCE_SECONDS
@@ -179,11 +186,11 @@ def test_pool_that_cannot_start_a_worker_says_so_and_keeps_its_documents(monkeyp
         (signal.SIGKILL, 30, "the extractor was killed each time over this document"),
     ],
 )
-def test_pool_document_whose_worker_always_dies_is_given_up(number: signal.Signals, deaths: int, reason: str) -> None:
+def test_pool_document_whose_worker_always_dies_is_given_up(tmp_path: Path, number: signal.Signals, deaths: int, reason: str) -> None:
     with ExtractorPool(ENDLESS, 1) as pool:
         pool.submit(page(0), quick=False)
         collect_all(pool, 1)
-        pool.submit(page(1, SLOW * 3), quick=False)
+        pool.submit(slow_file(tmp_path, 1), quick=False)
         pool.submit(page(2), quick=False)
         answers: dict[int, Answer] = {}
         struck = 0
@@ -201,12 +208,12 @@ def test_pool_document_whose_worker_always_dies_is_given_up(number: signal.Signa
 
 
 @pytest.mark.parametrize("victim", ["fork server", "worker"])
-def test_pool_extractor_killed_again_and_again_costs_no_document(victim: str) -> None:
+def test_pool_extractor_killed_again_and_again_costs_no_document(tmp_path: Path, victim: str) -> None:
     with ExtractorPool(ENDLESS, 1) as pool:
         pool.submit(page(0), quick=False)
         collect_all(pool, 1)
         for key in range(1, 10):
-            pool.submit(page(key, SLOW[:11_000_000]), quick=False)
+            pool.submit(slow_file(tmp_path, key, SLOW[:8_800_000]), quick=False)
             if all(strike(pool, victim) for _ in range(4)):  # else the machine was through with it before
                 break
         answers = collect_all(pool, 1)
