@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from tests.appliance import Appliance, feed_of, record, running
 from tests.decisionpoint import DecisionPoint, running_point
+from tests.waiting import PATIENCE_SECONDS
 
 PASSWORD = "a good long password"
 PDP = "http://late.example/"
@@ -65,7 +66,7 @@ def test_documents_without_acl_are_shown_to_whom_other_servers_permit_them(tmp_p
         assert receipt["state"] == "completed", receipt
         for name in ("ann", "bob"):
             line = [sys.executable, "-m", "feedmill.cli.main", "users", "add", name, "--password-stdin", "--data", str(server.data)]
-            subprocess.run(line, input=PASSWORD + "\n", text=True, check=True, capture_output=True, timeout=60)
+            subprocess.run(line, input=PASSWORD + "\n", text=True, check=True, capture_output=True, timeout=PATIENCE_SECONDS)
         assert found(server, "ann") == (sorted(["http://open.example/", *late[:2], files[0]]), 1)
         assert sorted(map(len, point.batches)) == [2, 3, 3]
         assert found(server, "bob") == (sorted(["http://open.example/", *late[5:], files[1]]), 1)

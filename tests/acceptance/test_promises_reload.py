@@ -16,7 +16,7 @@ from tests.appliance import Appliance, feed_of, record, running
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
 
-from feedmill.http.lingering import HEAD_SECONDS
+from feedmill.http.lingering import HEAD_SECONDS, REST_SECONDS
 
 SETTINGS = """
 [gate]
@@ -133,11 +133,16 @@ def test_no_push_and_no_search_fails_through_many_reloads(reloading: Reloading) 
         kind, port, method, path, body = what
         while not is_over.is_set():
             client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            is_open = True
+            is_open, answered_at = True, time.monotonic()
             while is_open and not is_over.is_set():
-                client.request(method, path, body, MULTIPART)
-                answer = client.getresponse()
-                text = answer.read()
+                try:
+                    client.request(method, path, body, MULTIPART)
+                    answer = client.getresponse()
+                except ConnectionError:
+                    if time.monotonic() - answered_at < REST_SECONDS:
+                        raise
+                    break  # the machine kept the client from its next request for longer than a connection may rest
+                text, answered_at = answer.read(), time.monotonic()
                 assert (answer.status, text == b"Success" or b"searchedword" in text) == (200, True), text
                 told[kind] += 1
                 is_open = is_kept and not answer.will_close
