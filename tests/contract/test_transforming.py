@@ -45,7 +45,7 @@ def test_pages_are_made_by_one_process_after_the_other() -> None:
         (b"<a/>", "no XSLT 1.0"),
         (b"", "no XSLT 1.0"),
         (ENDLESS, "it took longer than 3 seconds"),
-        (GROWING, "memory|took longer"),
+        (GROWING, "MB of memory that stylesheets may have|took longer"),
         (HEAD + b'<xsl:template match="/"><xsl:message terminate="yes">stop</xsl:message></xsl:template></xsl:stylesheet>', "stop"),
     ],
     ids=["other xml", "empty", "endless", "growing", "message"],
@@ -55,6 +55,19 @@ def test_stylesheet_that_fails_says_why_and_the_next_one_is_applied(stylesheet: 
     with pytest.raises(Corrupt, match=said):
         transformer.transform(stylesheet, XML)
     assert transformer.transform(PLAIN, XML) == "é".encode()
+
+
+def test_process_that_grew_ends_and_one_started_by_a_large_one_stays() -> None:
+    transformer, before = Transformer(at_once=1, max_seconds=60), children()
+    with pytest.raises(Corrupt, match="MB of memory that stylesheets may have"):
+        transformer.transform(GROWING, XML)
+    assert children() == before
+    large = bytearray(b"\1" * 300_000_000)
+    assert transformer.transform(PLAIN, XML) == "é".encode()
+    stayed = children() - before
+    assert (len(large), len(stayed)) == (300_000_000, 1)
+    assert transformer.transform(PLAIN, XML) == "é".encode()
+    assert children() - before == stayed
 
 
 def test_page_that_no_process_is_free_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,17 @@
 """The process that applies stylesheets: request after request from its input, answer after answer to its output.
 
-    request   length of the stylesheet, length of the XML, both   ->   answer   0 for a page, 1 for why there is none; length; bytes
+    request   length of the stylesheet, length of the XML, both
+    answer    0 for a page, 1 for why there is none; whether the process ends with this answer; length; bytes
 
-It ends with its input. A stylesheet that takes too long ends it by a signal, which no loop in the engine holds back; one that needs too
-much memory gets none.
+It ends with its input, and with an answer that it grew large for, whose memory goes back so. A stylesheet that takes too long ends it by a
+signal, which no loop in the engine holds back; one that needs too much memory gets none.
 """
 
 import resource
 import signal
 import struct
 import sys
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from lxml import etree
@@ -19,10 +21,12 @@ from feedmill.http.stylesheets import compile_stylesheet, make_parser
 from feedmill.model.errors import Corrupt
 
 REQUEST: Final = struct.Struct(">QQ")
-ANSWER: Final = struct.Struct(">BQ")
+ANSWER: Final = struct.Struct(">B?Q")
 PAGE: Final = 0
 FAULT: Final = 1
 MAX_MEMORY_BYTES: Final = 1_500_000_000
+# what a text that doubles fails at, having reached a quarter of the bound, is far above; what pages of results need is far below
+_LARGE_BYTES: Final = MAX_MEMORY_BYTES // 8
 _KEPT: Final = 16
 
 
@@ -45,9 +49,12 @@ def _work(source: BinaryIO, sink: BinaryIO, seconds: int) -> None:
         signal.alarm(seconds)
         kind, body = _apply(kept, sheet, xml)
         signal.alarm(0)
-        sink.write(ANSWER.pack(kind, len(body)))
+        is_large = _peak_bytes() > _LARGE_BYTES
+        sink.write(ANSWER.pack(kind, is_large, len(body)))
         sink.write(body)
         sink.flush()
+        if is_large:
+            return
 
 
 def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes) -> tuple[int, bytes]:
@@ -59,9 +66,26 @@ def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes) -> tuple[int
             kept[sheet] = transform
         return PAGE, bytes(kept[sheet](etree.fromstring(xml, make_parser())))
     except (Corrupt, etree.LxmlError) as exc:
-        return FAULT, str(exc).encode("utf-8", "replace")
+        return FAULT, f"{exc}{_tell_memory()}".encode("utf-8", "replace")
     except MemoryError:
-        return FAULT, b"it needs more memory than stylesheets may have"
+        return FAULT, f"it needs too much memory{_tell_memory()}".encode()
+
+
+def _tell_memory() -> str:
+    """Tells how large the process has grown, if it has.
+
+    An engine that gets no memory gives all kinds of reasons, often one of what it met next.
+    """
+    peak = _peak_bytes()
+    if peak <= _LARGE_BYTES:
+        return ""
+    return f"; it took {peak // 10**6} MB of the {MAX_MEMORY_BYTES // 10**6} MB of memory that stylesheets may have"
+
+
+def _peak_bytes() -> int:
+    """Gives the most that this program has held; what the kernel accounts to the process counts its parent's memory too."""
+    lines = Path("/proc/self/status").read_text("ascii", "replace").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 if __name__ == "__main__":

@@ -70,12 +70,14 @@ class _Worker:
         try:
             sink.write(REQUEST.pack(len(stylesheet), len(xml)) + stylesheet + xml)
             sink.flush()
-            kind, size = ANSWER.unpack(source.read(ANSWER.size))
+            kind, is_last, size = ANSWER.unpack(source.read(ANSWER.size))
             body = source.read(size)
         except (OSError, struct.error) as exc:
             raise Corrupt(self._tell_end()) from exc
         if len(body) < size:
             raise Corrupt(self._tell_end())
+        if is_last:
+            self._process.wait()
         if kind == PAGE:
             return body
         raise Corrupt(body.decode("utf-8", "replace"))
