@@ -6,13 +6,13 @@ UV := .tools/bin/uv
 UV_VERSION := 0.13.8
 FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
-.PHONY: demo test test-full test-keycloak run-keycloak test-long install install-dev check bench api-reference lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long explore install install-dev check bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
 
 test: check ## install and run all tests
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n logical --dist loadfile
 
 test-full: ## install the Debian packages that some tests need, and fail on any skip
 	bash .ci/packages
@@ -28,6 +28,9 @@ run-keycloak: install-dev
 
 test-long: install-dev ## the long forms of tests: a hundred kills, the largest feeds; some twenty minutes
 	$(BIN)/pytest -m slow
+
+explore: install-dev ## the property tests with examples that no run has tried; as often as you like
+	$(BIN)/pytest -n logical --dist loadfile --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
 
 check: install-dev ## ruff, mypy --strict, the ladder of imports
 	$(BIN)/ruff check .
