@@ -94,7 +94,7 @@ TROUBLE: dict[str, Callable[[BufferedIOBase], object]] = {
 def test_openid_provider_in_trouble_is_told_so_in_time_and_lets_nobody_in(
     provider: OpenIdServer, tmp_path: Path, path: str, trouble: Callable[[BufferedIOBase], object]
 ) -> None:
-    house = open_with(tmp_path, provider, timeout_seconds=2.0 if trouble in (drip_head, drip_body) else PATIENCE_SECONDS)
+    house = open_with(tmp_path, provider, timeout_seconds=0.5 if trouble in (drip_head, drip_body) else PATIENCE_SECONDS)
     provider.claims["groups"] = None
     provider.raws[path] = trouble
     begun = time.monotonic()
