@@ -15,11 +15,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 from lxml import etree
 
-from feedmill.http.stylesheets import MAX_STYLESHEET_BYTES, make_parser
+from feedmill.http.stylesheets import make_parser, read_bounded
 from feedmill.http.transforming import Transformer
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.serving import DEFAULT_FRONTEND
@@ -107,7 +106,7 @@ class FrontEnds:
     def _find(self, name: str, path: str, *, reload: bool) -> _Ready:
         ready = self._ready.get((name, path))
         if ready is None or reload or ready.until <= self._clock():
-            data = self._read(name, path)
+            data = read_bounded(path, f"the stylesheet of front end {name}")
             try:
                 output = _read_output(data)
             except etree.LxmlError as exc:
@@ -115,16 +114,6 @@ class FrontEnds:
             ready = _Ready(data, output, self._clock() + KEPT_SECONDS)
             self._ready[name, path] = ready
         return ready
-
-    def _read(self, name: str, path: str) -> bytes:
-        try:
-            with Path(path).open("rb") as file:
-                data = file.read(MAX_STYLESHEET_BYTES + 1)
-        except OSError as exc:
-            raise Corrupt(f"the stylesheet of front end {name} cannot be read: {exc.strerror}") from exc
-        if len(data) > MAX_STYLESHEET_BYTES:
-            raise Corrupt(f"the stylesheet of front end {name} has more than {MAX_STYLESHEET_BYTES} bytes")
-        return data
 
 
 def read_custom(text: str) -> str:

@@ -30,15 +30,21 @@ def compile_stylesheet(data: bytes) -> etree.XSLT:
         raise Corrupt(f"the stylesheet is no XSLT 1.0 that stands alone: {exc}") from exc
 
 
-def read_stylesheet(path: str) -> bytes:
-    """Reads the file of a stylesheet; who may name a path reads by it nothing else that is on the machine. Errors: Corrupt."""
+def read_bounded(path: str, named: str) -> bytes:
+    """Reads a file that may be a stylesheet. Errors: Corrupt for one that cannot be read or is too large, which is then ``named``."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(MAX_STYLESHEET_BYTES + 1)
     except OSError as exc:
-        raise Corrupt(f"the file '{path}' cannot be read: {exc.strerror}") from exc
+        raise Corrupt(f"{named} cannot be read: {exc.strerror}") from exc
     if len(data) > MAX_STYLESHEET_BYTES:
-        raise Corrupt(f"the file '{path}' has more than {MAX_STYLESHEET_BYTES} bytes")
+        raise Corrupt(f"{named} has more than {MAX_STYLESHEET_BYTES} bytes")
+    return data
+
+
+def read_stylesheet(path: str) -> bytes:
+    """Reads the file of a stylesheet; who may name a path reads by it nothing else that is on the machine. Errors: Corrupt."""
+    data = read_bounded(path, f"the file '{path}'")
     try:
         compile_stylesheet(data)
     except Corrupt as exc:
