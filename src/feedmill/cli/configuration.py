@@ -4,9 +4,10 @@ import os
 
 import typer
 
-from feedmill.cli.options import DATA, Config, Data, Json, console, print_json
+from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json
 from feedmill.cli.status import settings_table
 from feedmill.http.status import list_settings
+from feedmill.model.errors import BadSettings
 from feedmill.settings import load_settings
 
 config_app = typer.Typer(help="Look at the settings.", no_args_is_help=True, rich_markup_mode=None)
@@ -20,13 +21,25 @@ CHECK_EXAMPLES = """Examples:
 
 @config_app.command("check", epilog=CHECK_EXAMPLES)
 def check(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
-    """Check file and environment; print every setting with its value and where it came from."""
+    """Check file and environment; print warnings, and every setting with its value and where it came from.
+
+    Warnings alone exit 0.
+    """
     del data  # every command takes it, and settings do not depend on it
-    settings = list_settings(load_settings(config, os.environ))
+    try:
+        loaded = load_settings(config, os.environ)
+    except BadSettings as exc:
+        if not as_json:
+            raise
+        print_json({"ok": False, "faults": list(exc.faults), "warnings": [], "error": "; ".join(exc.faults)})
+        raise typer.Exit(1) from exc
+    settings = list_settings(loaded)
     if as_json:
-        print_json({"ok": True, "settings": settings})
-    else:
-        console().print(settings_table(settings))
+        print_json({"ok": True, "faults": [], "warnings": list(loaded.warnings), "settings": settings})
+        return
+    console().print(settings_table(settings))
+    for warning in loaded.warnings:
+        console().print(clean(f"warning: {warning}"))
 
 
 @config_app.callback()

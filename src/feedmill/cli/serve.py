@@ -80,9 +80,15 @@ def serve(
         os.environ["FEEDMILL_LOGS_FORMAT"] = "json"
     loaded = load_settings(config, os.environ)
     configure_logs("parent", level=loaded.settings.logs.level, form=loaded.settings.logs.format)
+    _log_warnings(loaded)
     with hold_data(data):
         code = _run(data.absolute(), config, loaded)
     raise typer.Exit(code)
+
+
+def _log_warnings(loaded: Loaded) -> None:
+    for warning in loaded.warnings:
+        log.warning("setting_is_risky", warning=warning)
 
 
 def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
@@ -200,6 +206,7 @@ class _Reloader:
             for fault in exc.faults:
                 log.error("settings_refused", fault=fault)
             return False
+        _log_warnings(loaded)
         fixed = [key for key in FIXED_SETTINGS if _value(loaded, key) != _value(self._loaded, key)]
         if fixed:
             log.warning("settings_need_restart", keys=fixed)

@@ -5,7 +5,7 @@ An IPv4 address that arrives over an IPv6 socket (``::ffff:10.0.0.1``) is the IP
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_interface, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address, ip_interface, ip_network
 from typing import Self
 
 from feedmill.model.errors import BadRequest
@@ -29,6 +29,13 @@ class Networks:
         listed = tuple(texts)
         networks = tuple(parse_network(text) for text in listed if text != EVERYBODY)
         return cls(networks=networks, everybody=EVERYBODY in listed)
+
+    @property
+    def covers_everybody(self) -> bool:
+        """Whether every IPv4 or every IPv6 address is in the list, in one network or in several together."""
+        four = collapse_addresses(each for each in self.networks if isinstance(each, IPv4Network))
+        six = collapse_addresses(each for each in self.networks if isinstance(each, IPv6Network))
+        return self.everybody or any(each.prefixlen == 0 for each in (*four, *six))
 
     def covers(self, address: str | None) -> bool:
         """Whether a peer's address is in the list; what is no address is covered by ``all`` alone."""

@@ -21,6 +21,7 @@ from feedmill.settings.faults import explain, suggest
 from feedmill.settings.keypaths import KeyPath, dotted
 from feedmill.settings.lines import find_lines, nearest_line
 from feedmill.settings.sections import Settings, list_keys
+from feedmill.settings.warnings import Given, list_warnings
 
 PREFIX = "FEEDMILL_"
 MAX_FILE_BYTES = 4_000_000
@@ -36,10 +37,14 @@ _SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """The settings and where each that is not a default came from: key with dots, then ``file`` with its line or the variable."""
+    """The settings and where each that is not a default came from: key with dots, then ``file`` with its line or the variable.
+
+    Shape: ``warnings`` are texts, each with the place and the name of its key.
+    """
 
     settings: Settings
     origins: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
     def origin_of(self, path: KeyPath) -> str:
         """Says where a key, an entry of a list of tables, or the first key of a table came from; ``default`` where nowhere."""
@@ -65,9 +70,13 @@ class _Reading:
     def add_fault(self, path: KeyPath, reason: str) -> None:
         """Keeps a fault with the place of its key."""
         line = _LAST if self._variable(path) else nearest_line(self.lines, path)
+        self.found.append((line or _LAST, self.describe(path, reason)))
+
+    def describe(self, path: KeyPath, reason: str) -> str:
+        """Returns a fault or a warning as text, with the place and the name of its key."""
         place = self.place(path)
         where = "" if place == DEFAULT else f"{place}: "
-        self.found.append((line or _LAST, f"{where}{dotted(path)}: {reason}"))
+        return f"{where}{dotted(path)}: {reason}"
 
     def place(self, path: KeyPath) -> str:
         """Says where a key stands, for a fault and for ``feedmill status``."""
@@ -97,7 +106,9 @@ def load_settings(path: Path | None, environment: Mapping[str, str]) -> Loaded:
             reading.add_fault(place, reason)
     if settings is None or reading.faults:
         raise BadSettings(reading.faults)
-    return Loaded(settings=settings, origins=MappingProxyType(_list_origins(reading, settings)))
+    given = Given(settings=settings, values=reading.values, from_environment=reading.variables.keys(), file=reading.file)
+    warnings = tuple(reading.describe(place, reason) for place, reason in list_warnings(given))
+    return Loaded(settings=settings, origins=MappingProxyType(_list_origins(reading, settings)), warnings=warnings)
 
 
 def _read_file(reading: _Reading, path: Path) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from feedmill.core.networks import EVERYBODY, LOOPBACK
+from feedmill.core.networks import EVERYBODY, LOOPBACK, Networks
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.settings.section import Section, check_network, wrap_word
 
@@ -25,6 +25,13 @@ def _check_proxy_network(text: str) -> str:
     return check_network(text)
 
 
+def _refuse_everybody(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuses networks that are every address together: they mean what the word ``all`` means."""
+    if Networks.parse(texts).covers_everybody:
+        raise ValueError(f"{', '.join(texts)} is every address, and everybody could be whoever he says; name the addresses of your proxies")
+    return texts
+
+
 def _check_namespace(text: str) -> str:
     if text != text.strip() or not text.isprintable():
         raise ValueError("a namespace has no blanks at its ends and no control characters")
@@ -32,13 +39,16 @@ def _check_namespace(text: str) -> str:
 
 
 HeaderName = Annotated[str, AfterValidator(_check_header_name)]
+ProxyList = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(wrap_word), AfterValidator(_refuse_everybody)
+]
 Namespace = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_check_namespace)]
 
 
 class SignInProxy(Section):
     """Which reverse proxies are believed when they say who asks, and how they say it."""
 
-    trusted: Annotated[tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(wrap_word)] = ()
+    trusted: ProxyList = ()
     user_header: HeaderName = "X-Forwarded-User"
     groups_header: HeaderName = "X-Forwarded-Groups"
     namespace: Namespace = DEFAULT_NAMESPACE
@@ -47,7 +57,7 @@ class SignInProxy(Section):
 class ClientAddress(Section):
     """Which reverse proxies are believed when they say from which address a request comes; for counting and the log alone."""
 
-    trusted: Annotated[tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(wrap_word)] = ()
+    trusted: ProxyList = ()
     header: HeaderName = "X-Forwarded-For"
 
 

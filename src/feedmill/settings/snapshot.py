@@ -19,7 +19,8 @@ FILE = "settings.json"
 
 def write_snapshot(data: Path, loaded: Loaded) -> str:
     """Puts the settings in force into the data folder, for its owner's eyes alone: they may hold passwords. Gives the file's SHA-256."""
-    text = json.dumps({"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins)}, indent=1)
+    held = {"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins), "warnings": list(loaded.warnings)}
+    text = json.dumps(held, indent=1)
     fresh = data / (FILE + ".new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -32,7 +33,8 @@ def read_snapshot(data: Path) -> Loaded:
     """Reads the settings in force. Errors: NotFound, Corrupt."""
     try:
         held = json.loads((data / FILE).read_text())
-        return Loaded(settings=Settings.model_validate_json(json.dumps(held["settings"])), origins=held["origins"])
+        settings = Settings.model_validate_json(json.dumps(held["settings"]))
+        return Loaded(settings=settings, origins=held["origins"], warnings=tuple(held.get("warnings", ())))
     except FileNotFoundError as exc:
         raise NotFound(f"no settings in force in '{data}'") from exc
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as exc:

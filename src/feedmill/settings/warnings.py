@@ -1,0 +1,164 @@
+"""Warnings: settings that are valid and open more than an operator may have meant.
+
+Each check is one function that yields (path of the key, text). The text says what follows from the setting and what to do about it.
+A warning stops nothing: the server starts, and ``feedmill config check`` exits 0. docs/reference/settings.md lists all of them.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from feedmill.core.networks import LOOPBACK, Networks
+from feedmill.settings.keypaths import Fault, KeyPath
+from feedmill.settings.sections import Settings
+
+_SECRETS: Final = frozenset({"password", "client_secret", "secret"})
+_SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "key"})
+_READABLE_BY_OTHERS: Final = 0o004
+_WIDEST: Final = {4: 8, 6: 32}
+"""The shortest prefix of a network of proxies that passes without a warning, by IP version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Settings with what they were read from. Shape: ``values`` as the file and the environment hold them; ``file`` "" for none."""
+
+    settings: Settings
+    values: Mapping[str, Any] = field(default_factory=dict)
+    from_environment: Collection[KeyPath] = ()
+    file: str = ""
+
+
+def list_warnings(given: Given) -> Iterator[Fault]:
+    """Yields every warning about settings that have no fault."""
+    for check in CHECKS:
+        yield from check(given)
+
+
+def is_public(bind: str) -> bool:
+    """Whether other machines can reach a port with this bind."""
+    return bind != "localhost" and not LOOPBACK.covers(bind)
+
+
+def _warn_of_open_gate(given: Given) -> Iterator[Fault]:
+    gate = given.settings.gate
+    if is_public(gate.bind) and Networks.parse(gate.trusted).covers_everybody:
+        text = "every address may push, read and delete all documents, and the port is open to other machines"
+        yield ("gate", "trusted"), f"{text}; name the addresses of your feed clients, or set gate.bind to 127.0.0.1"
+
+
+def _warn_of_any_origin(given: Given) -> Iterator[Fault]:
+    if "*" in given.settings.gate.allow_origins:
+        text = "any web page that a user of a trusted machine visits may push and delete documents"
+        yield ("gate", "allow_origins"), f"{text}; name the sites whose forms push, such as https://tools.example.com"
+
+
+def _warn_of_wide_proxies(given: Given) -> Iterator[Fault]:
+    signin = given.settings.signin
+    for section, listed in (("proxy", signin.proxy.trusted), ("client_address", signin.client_address.trusted)):
+        wide = [network for network in Networks.parse(listed).networks if network.prefixlen < _WIDEST[network.version]]
+        for network in wide:
+            effect = "may name itself any user" if section == "proxy" else "may write any address into the counts and the log"
+            text = f"every machine of {network} {effect}; name the addresses of your proxies"
+            yield ("signin", section, "trusted"), text
+
+
+def _warn_of_passwords_in_clear(given: Given) -> Iterator[Fault]:
+    search, signin = given.settings.search, given.settings.signin
+    if is_public(search.bind) and not search.certificate and urlsplit(signin.public_url).scheme != "https":
+        text = "users send their passwords to this port without TLS, and the network between can read them"
+        do = "give search.certificate and search.key, or put a TLS proxy in front and set signin.public_url to its https address"
+        yield ("search", "bind"), f"{text}; {do}"
+
+
+def _warn_of_directories_in_clear(given: Given) -> Iterator[Fault]:
+    for place, provider in enumerate(given.settings.signin.ldap):
+        plain = [url for url in provider.urls if url.startswith("ldap://") and not _is_here(url)]
+        if plain and not provider.start_tls:
+            text = f"passwords go to {plain[0]} without TLS; set start_tls = true, or give an ldaps:// address"
+            yield ("signin", "ldap", place, "start_tls"), text
+
+
+def _warn_of_forwarded_passwords(given: Given) -> Iterator[Fault]:
+    for place, entry in enumerate(given.settings.authorization):
+        plain = [url for url in (entry.endpoint, *entry.patterns) if url.startswith("http://") and not _is_here(url)]
+        if plain and entry.forward_password:
+            text = f"passwords go to {plain[0]} without TLS; give an https:// address, or set forward_password = false"
+            yield ("authorization", place, "forward_password"), text
+
+
+def _warn_of_secrets_in_clear(given: Given) -> Iterator[Fault]:
+    for path in _find_secrets(given):
+        yield path, 'the secret stands in the settings in clear; write "env:NAME" and give the server the variable NAME, or name a file'
+    if _holds_password(given.settings.store.url) and ("store", "url") not in given.from_environment:
+        yield ("store", "url"), "the password stands in the settings in clear; give the address by the variable FEEDMILL_STORE_URL"
+
+
+def _warn_of_readable_settings(given: Given) -> Iterator[Fault]:
+    secrets = list(_find_secrets(given))
+    if _holds_password(given.settings.store.url) and ("store", "url") not in given.from_environment:
+        secrets.append(("store", "url"))
+    if given.file and secrets and _is_readable_by_others(given.file):
+        yield secrets[0], f"every account of this machine can read the secret in '{given.file}'; take that right away: chmod o-rwx"
+
+
+def _warn_of_readable_secrets(given: Given) -> Iterator[Fault]:
+    for path, value in _walk(given.values, ()):
+        if path[-1] in _SECRET_FILES and os.path.isabs(value) and _is_readable_by_others(value):
+            yield path, f"every account of this machine can read the secret in '{value}'; take that right away: chmod o-rwx"
+
+
+CHECKS: Final[tuple[Callable[[Given], Iterator[Fault]], ...]] = (
+    _warn_of_open_gate,
+    _warn_of_any_origin,
+    _warn_of_wide_proxies,
+    _warn_of_passwords_in_clear,
+    _warn_of_directories_in_clear,
+    _warn_of_forwarded_passwords,
+    _warn_of_secrets_in_clear,
+    _warn_of_readable_settings,
+    _warn_of_readable_secrets,
+)
+
+
+def _find_secrets(given: Given) -> Iterator[KeyPath]:
+    """Finds the secrets that the file holds itself."""
+    for path, value in _walk(given.values, ()):
+        if path[-1] in _SECRETS and not value.startswith("env:") and path not in given.from_environment:
+            yield path
+
+
+def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    """Yields every text that is not empty, with its path."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _walk(inner, (*path, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _walk(inner, (*path, place))
+    elif isinstance(value, str) and value:
+        yield path, value
+
+
+def _holds_password(url: str) -> bool:
+    try:
+        return bool(urlsplit(url).password)
+    except ValueError:
+        return False
+
+
+def _is_here(url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return host == "localhost" or LOOPBACK.covers(host)
+
+
+def _is_readable_by_others(file: str) -> bool:
+    try:
+        return bool(os.stat(file).st_mode & _READABLE_BY_OTHERS)
+    except OSError:
+        return False
