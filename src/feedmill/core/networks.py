@@ -35,7 +35,7 @@ class Networks:
         """Whether every IPv4 or every IPv6 address is in the list, in one network or in several together."""
         four = collapse_addresses(each for each in self.networks if isinstance(each, IPv4Network))
         six = collapse_addresses(each for each in self.networks if isinstance(each, IPv6Network))
-        return self.everybody or any(each.prefixlen == 0 for each in (*four, *six))
+        return self.everybody or any(each.prefixlen == 0 for each in four) or any(each.prefixlen == 0 for each in six)
 
     def covers(self, address: str | None) -> bool:
         """Whether a peer's address is in the list; what is no address is covered by ``all`` alone."""
