@@ -32,7 +32,25 @@ def test_render_page_every_member() -> None:
         metadata=(("Topic", "x"), ("topic", "y"), ("Topic", "z")),
     )
     page = ResultPage(query="käse", start=0, total=1200, is_exact=False, results=(result,), warnings=(), seconds=0.1)
-    assert render_page(page).decode() == FULL
+    assert render_page(page, shows_scores=True).decode() == FULL
+
+
+def test_render_page_for_who_is_no_administrator_tells_nothing_of_scores() -> None:
+    result = Result(
+        url="http://a/1",
+        display_url="http://b/1",
+        title=None,
+        snippet=Snippet(text=""),
+        score=1.25,
+        date=None,
+        mimetype=None,
+        language=None,
+        metadata=(),
+        parts=(("words", 1.25),),
+    )
+    page = ResultPage(query="x", start=0, total=1, is_exact=True, results=(result,), warnings=(), seconds=0.1)
+    assert '"score":null' in render_page(page).decode()
+    assert "1.25" not in render_page(page).decode()
 
 
 def test_render_page_lone_surrogate_is_still_json() -> None:

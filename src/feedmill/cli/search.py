@@ -37,7 +37,7 @@ def search(
     else:
         request = SearchRequest(query=query, start=start, num=num, match=match, getfields=tuple(getfields.split(".")) if getfields else ())
         with workplace(data, config).read() as house:
-            page = json.loads(render_page(house.searcher().search(request, ANONYMOUS)))
+            page = json.loads(render_page(house.searcher().search(request, ANONYMOUS), shows_scores=True))
     if as_json:
         print_json(page)
     else:

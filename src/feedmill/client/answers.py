@@ -22,7 +22,7 @@ class ResultShown(Answer):
     title: str | None = Field(description="null when the document has none")
     snippet: str = Field(description="a passage of plain text")
     snippet_marks: list[tuple[int, int]] = Field(description="ranges to highlight in `snippet`, in characters from 0, the end not included")
-    score: float = Field(description="comparable within one answer only")
+    score: float | None = Field(description="comparable within one answer only; null for all but administrators")
     date: datetime | None = Field(description="the document's last-modified, null when unknown")
     mimetype: str | None = Field(description="its content type")
     language: str | None = Field(description="its language, null when unknown")

@@ -133,10 +133,15 @@ class _Reading:
         return True
 
 
-# a request reads its query several times, each for another question about it
-@lru_cache(maxsize=256)
 def parse_query(text: str) -> ParsedQuery:
     """Returns the tree of a query and what to tell the asker about it. Errors: none, whatever the text."""
+    # one character more than is read, so that the cut is told
+    return _parse(text[: MAX_CHARACTERS + 1])
+
+
+# a request reads its query several times, each for another question about it
+@lru_cache(maxsize=256)
+def _parse(text: str) -> ParsedQuery:
     reading = _Reading()
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS]

@@ -5,7 +5,7 @@ of Hebrew and the vowel signs of Arabic, the letters that carry hamza, and the P
 its own stays: the vowel signs and viramas of Indic scripts, the breve of Cyrillic, the marks of Thai. Words that the folding changes
 are kept beside it as they were written, so that an exact spelling can be preferred.
 
-Every word is folded once and remembered; the memory is bounded.
+Every word is folded once and remembered; the memory is bounded, and a very long word is not kept.
 """
 
 import re
@@ -29,6 +29,7 @@ MARKS = (
 
 MAX_WORD_BYTES = 100
 MAX_REMEMBERED = 100_000
+MAX_REMEMBERED_CHARACTERS = 100
 
 # vulgar fractions are one character each, and more than one word when taken apart
 _FRACTIONS = re.compile("[\u00bc-\u00be\u2150-\u215f\u2189]")
@@ -68,9 +69,11 @@ class WordForms(dict[str, str]):
     """Words and what becomes of them; a word is worked out when it is first asked for."""
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= MAX_REMEMBERED:
-            self.clear()
-        made = self[word] = self.make(word)
+        made = self.make(word)
+        if len(word) <= MAX_REMEMBERED_CHARACTERS:
+            if len(self) >= MAX_REMEMBERED:
+                self.clear()
+            self[word] = made
         return made
 
     def make(self, word: str) -> str:

@@ -187,14 +187,16 @@ class _Endpoints:
         names = request.query_params.getlist("facet")
         configured = self.site.find_facets(request.query_params.get("client", "")) if names else ()
         facets, told = read_facets(names, configured)
-        explains = request.query_params.get("explain", "") == "1" and find_asker(request).role is Role.ADMINISTRATOR
+        is_administrator = find_asker(request).role is Role.ADMINISTRATOR
+        explains = request.query_params.get("explain", "") == "1" and is_administrator
         text = request.query_params.get("cursor", "")
         cursor = read_cursor(text, asked.request) if text else None
         refined = replace(asked.request, facets=facets, cursor=cursor, explains=explains)
         asked = replace(asked, request=refined, warnings=asked.warnings + told)
         page = self._ask(asked, request)
         onwards = write_cursor(page.next_cursor, asked.request)
-        return Response(render_page(page, onwards), media_type=_JSON, headers=KEPT_IN_PRIVATE)
+        body = render_page(page, onwards, shows_scores=is_administrator)
+        return Response(body, media_type=_JSON, headers=KEPT_IN_PRIVATE)
 
     def find_document(self, request: Request) -> Response:
         """Answers what an asker may know of one document."""

@@ -32,6 +32,7 @@ COUNTED = 2_500
 
 LISTED = 3 * MAX_VALUES_SHOWN
 MAX_BUCKETS = 50_000
+MAX_KNOWN_NAMES = 10_000
 
 _Ranges = list[tuple[int, float, float]]
 
@@ -116,6 +117,8 @@ def is_spelt_once(searcher: tantivy.Searcher, facet: Facet) -> bool:
     known, field = _list_spelt_once(searcher), field_of(facet)
     if field not in known:
         answer = searcher.aggregate(tantivy.Query.all_query(), {"all": describe_texts(facet, COUNTED)})["all"]
+        if len(known) >= MAX_KNOWN_NAMES:
+            known.clear()
         is_whole = not answer.get("sum_other_doc_count")
         known[field] = is_whole and len(read_texts(answer)) == len(answer["buckets"])
     return known[field]

@@ -5,6 +5,7 @@ are exact. Of more a part is drawn by lot and the counts are estimated from it, 
 too; where few documents are visible they are counted exactly, by the clause.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,9 @@ DRAWN = 6_000
 PILOT = 6_000
 LEAST_SEEN = 2_500
 MOST_BUCKETS = 65_000
+VALUE_BYTES = 120
+COUNTS_BYTES = 300
+"""What a counted value, and a facet, take beside their texts."""
 
 _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_size": MOST_BUCKETS}}
 
@@ -39,6 +43,13 @@ def count_guarded_facets(searcher: tantivy.Searcher, root: Node, access: ClassSe
         if counted is not None:
             return counted
     return count_facets(searcher, root, access, facets)
+
+
+def count_bytes_of(counted: Sequence[FacetCounts]) -> int:
+    """Counts the bytes that counted facets take in memory."""
+    values = [value for each in counted for value in each.values]
+    names = sum(sys.getsizeof(each.facet.name) + COUNTS_BYTES for each in counted)
+    return names + sum(VALUE_BYTES + sys.getsizeof(value.value) for value in values)
 
 
 class _Counting:

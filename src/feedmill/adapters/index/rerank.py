@@ -22,6 +22,9 @@ from feedmill.model.search import Hit, Hits
 BIASED_WHOLE = 200
 """Of how many results that a policy has moved all parts of their scores are asked."""
 
+PAIR_BYTES = 130
+"""What a key and its score take: the tuple, both numbers and a place in the list."""
+
 
 @dataclass(frozen=True, slots=True)
 class Best:
@@ -35,6 +38,11 @@ class Best:
         """Gives a page of them."""
         hits = tuple(Hit(key=key, score=score) for key, score in self.pairs[start : start + num])
         return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
+
+
+def count_best(best: Best) -> int:
+    """Counts the bytes that the best matches take in memory."""
+    return 200 + PAIR_BYTES * len(best.pairs)
 
 
 @dataclass(frozen=True, slots=True)

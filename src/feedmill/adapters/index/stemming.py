@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 import Stemmer
 
 from feedmill.core.analysis import gram_size, list_grams
-from feedmill.core.wordforms import FOLDED, MAX_WORD_BYTES, WordForms, write_raw
+from feedmill.core.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS, MAX_WORD_BYTES, WordForms, write_raw
 
 LANGUAGES = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "eo": "esperanto",
@@ -88,7 +88,8 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
 
 def list_query_stems(word: str, languages: Iterable[str]) -> list[str]:
     """Returns all stems that a word in lower case may have in an index of these languages, likeliest first; its folded self is one."""
-    return list(_list_query_stems(word, tuple(languages)))
+    find = _list_query_stems if len(word) <= MAX_REMEMBERED_CHARACTERS else _list_query_stems.__wrapped__
+    return list(find(word, tuple(languages)))
 
 
 @lru_cache(maxsize=20_000)

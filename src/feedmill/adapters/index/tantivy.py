@@ -7,7 +7,7 @@ before it last loaded the index, so that it knows to be at least so far, and rea
 import json
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,11 +16,11 @@ import tantivy
 
 from feedmill.adapters.index import analysis
 from feedmill.adapters.index.failures import translated
-from feedmill.adapters.index.guardedfacets import count_guarded_facets
+from feedmill.adapters.index.guardedfacets import count_bytes_of, count_guarded_facets
 from feedmill.adapters.index.highlighting import seek
 from feedmill.adapters.index.keptanswers import KeptAnswers, name_classes
 from feedmill.adapters.index.query import build_query
-from feedmill.adapters.index.rerank import RankedSearch
+from feedmill.adapters.index.rerank import RankedSearch, count_best
 from feedmill.adapters.index.schema import SERVED_VERSIONS, build_schema
 from feedmill.adapters.index.sorting import MAX_REACH, find_sorted, list_by_key
 from feedmill.adapters.index.vocabulary import TantivyVocabulary
@@ -80,22 +80,22 @@ class TantivyIndex:
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
             if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
                 return ranked.find(begin, wanted, explains=explains)
-            best = self._ask(searcher, (query, bias), access, ranked.find_best, lambda best: len(best.pairs))
+            best = self._ask(searcher, (query, hash(bias)), access, ranked.find_best, count_best)
             return best.list_hits(begin, wanted)
 
     def _ask(
         self,
         searcher: tantivy.Searcher,
-        question: Hashable,
+        question: object,
         access: ClassSet,
         find: Callable[[], _Answer],
-        count_parts: Callable[[_Answer], int],
+        count_bytes: Callable[[_Answer], int],
     ) -> _Answer:
         """Gives an answer for an asker's classes, the one that is kept where the same was asked before."""
         classes, (kept_of, kept) = name_classes(access), self._kept
         if classes is None or kept_of is not searcher:
             return find()
-        return kept.get((question, classes), find, count_parts)
+        return kept.get((question, classes), find, count_bytes)
 
     def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
         """Lists documents that match and that the asker may see by their keys, those behind one."""
@@ -117,7 +117,7 @@ class TantivyIndex:
                 (query, asked),
                 access,
                 lambda: count_guarded_facets(searcher, query, access, asked),
-                lambda counts: sum(len(each.values) for each in counts),
+                count_bytes_of,
             )
 
     def terms(self, query: Node) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.stemming import list_query_stems
 from feedmill.core.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words, split_words
 from feedmill.core.functionwords import find_function_words
-from feedmill.core.wordforms import FOLDED
+from feedmill.core.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS
 from feedmill.model.query import And, Node, Or, Phrase, Some, Word
 
 FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
@@ -80,7 +80,9 @@ class WordAsker:
         """Counts the documents that hold a word in a field."""
         found = self._known.counts.get((field, word))
         if found is None:
-            found = self._known.counts[field, word] = self.searcher.doc_freq(field, word)
+            found = self.searcher.doc_freq(field, word)
+            if len(word) <= MAX_REMEMBERED_CHARACTERS:
+                self._known.counts[field, word] = found
         return found
 
     def is_held(self, field: str, word: str) -> bool:
@@ -123,7 +125,9 @@ class WordAsker:
         """Returns a query for each stem that a word in lower case has in the index; at least one, unless known ones alone are wanted."""
         asked = self._known.stems.get((field, raw, known_only))
         if asked is None:
-            asked = self._known.stems[field, raw, known_only] = self._ask_each(field, raw, known_only)
+            asked = self._ask_each(field, raw, known_only)
+            if len(raw) <= MAX_REMEMBERED_CHARACTERS:
+                self._known.stems[field, raw, known_only] = asked
         return asked
 
     def _ask_each(self, field: str, raw: str, known_only: bool) -> list[Query]:

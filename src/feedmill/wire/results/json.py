@@ -17,17 +17,18 @@ from feedmill.wire.jsonvalues import group_metadata, render_time
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
-def render_page(page: ResultPage, next_cursor: str | None = None) -> bytes:
+def render_page(page: ResultPage, next_cursor: str | None = None, *, shows_scores: bool = False) -> bytes:
     """Renders one page of results.
 
     Shape: UTF-8; ``next_cursor`` is how a listing goes on; ``snippet_marks`` are (start, end) in characters of ``snippet``.
+    Scores depend on how many documents hold a word, hidden ones too; only administrators may be shown them.
     """
     return _encode(
         {
             "query": page.query,
             "total": page.total,
             "exact": page.is_exact,
-            "results": [_result_fields(result) for result in page.results],
+            "results": [_result_fields(result, shows_scores=shows_scores) for result in page.results],
             "facets": [_facet_fields(counts) for counts in page.facets],
             "spelling": page.spelling,
             "keymatches": [{"url": match.url, "title": match.title or match.url} for match in page.keymatches],
@@ -57,19 +58,19 @@ def render_document(document: Document, *, is_searchable: bool) -> bytes:
     )
 
 
-def _result_fields(result: Result) -> dict[str, Any]:
+def _result_fields(result: Result, *, shows_scores: bool) -> dict[str, Any]:
     return {
         "url": result.url,
         "display_url": result.display_url,
         "title": result.title,
         "snippet": result.snippet.text,
         "snippet_marks": result.snippet.marks,
-        "score": round(result.score, 6),
+        "score": round(result.score, 6) if shows_scores else None,
         "date": render_time(result.date),
         "mimetype": result.mimetype,
         "language": result.language,
         "metadata": group_metadata(result.metadata),
-        **({"explanation": {name: round(value, 6) for name, value in result.parts}} if result.parts else {}),
+        **({"explanation": {name: round(value, 6) for name, value in result.parts}} if shows_scores and result.parts else {}),
     }
 
 
