@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from feedmill import metrics
+from feedmill import __version__, metrics
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.adapters.bell import SocketBell
@@ -25,6 +25,7 @@ from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.adapters.index.schema import SCHEMA_VERSION
 from feedmill.adapters.index.tantivy import TantivyIndex, can_serve
 from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
@@ -48,6 +49,7 @@ from feedmill.services.feeds.intake import Intake
 from feedmill.services.feeds.reading import FeedReader, GroupsReader
 from feedmill.services.indexing.extracting import Extracting
 from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.latebinding.asking import Asking
 from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.latebinding.connectorasking import ConnectorAsking
@@ -107,6 +109,14 @@ class House:
     files: FolderFeedFiles
     bell: SocketBell
     spool: FolderSpool
+
+    def in_flight(self, role: str) -> MappedInFlight:
+        """Opens the note of the item that a role works on."""
+        return MappedInFlight(self.data / "inflight", role)
+
+    def failure_recorder(self) -> FailureRecorder:
+        """Makes what records failures of documents."""
+        return FailureRecorder(utc_now, __version__)
 
     def intake(self) -> Intake:
         """Makes what takes feeds in."""

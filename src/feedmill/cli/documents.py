@@ -84,10 +84,11 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
 
 
 def _render(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
-    marks = unit.marks.find_many([document.id for document in found if document.id is not None])
+    ids = [document.id for document in found if document.id is not None]
+    marks, failures = unit.marks.find_many(ids), unit.failures.find_many(ids)
     rows = []
     for document in found:
-        standing = judge(document, marks.get(document.id or 0))
+        standing = judge(document, marks.get(document.id or 0), failures.get(document.id or 0))
         row = {"id": document.id, "url": document.url, "datasource": document.datasource, "state": standing.state}
         rows.append(row | {"searchable": standing.searchable, "reason": standing.reason})
     return rows

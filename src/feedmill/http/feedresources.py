@@ -129,7 +129,10 @@ class FeedResources:
     def _render_feeds(self, datasource: str | None, limit: int) -> list[Json]:
         with self._store.reading() as unit:
             feeds = unit.feeds.list_newest(datasource, limit)
-            return [render_feed(feed, unit.feeds.list_log(feed.id, LISTED_LOG_ENTRIES) if feed.logged else ()) for feed in feeds]
+            return [
+                render_feed(feed, unit.feeds.list_log(feed.id, LISTED_LOG_ENTRIES) if feed.logged or feed.late_logged else ())
+                for feed in feeds
+            ]
 
     def _render_feed(self, feed_id: int) -> Json:
         with self._store.reading() as unit:

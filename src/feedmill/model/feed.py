@@ -94,7 +94,7 @@ class Feed:
 
     ``applied`` counts the changes applied so far: the checkpoint. ``included`` and ``errors`` are the appliance's "documents included"
     and "documents in error"; ``acls`` counts good group-level ACLs. ``repaired_file`` is the repaired copy that is read in place of
-    ``file`` when the XML needed one. Times are aware UTC, None = not yet.
+    ``file`` when the XML needed one. ``late_logged`` counts the log's entries from behind the feeder. Times are aware UTC, None = not yet.
     """
 
     id: int
@@ -113,6 +113,7 @@ class Feed:
     errors: int = 0
     acls: int = 0
     logged: int = 0
+    late_logged: int = 0
     finished_at: datetime | None = None
     searchable_at: datetime | None = None
 

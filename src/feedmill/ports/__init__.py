@@ -6,6 +6,7 @@ Signing in and late binding have theirs in ``ports.signin`` and ``ports.authoriz
 from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
 from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl, Spells
+from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
 from feedmill.ports.groups import (
     ComparedTo,
@@ -24,7 +25,7 @@ from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
 from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
 from feedmill.ports.store import Store, UnitOfWork
-from feedmill.ports.work import Bell, Extractor, FeedFile, FeedFiles
+from feedmill.ports.work import Bell, Extractor, FeedFile, FeedFiles, InFlight
 
 __all__ = [
     "Acls",
@@ -39,6 +40,7 @@ __all__ = [
     "Documents",
     "Extractor",
     "Facts",
+    "Failures",
     "FeedFile",
     "FeedFiles",
     "Feeds",
@@ -49,7 +51,9 @@ __all__ = [
     "GroupHistory",
     "GroupLayers",
     "Groups",
+    "InFlight",
     "IndexWriter",
+    "Interruptions",
     "KeptRefs",
     "KeptSettings",
     "Lane",

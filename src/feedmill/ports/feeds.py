@@ -58,6 +58,12 @@ class Feeds(Protocol):
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
         """Stores a feed's progress and appends to its log."""
 
+    def log_late(self, feed_id: int, entries: Sequence[LogEntry]) -> None:
+        """Appends to the log what came to light behind the feeder; a feed that is forgotten and a log that is full take nothing.
+
+        The feed may be saved by the feeder at the same time.
+        """
+
     def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
         """Lists a feed's log in the order written."""
 

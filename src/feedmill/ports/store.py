@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from feedmill.ports.documents import Acls, Classes, Documents, Spells
+from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import Feeds, Sources
 from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupLayers, Groups
 from feedmill.ports.links import Links
@@ -46,6 +47,14 @@ class UnitOfWork(Protocol):
     @property
     def marks(self) -> Marks:
         """The outbox."""
+
+    @property
+    def failures(self) -> Failures:
+        """The failures of documents."""
+
+    @property
+    def interruptions(self) -> Interruptions:
+        """Items that ended their process."""
 
     @property
     def links(self) -> Links:

@@ -1,6 +1,7 @@
 """What is known of a URL, and whether a search could find it now.
 
-A document is searchable once the index shows its newest version. It is not while a mark says that it waits for extraction or for the
+A document is searchable once the index shows its newest version. It is not where a step failed for it and nothing of it could be
+indexed, not while a mark says that it waits for extraction or for the
 index, not while it was only named for crawling, and not when its own robots tag says noindex.
 """
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from feedmill.model.access import StoredAcl
 from feedmill.model.document import Document, DocumentState, Event, Origin
 from feedmill.model.errors import NotFound
+from feedmill.model.failure import Failure
 from feedmill.ports import Mark, Stage, Store
 
 
@@ -47,8 +49,9 @@ def inspect_url(store: Store, url: str) -> Inspection:
             raise _unknown(url)
         acl = unit.acls.find_many([url]).get(url)
         mark = unit.marks.find_many([document.id]).get(document.id)
+        failure = unit.failures.find_many([document.id]).get(document.id)
         history = unit.documents.list_events(document.id)
-    return Inspection(document=document, acl=acl, standing=judge(document, mark), history=history)
+    return Inspection(document=document, acl=acl, standing=judge(document, mark, failure), history=history)
 
 
 def recall_url(store: Store, url: str) -> Past:
@@ -65,8 +68,8 @@ def _unknown(url: str) -> NotFound:
     return NotFound(f"there is no document {url[:2000]!a}")
 
 
-def judge(document: Document, mark: Mark | None) -> Standing:
-    """Tells where a live document stands. Shape: ``mark`` is the document's, None when nothing of it waits."""
+def judge(document: Document, mark: Mark | None, failure: Failure | None = None) -> Standing:
+    """Tells where a live document stands. Shape: ``mark`` is the document's, None when nothing of it waits; ``failure`` its newest."""
     text = document.text
     is_waiting = mark is not None and not mark.repeats
     if document.origin is Origin.WEB and document.content is None:
@@ -77,6 +80,8 @@ def judge(document: Document, mark: Mark | None) -> Standing:
         return Standing(state="waiting for the index", searchable=False, reason="the index does not show its newest version yet")
     if text is not None and "noindex" in text.robots:
         return Standing(state="not indexed", searchable=False, reason="its own robots tag says noindex")
+    if failure is not None:
+        return Standing(state="indexed" if failure.is_found else "failed", searchable=failure.is_found, reason=failure.reason)
     if document.awaits_extraction:
         return Standing(state="waiting for extraction", searchable=False, reason="its content is not extracted yet")
     return Standing(state="indexed", searchable=True, reason=text.reason if text is not None else None)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store.access import SqlAcls, SqlClasses
 from feedmill.adapters.store.documents import SqlDocuments
+from feedmill.adapters.store.failures import SqlFailures, SqlInterruptions
 from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
 from feedmill.adapters.store.groupgarbage import SqlGroupGarbage
 from feedmill.adapters.store.grouphistory import SqlGroupHistory
@@ -41,6 +42,8 @@ class SqlUnit:
     spells = _on_connection(SqlSpells)
     marks = _on_connection(SqlMarks)
     links = _on_connection(SqlLinks)
+    failures = _on_connection(SqlFailures)
+    interruptions = _on_connection(SqlInterruptions)
     facts = _on_connection(SqlFacts)
     groups = _on_connection(SqlGroups)
     group_garbage = _on_connection(SqlGroupGarbage)

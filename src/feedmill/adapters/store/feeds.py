@@ -17,6 +17,10 @@ from feedmill.ports import FileUse, Lease
 _GROUPS_QUEUE = "/xmlgroups"
 """The queue of all groups feeds, which is no data source's name. Every other feed stands in its data source's."""
 
+FIRST_LATE = 1_000_000
+LATE_ENTRIES = 1_000
+"""The numbers of log entries from behind the feeder begin here, and how many of them a feed has."""
+
 _SOURCE_KINDS = {FeedKind.FULL: "content", FeedKind.INCREMENTAL: "content", FeedKind.METADATA_AND_URL: "web"}
 
 
@@ -90,6 +94,17 @@ class SqlFeeds:
         if log:
             first = feed.logged - len(log)
             self._connection.execute(sa.insert(feed_log), [_log_row(feed.id, first + place, entry) for place, entry in enumerate(log)])
+
+    def log_late(self, feed_id: int, entries: Sequence[LogEntry]) -> None:
+        """Appends entries under numbers of their own, so that the feeder's are never met."""
+        counted = sa.select(feeds.c.late_logged).where(feeds.c.id == feed_id).with_for_update()
+        first = self._connection.execute(counted).scalar_one_or_none()
+        if first is None or not entries or first >= LATE_ENTRIES:
+            return
+        kept = list(entries[: LATE_ENTRIES - first])
+        rows_of = [_log_row(feed_id, FIRST_LATE + first + place, entry) for place, entry in enumerate(kept)]
+        self._connection.execute(sa.insert(feed_log), rows_of)
+        self._connection.execute(sa.update(feeds).where(feeds.c.id == feed_id).values(late_logged=first + len(kept)))
 
     def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
         """Lists a feed's log in the order written."""

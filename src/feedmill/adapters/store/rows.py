@@ -36,6 +36,7 @@ def feed_from_row(row: Row) -> Feed:
         errors=row["errors"],
         acls=row["acls"],
         logged=row["logged"],
+        late_logged=row["late_logged"],
         finished_at=from_micros(row["finished_at"]),
         searchable_at=from_micros(row["searchable_at"]),
     )

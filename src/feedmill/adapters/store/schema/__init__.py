@@ -18,6 +18,7 @@ from feedmill.adapters.store.schema.documents import (
     overtaken_marks,
     past_classes,
 )
+from feedmill.adapters.store.schema.failures import document_failures, interruptions
 from feedmill.adapters.store.schema.feeds import UNAPPLIED, UNSETTLED, datasources, feed_log, feeds
 from feedmill.adapters.store.schema.groups import (
     group_changes,
@@ -42,6 +43,7 @@ __all__ = [
     "acls",
     "api_tokens",
     "datasources",
+    "document_failures",
     "documents",
     "events",
     "facts",
@@ -54,6 +56,7 @@ __all__ = [
     "group_names",
     "group_publications",
     "group_sources",
+    "interruptions",
     "kept_settings",
     "link_queue",
     "link_texts",

@@ -39,6 +39,7 @@ feeds = sa.Table(
     sa.Column("claimed_by", sa.Text),
     sa.Column("claimed_until", sa.BigInteger),
     sa.Column("queue", sa.Text, nullable=False, server_default=""),
+    sa.Column("late_logged", sa.BigInteger, nullable=False, server_default="0"),
     sa.Index(None, "datasource", "id"),
     sqlite_autoincrement=True,
 )

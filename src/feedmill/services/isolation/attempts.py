@@ -1,0 +1,74 @@
+"""Items that ended the process that worked on them.
+
+A process notes the item that it works on outside of its own memory (``ports.InFlight``), which costs a microsecond. When it is killed
+or crashes there, the next process of its kind finds the note and counts an interruption for the item in the store. An item that was
+interrupted is suspected: its caller works on it alone, after everything else, and sets it aside after ``MAX_INTERRUPTIONS``.
+An administrator's kill hits an innocent item too; one finished attempt clears it.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import structlog
+
+from feedmill.ports import Clock, InFlight, Store
+
+MAX_INTERRUPTIONS = 3
+
+log = structlog.get_logger(__name__)
+
+
+def key_of(step: str, item: str) -> str:
+    """Returns the key of an item in a step."""
+    return f"{step} {item}"
+
+
+class Attempts:
+    """The interruptions of one role's items. Counts what its predecessor left when it is made.
+
+    Shape: keys are short texts, ``STEP ITEM``. Errors of all methods but ``count``: Busy, DiskFull, Corrupt.
+    """
+
+    def __init__(self, store: Store, in_flight: InFlight, clock: Clock) -> None:
+        self._store = store
+        self._in_flight = in_flight
+        self._clock = clock
+        with store.reading() as unit:
+            self._counts = unit.interruptions.list()
+        left = in_flight.find_left()
+        if left is not None:
+            with store.writing() as unit:
+                self._counts[left] = unit.interruptions.add(left, self._clock())
+            log.warning("work_interrupted", item=left, interruptions=self._counts[left])
+            in_flight.end()
+
+    @contextmanager
+    def on(self, key: str) -> Iterator[None]:
+        """Notes an item as in flight for a block; an exception is no interruption."""
+        self._in_flight.begin(key)
+        try:
+            yield
+        finally:
+            self._in_flight.end()
+
+    def count(self, key: str) -> int:
+        """Returns how often work on an item ended the process."""
+        return self._counts.get(key, 0) if self._counts else 0
+
+    def is_hopeless(self, key: str) -> bool:
+        """Returns whether an item is to be set aside."""
+        return self.count(key) >= MAX_INTERRUPTIONS
+
+    def clear(self, keys: Iterable[str]) -> None:
+        """Forgets the interruptions of items that are finished or set aside."""
+        counted = [key for key in keys if key in self._counts] if self._counts else []
+        if counted:
+            with self._store.writing() as unit:
+                unit.interruptions.remove(counted)
+            for key in counted:
+                del self._counts[key]
+
+
+def tell_interruptions(step: str, count: int) -> str:
+    """Returns the reason of an item that is set aside for ending its process."""
+    return f"step {step} failed: the process ended {count} times while it worked on this item"

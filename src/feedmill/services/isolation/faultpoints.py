@@ -1,0 +1,56 @@
+"""Fault points: places where a test makes a step fail for marked items.
+
+A fault point does nothing unless faults are set. ``FEEDMILL_FAULTS`` sets them for a server's processes when they start: entries
+``STEP=MODE:MARKER``, separated by blanks, where MODE is ``raise`` (a RuntimeError) or ``kill`` (SIGKILL to this process), and MARKER
+a part of the URLs that are hit. The server reads the variable for its own tests alone; no setting corresponds to it.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+VARIABLE: Final = "FEEDMILL_FAULTS"
+
+_Faults = dict[str, list[tuple[str, str]]]
+
+
+def _parse(text: str) -> _Faults:
+    """Returns (mode, marker) pairs by step. Errors: ValueError for an entry of another shape."""
+    faults: _Faults = {}
+    for entry in text.split():
+        step, _, fault = entry.partition("=")
+        mode, _, marker = fault.partition(":")
+        if not step or not marker or mode not in ("raise", "kill"):
+            raise ValueError(f"{VARIABLE}: {entry!r} is not STEP=raise:MARKER or STEP=kill:MARKER")
+        faults.setdefault(step, []).append((mode, marker))
+    return faults
+
+
+_faults: _Faults = _parse(os.environ.get(VARIABLE, ""))
+
+
+def fault_point(step: str, url: str) -> None:
+    """Fails here where a test asked for it. Errors: RuntimeError in a test; none in production."""
+    if _faults:
+        _fail(step, url)
+
+
+def _fail(step: str, url: str) -> None:
+    for mode, marker in _faults.get(step, ()):
+        if marker in url:
+            if mode == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise RuntimeError(f"injected fault in {step}")
+
+
+@contextmanager
+def injected(text: str) -> Iterator[None]:
+    """Sets the faults of this process for a block, in the format of the variable."""
+    global _faults
+    earlier, _faults = _faults, _parse(text)
+    try:
+        yield
+    finally:
+        _faults = earlier

@@ -1,0 +1,31 @@
+"""An item that ends its process is counted by the next one, and set aside in the end."""
+
+from pathlib import Path
+
+import pytest
+from storevalues import NOW
+
+from feedmill.adapters.inflight import MappedInFlight
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.services.isolation.attempts import MAX_INTERRUPTIONS, Attempts, key_of
+
+
+def start(store: SqlStore, folder: Path) -> Attempts:
+    return Attempts(store, MappedInFlight(folder, "role"), lambda: NOW)
+
+
+def test_killed_item_is_counted_until_it_is_hopeless(store: SqlStore, tmp_path: Path) -> None:
+    key = key_of("index.entry", "document:7")
+    for count in range(1, MAX_INTERRUPTIONS + 1):
+        MappedInFlight(tmp_path, "role").begin(key)
+        attempts = start(store, tmp_path)
+        assert (attempts.count(key), attempts.is_hopeless(key)) == (count, count == MAX_INTERRUPTIONS)
+    assert start(store, tmp_path).count(key) == MAX_INTERRUPTIONS
+    attempts.clear([key, "index.entry document:8"])
+    assert start(store, tmp_path).count(key) == 0
+
+
+def test_error_is_no_interruption(store: SqlStore, tmp_path: Path) -> None:
+    with pytest.raises(KeyError), start(store, tmp_path).on("item"):
+        raise KeyError
+    assert start(store, tmp_path).count("item") == 0
