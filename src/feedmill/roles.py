@@ -3,14 +3,16 @@
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from feedmill import metrics
 from feedmill.admintoken import read_token
 from feedmill.bootstrap import House, open_house, utc_now
+from feedmill.core.hostnames import HostNames, find_host
 from feedmill.core.networks import Networks
 from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, AdminSignIn, admin_app, metrics_route
@@ -18,6 +20,8 @@ from feedmill.http.frontends import FrontEnds
 from feedmill.http.gate import dtd_app, gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
+from feedmill.http.hostcheck import DTD_PATHS, FEED_CLIENT_PATHS, FindNames
+from feedmill.http.ownnames import OwnNames
 from feedmill.http.policyroutes import policy_routes
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.search import SearchSite, search_app
@@ -83,11 +87,26 @@ def _run_gate(house: House, ports: Ports) -> None:
         routes=[metrics_route(_metrics_of(house))],
         auditing=house.auditing(),
     )
-    listeners = [Listener(app=app, socket=sockets["gate"], protocol=GateProtocol)]
+    own = OwnNames()
+    plain = Listener(
+        app=app,
+        socket=sockets["gate"],
+        hosts=_hosts_of(settings.hosts, own),
+        hosts_setting="gate.hosts",
+        open_paths=FEED_CLIENT_PATHS,
+        protocol=GateProtocol,
+    )
+    listeners = [plain]
     if "gate_tls" in sockets:
-        tls = Listener(app=app, socket=sockets["gate_tls"], protocol=GateProtocol, certificate=settings.certificate, key=settings.key)
-        listeners.append(tls)
-    listeners.append(Listener(app=dtd_app(DTD, _problems_of(house)), socket=sockets["dtd"]))
+        listeners.append(replace(plain, socket=sockets["gate_tls"], certificate=settings.certificate, key=settings.key))
+    dtd = Listener(
+        app=dtd_app(DTD, _problems_of(house)),
+        socket=sockets["dtd"],
+        hosts=_hosts_of(house.settings.dtd.hosts, own),
+        hosts_setting="dtd.hosts",
+        open_paths=DTD_PATHS,
+    )
+    listeners.append(dtd)
     ports.take_over()
     serve(listeners, linger_seconds=LONGEST_UPLOAD_SECONDS)
 
@@ -112,15 +131,37 @@ def _run_web(house: House, ports: Ports) -> None:
     if ports.is_successor:
         # else who signed in would wait for it, where the process before need not
         searcher.directory.load()
+    own = OwnNames()
     with _kept_up(searcher):
         ports.take_over()
         serve(
             [
-                Listener(app=search, socket=sockets["search"], certificate=settings.search.certificate, key=settings.search.key),
-                Listener(app=admin, socket=sockets["admin"], certificate=settings.admin.certificate, key=settings.admin.key),
+                Listener(
+                    app=search,
+                    socket=sockets["search"],
+                    hosts=_hosts_of(settings.search.hosts, own, settings.signin.public_url),
+                    hosts_setting="search.hosts",
+                    certificate=settings.search.certificate,
+                    key=settings.search.key,
+                ),
+                Listener(
+                    app=admin,
+                    socket=sockets["admin"],
+                    hosts=_hosts_of(settings.admin.hosts, own, settings.signin.public_url),
+                    hosts_setting="admin.hosts",
+                    certificate=settings.admin.certificate,
+                    key=settings.admin.key,
+                ),
             ],
             linger_seconds=LONGEST_ANSWER_SECONDS,
         )
+
+
+def _hosts_of(entries: Sequence[str], own: OwnNames, public_url: str = "") -> FindNames:
+    """Returns what finds the names that a port answers to: those of the settings, of this machine, and of the public URL."""
+    public = find_host(urlsplit(public_url).netloc)
+    listed = HostNames.parse((*entries, *((public,) if public else ())))
+    return lambda: replace(listed, names=listed.names | own.list_names())
 
 
 @contextmanager

@@ -91,6 +91,7 @@ def test_settings_of_the_environment_take_lists_and_truth(tmp_path: Path) -> Non
             "f.toml:3: crawl.access[1].make-public: unknown key, did you mean 'make_public'",
         ),
         ('[[crawl.access]]\npattern = "-x/"', "f.toml:2: crawl.access[1].pattern: '-x/' is an exception"),
+        ('[dtd]\nhosts = ["http://example.com"]', "f.toml:2: dtd.hosts[1]: 'http://example.com' is no host name"),
         ('[gate]\nallow_origins = ["example.com"]', "f.toml:2: gate.allow_origins[1]: 'example.com' is no origin"),
         ('[gate]\nserver_header = "a\\nb"', "f.toml:2: gate.server_header: a header holds printable ASCII only"),
         ('[signin.proxy]\ntrusted = "all"', "f.toml:2: signin.proxy.trusted[1]: 'all' would let everybody be whoever he says"),

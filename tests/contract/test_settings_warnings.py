@@ -37,6 +37,7 @@ def test_networks_that_are_everybody_are_refused_where_all_is(tmp_path: Path, se
         ('[gate]\nbind = "0.0.0.0"\ntrusted = "all"', "f.toml:3: gate.trusted: every address may push"),
         ('[gate]\nbind = "::"\ntrusted = ["0.0.0.0/0"]', "f.toml:3: gate.trusted: every address may push"),
         ('[gate]\nbind = "10.0.0.1"\ntrusted = ["::/1", "8000::/1"]', "f.toml:3: gate.trusted: every address may push"),
+        ('[search]\nhosts = ["*"]', "f.toml:2: search.hosts: a web page of any site"),
         ('[gate]\nallow_origins = ["*"]', "f.toml:2: gate.allow_origins: any web page"),
         ('[signin.proxy]\ntrusted = ["0.0.0.0/1"]', "f.toml:2: signin.proxy.trusted: every machine of 0.0.0.0/1"),
         ('[signin.client_address]\ntrusted = ["2000::/3"]', "f.toml:2: signin.client_address.trusted: every machine of 2000::/3"),

@@ -30,6 +30,7 @@ class Problem(Enum):
     CONFLICT = 409
     OVERTAKEN = 412
     TOO_LARGE = 413
+    MISDIRECTED = 421
     TOO_MANY_FAILURES = 429
     INTERNAL = 500
     BUSY = 503

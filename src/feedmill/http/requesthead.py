@@ -5,7 +5,10 @@ What is too long is refused in words and the connection closed, whoever sends it
 
 from typing import Final
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from feedmill.http.hostcheck import TARGET_EXTENSION
 
 MAX_URL_BYTES: Final = 65_535
 """What uvicorn's parser of URLs takes."""
@@ -35,6 +38,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begins to answer a request."""
         self._is_in_head = False
+        if not self.url.startswith(b"/"):
+            self._note_target()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -48,6 +53,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(414, _URL_TOO_LONG)
         else:
             super().send_400_response(msg)
+
+    def _note_target(self) -> None:
+        """Tells the application the host of a target that is a whole URL, which uvicorn leaves out. Errors: those of the parser."""
+        parts = httptools.parse_url(self.url)
+        if parts.host is not None:
+            start = self.url.index(b"//") + 2
+            authority = self.url[start:].partition(b"/")[0].partition(b"?")[0]
+            self.scope["extensions"] = {**(self.scope.get("extensions") or {}), TARGET_EXTENSION: {"authority": authority}}
 
     def _refuse(self, status: int, text: str) -> None:
         headers = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"

@@ -16,6 +16,7 @@ import uvloop
 from setproctitle import getproctitle, setproctitle
 from starlette.types import ASGIApp
 
+from feedmill.http.hostcheck import FindNames, HostCheck
 from feedmill.http.lingering import LingeringProtocol, LingeringServer
 
 SHUTDOWN_SECONDS = 8
@@ -26,9 +27,16 @@ LEAVING = ", leaving"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """An application on a socket that listens already; with a certificate it speaks TLS. Shape: PEM files; ``protocol`` is uvicorn's."""
+    """An application on a socket that listens already; with a certificate it speaks TLS.
+
+    Shape: ``hosts`` are the names that the port answers to, by the setting ``hosts_setting``, and ``open_paths`` what it answers under any
+    name; PEM files; ``protocol`` is uvicorn's.
+    """
 
     app: ASGIApp
+    hosts: FindNames
+    hosts_setting: str
+    open_paths: frozenset[str] = frozenset()
     socket: socket.socket
     protocol: type[asyncio.Protocol] = LingeringProtocol
     certificate: str = ""
@@ -66,8 +74,9 @@ async def _serve(listeners: Sequence[Listener], linger_seconds: float) -> None:
 
 
 def _configure(listener: Listener) -> uvicorn.Config:
+    checked = HostCheck(listener.app, names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths)
     return uvicorn.Config(
-        listener.app,
+        checked,
         http=listener.protocol,
         ws="none",
         lifespan="off",

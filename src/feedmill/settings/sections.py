@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
+from feedmill.core.hostnames import normalize_entry
+from feedmill.model.errors import BadRequest
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
 from feedmill.settings.policyacls import PolicyAclSettings
 from feedmill.settings.section import NetworkList, OpenSection, Pattern, RulePattern, Section
@@ -28,6 +30,14 @@ def _check_bind(text: str) -> str:
         ip_address(text)
     except ValueError as exc:
         raise ValueError(f"'{text}' is no address of this machine; give one such as 127.0.0.1, ::1 or 0.0.0.0") from exc
+    return text
+
+
+def _check_host(text: str) -> str:
+    try:
+        normalize_entry(text)
+    except BadRequest as exc:
+        raise ValueError(str(exc)) from exc
     return text
 
 
@@ -58,6 +68,7 @@ def _check_store(text: str) -> str:
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Bind = Annotated[str, AfterValidator(_check_bind)]
+Hosts = tuple[Annotated[str, AfterValidator(_check_host)], ...]
 SourceName = Annotated[str, AfterValidator(_check_source_name)]
 
 
@@ -67,6 +78,7 @@ class Gate(Section):
     port: Port = 19900
     tls_port: Port = 19902
     bind: Bind = "127.0.0.1"
+    hosts: Hosts = ()
     trusted: NetworkList = ("127.0.0.0/8", "::1")
     require_fqdn: bool = False
     certificate: str = ""
@@ -81,6 +93,7 @@ class Search(Section):
 
     port: Port = 8080
     bind: Bind = "127.0.0.1"
+    hosts: Hosts = ()
     certificate: str = ""
     key: str = ""
     click_days: Annotated[int, Field(ge=0, le=3_650)] = 90
@@ -91,6 +104,7 @@ class Admin(Section):
 
     port: Port = 8000
     bind: Bind = "127.0.0.1"
+    hosts: Hosts = ()
     certificate: str = ""
     key: str = ""
 
@@ -100,6 +114,7 @@ class Dtd(Section):
 
     port: Port = 7800
     bind: Bind = "127.0.0.1"
+    hosts: Hosts = ()
 
 
 class DataSourceSettings(Section):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from feedmill.core.hostnames import ANY
 from feedmill.core.networks import LOOPBACK, Networks
 from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.sections import Settings
@@ -53,6 +54,13 @@ def _warn_of_any_origin(given: Given) -> Iterator[Fault]:
     if "*" in given.settings.gate.allow_origins:
         text = "any web page that a user of a trusted machine visits may push and delete documents"
         yield ("gate", "allow_origins"), f"{text}; name the sites whose forms push, such as https://tools.example.com"
+
+
+def _warn_of_any_host(given: Given) -> Iterator[Fault]:
+    for section in ("gate", "dtd", "search", "admin"):
+        if ANY in (entry.strip() for entry in getattr(given.settings, section).hosts):
+            text = "a web page of any site can have its name resolve to this machine and read the answers of this port through a browser"
+            yield (section, "hosts"), f"{text}; list the names that users and programs call this port by"
 
 
 def _warn_of_wide_proxies(given: Given) -> Iterator[Fault]:
@@ -112,6 +120,7 @@ def _warn_of_readable_secrets(given: Given) -> Iterator[Fault]:
 
 CHECKS: Final[tuple[Callable[[Given], Iterator[Fault]], ...]] = (
     _warn_of_open_gate,
+    _warn_of_any_host,
     _warn_of_any_origin,
     _warn_of_wide_proxies,
     _warn_of_passwords_in_clear,
