@@ -64,6 +64,7 @@ from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.signin.handovers import Handovers
 from feedmill.services.signin.passwordcheck import CheckTools, PasswordCheck
 from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
@@ -298,6 +299,10 @@ class House:
             handovers=Handovers(self.store, utc_now),
             clock=utc_now,
         )
+
+    def push_check(self, admin_token: str) -> PushCheck:
+        """Makes the check of the feed port's tokens."""
+        return PushCheck(self.store, utc_now, admin_token)
 
     def close(self) -> None:
         """Closes files and connections."""

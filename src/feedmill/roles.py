@@ -3,6 +3,7 @@
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,9 +25,10 @@ from feedmill.http.hostcheck import DTD_PATHS, FEED_CLIENT_PATHS, FindNames
 from feedmill.http.ownnames import OwnNames
 from feedmill.http.policyroutes import policy_routes
 from feedmill.http.proxyheaders import ProxyTrust
+from feedmill.http.pushtoken import PushTokens
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.serving import Listener, serve
-from feedmill.http.signin.build import SignInOptions, build_signin
+from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.http.stylesheetshelf import StylesheetShelf
 from feedmill.runstate import find_server
@@ -36,6 +38,7 @@ from feedmill.services.overview import tell_gauges
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.signin.signing import ensure_key
+from feedmill.services.signin.throttle import Throttle
 from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
 from feedmill.signinproviders import make_openid, make_saml
@@ -71,9 +74,10 @@ def run_role(name: str, data: Path, settings: Settings, ports: Ports) -> None:
 
 
 def _run_gate(house: House, ports: Ports) -> None:
-    settings, sockets = house.settings.gate, ports.sockets
+    settings, sockets, auditing = house.settings.gate, ports.sockets, house.auditing()
     config = GateConfig(
         trusted=Networks.parse(settings.trusted),
+        require_token=settings.require_token,
         max_feed_bytes=settings.max_feed_bytes,
         server_header=settings.server_header,
         allow_origins=settings.allow_origins,
@@ -85,7 +89,8 @@ def _run_gate(house: House, ports: Ports) -> None:
         count_feed=metrics.count_feed,
         find_problems=_problems_of(house),
         routes=[metrics_route(_metrics_of(house))],
-        auditing=house.auditing(),
+        auditing=auditing,
+        tokens=PushTokens(find=house.push_check(read_token(house.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)),
     )
     own = OwnNames()
     plain = Listener(

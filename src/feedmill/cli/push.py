@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -53,6 +53,10 @@ class GroupsFeedType(StrEnum):
     INCREMENTAL = "incremental"
 
 
+Token = Annotated[
+    str,
+    typer.Option("--token", envvar="FEEDMILL_PUSH_TOKEN", show_envvar=True, help="A token of scope push; only the variable hides it."),
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Follow the feed until it is searchable; exit 0 only when it completed without errors.")]
 
 
@@ -61,6 +65,7 @@ def push(
     datasource: Annotated[str, typer.Option(help="Data source that the feed is for.")],
     feedtype: Annotated[FeedType, typer.Option(help="What the feed does to its data source.")],
     url: Url = "",
+    token: Token = "",
     wait: Wait = False,
     data: Data = DATA,
     config: Config = None,
@@ -69,7 +74,7 @@ def push(
     """Push a feed file. Without a server on the data folder and without --url the feed is applied here and now."""
     _check_name(datasource)
     feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, read_submission)
-    _push(feed, file, workplace(data, config), url, wait=wait, as_json=as_json)
+    _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
 
 
 def push_groups(
@@ -77,6 +82,7 @@ def push_groups(
     groupsource: Annotated[str, typer.Option(help="Group source that the memberships are for.")],
     feedtype: Annotated[GroupsFeedType, typer.Option(help="What the feed does to its group source.")],
     url: Url = "",
+    token: Token = "",
     wait: Wait = False,
     data: Data = DATA,
     config: Config = None,
@@ -86,7 +92,7 @@ def push_groups(
     _check_name(groupsource, "groupsource")
     fields = {"groupsource": groupsource, "feedtype": feedtype.value}
     feed = _Outgoing("/xmlgroups", fields, partial(read_groups_submission, has_data=True))
-    _push(feed, file, workplace(data, config), url, wait=wait, as_json=as_json)
+    _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +104,8 @@ class _Outgoing:
     read: Callable[[Mapping[str, str]], Submission]
 
 
-def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, *, wait: bool, as_json: bool) -> None:
-    client = _find_client(place, url)
+def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *, wait: bool, as_json: bool) -> None:
+    client = _find_client(place, url, token)
     if client is None:
         with place.work(may_begin=True) as house:
             _report(_push_here(house, file, feed.read(feed.fields)), as_json=as_json)
@@ -147,11 +153,15 @@ def _check_name(name: str, field: str = "datasource") -> None:
         raise typer.BadParameter(str(exc)) from exc
 
 
-def _find_client(place: Workplace, url: str) -> Transport | None:
+def _find_client(place: Workplace, url: str, token: str) -> Transport | None:
+    """Returns a client of a feed port; without a token of the caller's, the server of this machine gets its own."""
     if url:
-        return Transport(base_url=url)
+        return Transport(base_url=url, token=token)
     server = place.find_server()
-    return place.client(server, "gate") if server else None
+    if server is None:
+        return None
+    client = place.client(server, "gate")
+    return replace(client, token=token) if token else client
 
 
 def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path, *, wait: bool, as_json: bool) -> None:

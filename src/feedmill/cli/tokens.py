@@ -20,6 +20,8 @@ TOKENS_EXAMPLES = """Examples:
 
   feedmill tokens add intranet --scope search --user ann --days 90
 
+  feedmill tokens add wiki-feeds --scope push --datasource wiki
+
   feedmill tokens add monitoring --scope view --json
 
   feedmill tokens remove 3"""
@@ -37,10 +39,17 @@ def list_tokens(context: typer.Context, data: Data = DATA, config: Config = None
     if as_json:
         print_json(listed)
         return
-    table = Table("id", "label", "scopes", "user", "expires", "used", box=None, header_style="bold", pad_edge=False)
+    table = Table("id", "label", "scopes", "for", "expires", "used", box=None, header_style="bold", pad_edge=False)
     for token in listed:
         expires, used = (token["expires_at"] or "never")[:10], (token["used_at"] or "never")[:10]
-        table.add_row(str(token["id"]), clean(token["label"]), " ".join(token["scopes"]), clean(token["user"] or ""), expires, used)
+        table.add_row(
+            str(token["id"]),
+            clean(token["label"]),
+            " ".join(token["scopes"]),
+            clean(token["user"] or " ".join(token["datasources"])),
+            expires,
+            used,
+        )
     console().print(table)
 
 
@@ -50,21 +59,34 @@ def add(
     scope: Annotated[list[TokenScope], typer.Option("--scope", help="What it may do; may be repeated.")],
     user: Annotated[str, typer.Option("--user", metavar="NAME", help="The local user for whom it searches.")] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
+    datasource: Annotated[
+        list[str] | None,
+        typer.Option("--datasource", metavar="NAME", help="A data source that a push token is for; may be repeated; else all."),
+    ] = None,
     days: Annotated[int | None, typer.Option("--days", help="How long it is good; for ever when not given.")] = None,
     data: Data = DATA,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
     """Make a token and print it; it cannot be shown again."""
-    place = workplace(data, config)
+    place, sources = workplace(data, config), list(datasource or ())
     server = place.find_server()
     if server is not None:
-        body = {"label": label, "scopes": [each.value for each in scope], "user": user, "namespace": namespace, "days": days}
+        body = {
+            "label": label,
+            "scopes": [each.value for each in scope],
+            "user": user,
+            "namespace": namespace,
+            "days": days,
+            "datasources": sources,
+        }
         made = place.client(server, "admin").send_json("POST", _PATH, body)
     else:
         with place.work(may_begin=True) as house:
-            made = render_new_token(house.signing().tokens.add(label, scope, user=user, namespace=namespace, days=days))
-            tell_command(house, "tokens add", {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace})
+            tokens = house.signing().tokens
+            made = render_new_token(tokens.add(label, scope, user=user, namespace=namespace, days=days, datasources=sources))
+            told = {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace, "datasources": made["datasources"]}
+            tell_command(house, "tokens add", told)
     if as_json:
         print_json(made)
     else:

@@ -64,8 +64,11 @@ class Workplace:
             raise NotFound(f"there is nothing in '{self.data}' yet; start a server with 'feedmill serve --data {self.data}' or push a feed")
 
     def client(self, server: RunState, listener: str) -> Transport:
-        """Gives a client of a listener of the server that runs here; the admin port's carries the token. Errors: NotFound without one."""
-        token = read_token(self.data) if listener == "admin" else ""
+        """Returns a client of a listener of the server that runs here; those of the admin and the feed port carry the server's own token.
+
+        Errors: NotFound where there is no such token.
+        """
+        token = read_token(self.data) if listener in ("admin", "gate") else ""
         return Transport(base_url=server.url(listener), token=token, certificate=_certificate(read_snapshot(self.data).settings, listener))
 
 

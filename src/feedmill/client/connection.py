@@ -22,13 +22,22 @@ A = TypeVar("A", bound=Answer)
 
 
 class Client:
-    """A server by the addresses of its search port and its feed port. ``token``: a bearer token for searches as somebody."""
+    """A server by the addresses of its search port and its feed port.
+
+    ``token``: a bearer token for searches as somebody; ``push_token``: one of scope ``push`` for the feed port.
+    """
 
     def __init__(
-        self, search: str = "http://127.0.0.1:8080", feeds: str = "http://127.0.0.1:19900", *, token: str = "", certificate: str = ""
+        self,
+        search: str = "http://127.0.0.1:8080",
+        feeds: str = "http://127.0.0.1:19900",
+        *,
+        token: str = "",
+        push_token: str = "",
+        certificate: str = "",
     ) -> None:
         self._search = Transport(base_url=search, token=token, certificate=certificate)
-        self._feeds = Transport(base_url=feeds, certificate=certificate)
+        self._feeds = Transport(base_url=feeds, token=push_token, certificate=certificate)
 
     # --- searching ---
 
@@ -85,7 +94,7 @@ class Client:
     def _push(self, path: str, fields: Mapping[str, str], file: Path) -> str:
         feed_id = self._feeds.push(path, fields, file, lambda _sent: None)
         if feed_id is None:
-            raise BadRequest(f"{self._feeds.base_url} took the feed and gave it no id; is it a feedmill server")
+            raise BadRequest(f"{self._feeds.shown_url} took the feed and gave it no id; is it a feedmill server")
         return feed_id
 
     def get_receipt(self, feed_id: str) -> Receipt:
@@ -130,7 +139,7 @@ class Client:
     def _ask_list(self, kind: type[A], path: str, parameters: Mapping[str, str]) -> list[A]:
         answer = self._feeds.get_json(path, parameters)
         if not isinstance(answer, list):
-            raise BadRequest(f"{self._feeds.base_url} does not answer as documented; is it a feedmill server")
+            raise BadRequest(f"{self._feeds.shown_url} does not answer as documented; is it a feedmill server")
         return [_read(kind, one, self._feeds) for one in answer]
 
 
@@ -138,4 +147,4 @@ def _read(kind: type[A], answer: object, where: Transport) -> A:
     try:
         return kind.model_validate(answer)
     except ValidationError as exc:
-        raise BadRequest(f"{where.base_url} does not answer as documented: {exc.errors(include_url=False)[0]['msg']}") from exc
+        raise BadRequest(f"{where.shown_url} does not answer as documented: {exc.errors(include_url=False)[0]['msg']}") from exc

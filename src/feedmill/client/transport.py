@@ -8,11 +8,12 @@ import http.client
 import json
 import secrets
 import ssl
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from feedmill.model.errors import BadRequest, Busy, Conflict, Denied, FeedmillError, NotFound
 
@@ -35,11 +36,22 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transport:
-    """A server by its base URL. ``certificate`` is a PEM file to believe besides the known authorities, for the server of this machine."""
+    """A server by its base URL, which may hold a user and a password or token: ``http://user:token@host:port``.
+
+    ``token`` goes as Bearer and wins over those; ``certificate`` is a PEM file to believe besides the known authorities, for the server of
+    this machine.
+    """
 
     base_url: str
     token: str = ""
     certificate: str = ""
+
+    @property
+    def shown_url(self) -> str:
+        """The base URL as messages show it, without user and password."""
+        scheme, found, rest = self.base_url.rpartition("://")
+        authority, slash, path = rest.partition("/")
+        return scheme + found + authority.rpartition("@")[2] + slash + path
 
     def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: Progress) -> str | None:
         """Posts a feed and gives the id the server gave it, None when it gives none. Errors: Denied, Busy, BadRequest with its answer."""
@@ -83,12 +95,13 @@ class Transport:
         try:
             return json.loads(answer.body) if answer.body else None
         except ValueError as exc:
-            raise BadRequest(f"{self.base_url} answers no JSON; is it a feedmill server") from exc
+            raise BadRequest(f"{self.shown_url} answers no JSON; is it a feedmill server") from exc
 
     def _request(self, method: str, path: str, headers: Mapping[str, str], body: Iterator[bytes] | None) -> Response:
         connection, prefix = self._connect()
-        if self.token:
-            headers = {**headers, "Authorization": f"Bearer {self.token}"}
+        authorization = self._authorize()
+        if authorization:
+            headers = {**headers, "Authorization": authorization}
         try:
             try:
                 connection.request(method, prefix + path, body, dict(headers), encode_chunked=False)
@@ -99,24 +112,37 @@ class Transport:
             content = response.read(ANSWER_BYTES)
             return Response(status=response.status, feed_id=response.headers.get("X-Feedmill-Feed"), body=content)
         except (OSError, http.client.HTTPException) as exc:
-            raise Busy(f"no answer from {self.base_url}: {exc or type(exc).__name__}") from exc
+            raise Busy(f"no answer from {self.shown_url}: {exc or type(exc).__name__}") from exc
         except ValueError as exc:
             raise BadRequest(f"the request cannot be sent, as its token or path holds what HTTP has no room for: {exc}") from exc
         finally:
             connection.close()
 
     def _connect(self) -> tuple[http.client.HTTPConnection, str]:
-        parts = urlsplit(self.base_url if "://" in self.base_url else f"http://{self.base_url}")
         try:
+            parts = self._split()
             host, port = parts.hostname, parts.port
         except ValueError as exc:
-            raise BadRequest(f"'{self.base_url}' is no address of a server: {exc}") from exc
+            raise BadRequest(f"'{self.shown_url}' is no address of a server: {exc}") from exc
         if not host or parts.scheme not in ("http", "https"):
-            raise BadRequest(f"'{self.base_url}' is no address of a server; give http://HOST:PORT")
+            raise BadRequest(f"'{self.shown_url}' is no address of a server; give http://HOST:PORT")
         prefix = parts.path.rstrip("/")
         if parts.scheme == "http":
             return http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS), prefix
         return http.client.HTTPSConnection(host, port, timeout=ANSWER_SECONDS, context=self._trust()), prefix
+
+    def _split(self) -> SplitResult:
+        return urlsplit(self.base_url if "://" in self.base_url else f"http://{self.base_url}")
+
+    def _authorize(self) -> str:
+        """Returns the header by which requests prove something, "" for none."""
+        if self.token:
+            return f"Bearer {self.token}"
+        parts = self._split()
+        if parts.password is None:
+            return ""
+        pair = f"{unquote(parts.username or '')}:{unquote(parts.password)}"
+        return "Basic " + b64encode(pair.encode()).decode("ascii")
 
     def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context()

@@ -20,6 +20,9 @@ from feedmill.model.feed import FeedKind
 WEB: Final = "web"
 """The data source whose feeds are web feeds."""
 
+SOURCE_FIELDS: Final = ("datasource", "groupsource", "replace", "cleanup")
+"""The fields that name the source of a feed or a groups feed."""
+
 MAX_NAME_CHARACTERS: Final = 250
 _NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 _KINDS: Final = {kind.value: kind for kind in (FeedKind.FULL, FeedKind.INCREMENTAL, FeedKind.METADATA_AND_URL)}

@@ -56,9 +56,11 @@ async def send_text(send: Send, status: int, text: str, headers: Headers = ()) -
     await send({"type": "http.response.body", "body": text.encode("utf-8"), "more_body": False})
 
 
-async def send_early(body: Body, send: Send, status: int, text: str, drain: Drain, *, content_type: bytes = b"text/plain") -> None:
+async def send_early(
+    body: Body, send: Send, status: int, text: str, drain: Drain, *, content_type: bytes = b"text/plain", headers: Headers = ()
+) -> None:
     """Answers a request whose body, or the rest of it, is not wanted, and closes the connection."""
-    await _start(send, status, text, ((b"content-type", content_type), (b"connection", b"close")))
+    await _start(send, status, text, ((b"content-type", content_type), (b"connection", b"close"), *headers))
     await send({"type": "http.response.body", "body": text.encode("utf-8"), "more_body": True})
     with suppress(TimeoutError):
         async with asyncio.timeout(drain.seconds):

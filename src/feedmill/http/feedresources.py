@@ -10,13 +10,16 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from feedmill.http.openapi import FEED_PORT, build_openapi
+from feedmill.http.pushtoken import find_right
 from feedmill.http.receipts import Json, render_document, render_feed, render_source
 from feedmill.model.audit import AuditKind
-from feedmill.model.errors import BadRequest, Busy, NotFound
-from feedmill.model.feed import FeedState
+from feedmill.model.errors import BadRequest, Busy, Denied, NotFound
+from feedmill.model.feed import Feed, FeedState
+from feedmill.ports import UnitOfWork
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
-from feedmill.services.inspection import inspect_url
+from feedmill.services.inspection import inspect_url, unknown_document
+from feedmill.services.signin.pushcheck import PushRight
 
 LOG_ENTRIES: Final = 1000
 """How much of a feed's log its receipt shows."""
@@ -55,17 +58,22 @@ class FeedResources:
         """Lists receipts, newest first, of one data source or of all."""
         datasource = request.query_params.get("datasource") or None
         limit = _read_limit(request.query_params.get("limit") or "20")
-        return JSONResponse(await self._run(lambda: self._render_feeds(datasource, limit)))
+        right = find_right(request.scope)
+        if datasource is not None:
+            _check_name(right, datasource)
+        return JSONResponse(await self._run(lambda: self._render_feeds(datasource, limit, right)))
 
     async def show_feed(self, request: Request) -> Response:
         """Shows one receipt."""
         feed_id = _read_id(request.path_params["feed_id"])
-        return JSONResponse(await self._run(lambda: self._render_feed(feed_id)))
+        right = find_right(request.scope)
+        return JSONResponse(await self._run(lambda: self._render_feed(feed_id, right)))
 
     async def send_content(self, request: Request) -> Response:
         """Sends a feed's bytes as they were received; as a download, since a feed may hold script that a browser would run."""
         feed_id = _read_id(request.path_params["feed_id"])
-        stream, size_bytes = await self._run(lambda: self._open_content(feed_id))
+        right = find_right(request.scope)
+        stream, size_bytes = await self._run(lambda: self._open_content(feed_id, right))
         headers = {
             "content-length": str(size_bytes),
             "content-disposition": f'attachment; filename="feed-{feed_id}.xml"',
@@ -78,20 +86,25 @@ class FeedResources:
         url = request.query_params.get("url")
         if not url:
             raise BadRequest("parameter url is missing; give the document's URL, percent-encoded")
-        return JSONResponse(render_document(await self._run(lambda: inspect_url(self._store, url))))
+        inspection = await self._run(lambda: inspect_url(self._store, url))
+        if not find_right(request.scope).allows(inspection.document.datasource):
+            raise unknown_document(url)
+        return JSONResponse(render_document(inspection))
 
     async def describe(self, _request: Request) -> Response:
         """Describes these resources as OpenAPI."""
         return JSONResponse(build_openapi(FEED_PORT))
 
-    async def list_sources(self, _request: Request) -> Response:
-        """Lists the data sources."""
-        return JSONResponse(await self._run(self._render_sources))
+    async def list_sources(self, request: Request) -> Response:
+        """Lists the data sources that the request may know of."""
+        right = find_right(request.scope)
+        return JSONResponse(await self._run(lambda: self._render_sources(right)))
 
     async def remove_source(self, request: Request) -> Response:
         """Deletes a data source's documents, and waits until they are gone, from searches too."""
         name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
         client = request.client.host if request.client else ""
+        _check_name(find_right(request.scope), name)
         await self._run(lambda: self._tell_removal(request, client))
         feed_id = await self._run(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
         state = await self._wait_until_removed(feed_id)
@@ -102,8 +115,9 @@ class FeedResources:
     def _tell_removal(self, request: Request, client: str) -> None:
         """Puts what a client asks for into the audit log, before it is done."""
         if self._auditing is not None:
+            actor = find_right(request.scope).label
             details = {"method": request.method, "path": request.url.path, "query": request.url.query, "port": "feed"}
-            self._auditing.tell(AuditKind.ADMINISTERED, address=client, details=details)
+            self._auditing.tell(AuditKind.ADMINISTERED, actor=actor, address=client, details=details)
 
     async def count_backlog(self, _request: Request) -> Response:
         """Gives the number of feeds that wait, and nothing else."""
@@ -126,32 +140,47 @@ class FeedResources:
     async def _run(self, act: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._workers, act)
 
-    def _render_feeds(self, datasource: str | None, limit: int) -> list[Json]:
+    def _render_feeds(self, datasource: str | None, limit: int, right: PushRight) -> list[Json]:
+        wanted = sorted(right.datasources) if datasource is None and right.is_limited else [datasource]
         with self._store.reading() as unit:
-            feeds = unit.feeds.list_newest(datasource, limit)
+            found = [feed for name in wanted for feed in unit.feeds.list_newest(name, limit)]
+            feeds = sorted(found, key=lambda feed: feed.id, reverse=True)[:limit]
             return [
                 render_feed(feed, unit.feeds.list_log(feed.id, LISTED_LOG_ENTRIES) if feed.logged or feed.late_logged else ())
                 for feed in feeds
             ]
 
-    def _render_feed(self, feed_id: int) -> Json:
+    def _render_feed(self, feed_id: int, right: PushRight) -> Json:
         with self._store.reading() as unit:
-            return render_feed(unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_ENTRIES))
+            return render_feed(_get_feed(unit, feed_id, right), unit.feeds.list_log(feed_id, LOG_ENTRIES))
 
-    def _open_content(self, feed_id: int) -> tuple[BinaryIO, int]:
+    def _open_content(self, feed_id: int, right: PushRight) -> tuple[BinaryIO, int]:
         with self._store.reading() as unit:
-            feed = unit.feeds.get(feed_id)
+            feed = _get_feed(unit, feed_id, right)
         if not feed.file:
             raise NotFound(f"feed {feed_id} came without content")
         return self._intake.files.open(feed.file), feed.size_bytes
 
-    def _render_sources(self) -> list[Json]:
+    def _render_sources(self, right: PushRight) -> list[Json]:
         with self._store.reading() as unit:
-            return [render_source(source) for source in unit.sources.list()]
+            return [render_source(source) for source in unit.sources.list() if right.allows(source.name)]
 
     def _count_waiting(self) -> int:
         with self._store.reading() as unit:
             return unit.feeds.count_waiting()
+
+
+def _get_feed(unit: UnitOfWork, feed_id: int, right: PushRight) -> Feed:
+    """Returns a feed. Errors: NotFound, also for one that the request's token is not for: it answers as an unknown one."""
+    feed = unit.feeds.get(feed_id)
+    if not right.allows(feed.datasource):
+        raise NotFound(f"there is no feed {feed_id}")
+    return feed
+
+
+def _check_name(right: PushRight, datasource: str) -> None:
+    if not right.allows(datasource):
+        raise Denied(f"the token is not for the data source {datasource[:80]!a}")
 
 
 def _iter_file(stream: BinaryIO, size_bytes: int) -> Iterator[bytes]:

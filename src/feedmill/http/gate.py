@@ -1,7 +1,8 @@
 """The applications of the feed port and of the DTD port.
 
-A request passes the origin check first, then the trust check, then its route. uvicorn must be run with ``server_header=False`` (the name
-of the server is a setting), ``proxy_headers=False`` (a peer is trusted by its socket alone) and ``http=GateProtocol``.
+A request passes the origin check first, then the trust check, then the token check, then its route. uvicorn must be run with
+``server_header=False`` (the name of the server is a setting), ``proxy_headers=False`` (a peer is trusted by its socket alone) and
+``http=GateProtocol``.
 """
 
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
 from feedmill.http.problems import answer_http_error, answer_problem
 from feedmill.http.pushing import GROUPS, CountFeed, PushEndpoint
+from feedmill.http.pushtoken import PushTokenCheck, PushTokens
 from feedmill.http.servername import ServerName
 from feedmill.http.trust import TrustedOnly
 from feedmill.model.errors import FeedmillError
@@ -46,12 +48,15 @@ def gate_app(
     find_problems: Problems,
     routes: Iterable[Route] = (),
     auditing: Auditing | None = None,
+    tokens: PushTokens | None = None,
 ) -> ASGIApp:
     """Gives the application of ports 19900 and 19902.
 
-    Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers; ``auditing`` is told of removals.
+    Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers; ``auditing`` is told of removals;
+    ``tokens`` checks those of scope ``push``, without it none is right.
     """
-    resources = FeedResources(intake, ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store"), auditing)
+    store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store")
+    resources = FeedResources(intake, store_threads, auditing)
     uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)
@@ -73,6 +78,7 @@ def gate_app(
             Middleware(ServerName, name=lambda: config().server_header),
             Middleware(_CurrentOriginCheck, config=config),
             Middleware(TrustedOnly, config=config),
+            Middleware(PushTokenCheck, config=config, workers=store_threads, tokens=tokens),
         ],
         exception_handlers={FeedmillError: answer_problem, HTTPException: _answer_http_error},
     )

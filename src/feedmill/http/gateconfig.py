@@ -11,6 +11,7 @@ class GateConfig:
     """The feed port's settings. Units: bytes; ``idle_seconds`` is how long a sender may send nothing."""
 
     trusted: Networks = LOOPBACK
+    require_token: bool = False
     max_feed_bytes: int = 1_073_741_824
     server_header: str = "feedergate_1.0"
     allow_origins: tuple[str, ...] = ()

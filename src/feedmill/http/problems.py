@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Send
 
-from feedmill.http.answers import Body, Drain, send_early
+from feedmill.http.answers import Body, Drain, Headers, send_early
 from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, Overtaken, TooLarge
 
 DOCS: Final = "docs/reference/errors.md"
@@ -94,7 +94,7 @@ async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
     return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
 
 
-async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain) -> None:
+async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain, headers: Headers = ()) -> None:
     """Answers with a problem before the body was read, and closes the connection."""
     text = json.dumps(describe_problem(problem, message))
-    await send_early(body, send, problem.status, text, drain, content_type=b"application/json")
+    await send_early(body, send, problem.status, text, drain, content_type=b"application/json", headers=headers)

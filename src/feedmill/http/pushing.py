@@ -1,5 +1,6 @@
 """``POST /xmlfeed`` and ``POST /xmlgroups``: a feed comes in.
 
+0. A token for some sources alone ends the reading at the field that names another one.
 1. A body whose length says that it is too large is refused before it is read.
 2. The body is read as it arrives; the feed's bytes go to the spool, the short fields are kept.
 3. The fields are judged, the feed is kept durably, and only then ``Success`` is sent.
@@ -18,13 +19,16 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from feedmill.core.submission import Submission, read_groups_submission, read_submission
-from feedmill.http.answers import DISK_FULL, SUCCESS, TRUSTED, Body, drop, send_early, send_text
+from feedmill.core.submission import SOURCE_FIELDS, Submission, read_groups_submission, read_submission
+from feedmill.http.answers import DISK_FULL, STRANGERS, SUCCESS, TRUSTED, UNAUTHORIZED, Body, drop, send_early, send_text
 from feedmill.http.gateconfig import CurrentConfig, GateConfig
+from feedmill.http.pushtoken import find_right
+from feedmill.http.signin.desk import BASIC_CHALLENGE
 from feedmill.http.spool import Spool
-from feedmill.model.errors import BadRequest, DiskFull, FeedmillError, TooLarge
+from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
 from feedmill.model.feed import FeedKind
 from feedmill.services.feeds.intake import Intake
+from feedmill.services.signin.pushcheck import PushRight
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, Form, UploadReader, explain_limit, is_surely_too_large
 
 CountFeed = Callable[[str, int], None]
@@ -72,6 +76,9 @@ class PushEndpoint:
         body = Body(receive)
         try:
             feed_id, submission, size_bytes = await self._receive(scope, body, client)
+        except Denied as exc:
+            log.warning("feed_refused", client=client, token=find_right(scope).label, reason=str(exc))
+            await send_early(body, send, 401, UNAUTHORIZED, STRANGERS, headers=((b"www-authenticate", BASIC_CHALLENGE.encode("ascii")),))
         except TooLarge as exc:
             await send_early(body, send, 413, str(exc), TRUSTED)
         except BadRequest as exc:
@@ -90,12 +97,14 @@ class PushEndpoint:
             await send_text(send, 200, SUCCESS, ((FEED_HEADER, str(feed_id).encode("ascii")),))
 
     async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, Submission, int]:
-        config = self._config()
+        config, right = self._config(), find_right(scope)
         reader = _open_reader(self._intent.form, Headers(scope=scope), config)
         spool = Spool(self._intake, self._workers)
         try:
-            await _read_body(body, reader, spool, config.idle_seconds)
+            await _read_body(body, reader, spool, config.idle_seconds, right)
             submission = self._intent.read(reader.values, reader.size_bytes > 0)
+            if not right.allows(submission.datasource):
+                raise _explain_right(submission.datasource)
             if submission.kind is FeedKind.GROUPS_CLEANUP:
                 return await spool.keep_bare(submission, client), submission, 0
             if reader.size_bytes == 0:
@@ -115,8 +124,11 @@ def _open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadRead
     return UploadReader(form, content_type=content_type, content_encoding=coding, max_feed_bytes=config.max_feed_bytes)
 
 
-async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float) -> None:
-    """Reads a body to its end. Errors: BadRequest, TooLarge, DiskFull, Busy, SenderGone."""
+async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:
+    """Reads a body to its end, or to where it names a source that is not allowed.
+
+    Errors: BadRequest, Denied, TooLarge, DiskFull, Busy, SenderGone.
+    """
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(idle_seconds) as deadline:
@@ -125,11 +137,27 @@ async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_second
                 if message["type"] == "http.disconnect":
                     raise SenderGone("the connection was closed in the middle of the body")
                 for piece in reader.read(message.get("body", b"")):
+                    _check_right(reader, right)
                     await spool.add(piece)
+                _check_right(reader, right)
                 ahead = loop.time() + idle_seconds
                 if ahead - (deadline.when() or 0.0) > _LAG * idle_seconds:
                     deadline.reschedule(ahead)
     except TimeoutError as exc:
         raise SenderGone(f"nothing came for {idle_seconds:g} seconds") from exc
     for piece in reader.finish():
+        _check_right(reader, right)
         await spool.add(piece)
+
+
+def _check_right(reader: UploadReader, right: PushRight) -> None:
+    """Refuses a feed as soon as a field names a source that its token is not for. Errors: Denied."""
+    if right.is_limited:
+        for field in SOURCE_FIELDS:
+            name = reader.values.get(field, "").strip()
+            if name and not right.allows(name):
+                raise _explain_right(name)
+
+
+def _explain_right(name: str) -> Denied:
+    return Denied(f"the token is not for the source {name[:80]!a}")

@@ -15,6 +15,7 @@ class AuditKind(Enum):
     SIGNED_OUT = "signout"
     ADMINISTERED = "admin.request"
     ADMINISTRATION_REFUSED = "admin.refused"
+    PUSH_REFUSED = "push.refused"
     COMMANDED = "command"
     DECISION_ASKED = "decision.asked"
     SETTINGS_READ = "settings.read"

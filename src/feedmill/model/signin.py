@@ -67,6 +67,7 @@ class TokenScope(Enum):
     """What a program may do with a token."""
 
     SEARCH = "search"
+    PUSH = "push"
     VIEW = "view"
     MANAGE = "manage"
     ADMINISTER = "administer"
@@ -78,12 +79,15 @@ SCOPE_ROLES = {
     TokenScope.MANAGE: Role.MANAGER,
     TokenScope.ADMINISTER: Role.ADMINISTRATOR,
 }
-"""The role that a scope gives."""
+"""The role that a scope gives; ``push`` gives none, since it counts on the feed port alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiToken:
-    """A token of a program. ``user`` is the local user for whom it searches, None where it searches as nobody."""
+    """A token of a program. ``user`` is the local user for whom it searches, None where it searches as nobody.
+
+    Shape: ``datasources`` are those that a token of scope ``push`` is for, empty for all.
+    """
 
     id: int
     label: str
@@ -93,3 +97,4 @@ class ApiToken:
     expires_at: datetime | None = None
     used_at: datetime | None = None
     user: Subject | None = None
+    datasources: frozenset[str] = frozenset()

@@ -46,7 +46,7 @@ def inspect_url(store: Store, url: str) -> Inspection:
     with store.reading() as unit:
         document = unit.documents.find_many([url]).get(url)
         if document is None or document.id is None or document.state is not DocumentState.LIVE:
-            raise _unknown(url)
+            raise unknown_document(url)
         acl = unit.acls.find_many([url]).get(url)
         mark = unit.marks.find_many([document.id]).get(document.id)
         failure = unit.failures.find_many([document.id]).get(document.id)
@@ -60,11 +60,12 @@ def recall_url(store: Store, url: str) -> Past:
         document = unit.documents.find_many([url]).get(url)
         history = unit.documents.list_events(document.id) if document is not None and document.id is not None else []
     if not history:
-        raise _unknown(url)
+        raise unknown_document(url)
     return Past(url=url, history=history)
 
 
-def _unknown(url: str) -> NotFound:
+def unknown_document(url: str) -> NotFound:
+    """Returns the error that says that there is no document of a URL."""
     return NotFound(f"there is no document {url[:2000]!a}")
 
 

@@ -80,6 +80,7 @@ class Gate(Section):
     bind: Bind = "127.0.0.1"
     hosts: Hosts = ()
     trusted: NetworkList = ("127.0.0.0/8", "::1")
+    require_token: bool = False
     require_fqdn: bool = False
     certificate: str = ""
     key: str = ""

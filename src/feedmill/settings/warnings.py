@@ -50,6 +50,21 @@ def _warn_of_open_gate(given: Given) -> Iterator[Fault]:
         yield ("gate", "trusted"), f"{text}; name the addresses of your feed clients, or set gate.bind to 127.0.0.1"
 
 
+def _warn_of_missing_tokens(given: Given) -> Iterator[Fault]:
+    if given.settings.gate.require_token or not given.settings.gate.trusted:
+        return
+    who = "local accounts are administrators of content: every account of this machine and of every trusted address"
+    do = "set gate.require_token = true and make tokens with 'feedmill tokens add NAME --scope push'"
+    yield ("gate", "require_token"), f"{who} may push, read and delete the documents of all data sources; to prevent it {do}"
+
+
+def _warn_of_tokens_in_clear(given: Given) -> Iterator[Fault]:
+    gate = given.settings.gate
+    if gate.require_token and is_public(gate.bind) and not gate.certificate:
+        text = "tokens come to this port without TLS, and the network between can read them"
+        yield ("gate", "bind"), f"{text}; give gate.certificate and gate.key and have clients push to gate.tls_port, or bind to 127.0.0.1"
+
+
 def _warn_of_any_origin(given: Given) -> Iterator[Fault]:
     if "*" in given.settings.gate.allow_origins:
         text = "any web page that a user of a trusted machine visits may push and delete documents"
@@ -121,6 +136,8 @@ def _warn_of_readable_secrets(given: Given) -> Iterator[Fault]:
 CHECKS: Final[tuple[Callable[[Given], Iterator[Fault]], ...]] = (
     _warn_of_open_gate,
     _warn_of_any_host,
+    _warn_of_missing_tokens,
+    _warn_of_tokens_in_clear,
     _warn_of_any_origin,
     _warn_of_wide_proxies,
     _warn_of_passwords_in_clear,

@@ -76,6 +76,7 @@ def token_from_row(row: Row) -> ApiToken:
         expires_at=from_micros(row["expires_at"]),
         used_at=from_micros(row["used_at"]),
         user=user,
+        datasources=frozenset((row["datasources"] or "").split()),
     )
 
 
@@ -93,4 +94,5 @@ def token_to_row(token: ApiToken) -> dict[str, Any]:
         "created_at": to_micros(token.created_at),
         "expires_at": to_micros(token.expires_at),
         "used_at": to_micros(token.used_at),
+        "datasources": " ".join(sorted(token.datasources)) or None,
     }

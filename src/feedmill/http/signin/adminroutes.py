@@ -14,6 +14,7 @@ from feedmill.core.auditchain import render_entry
 from feedmill.core.principals import read_subject
 from feedmill.core.sessionmarks import mark_of_user
 from feedmill.http.bodies import read_body
+from feedmill.http.signin.adminlock import ASKED
 from feedmill.http.times import find_time
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest, NotFound
@@ -80,7 +81,7 @@ def _token_routes(tokens: TokenKeeping) -> list[Route]:
     def list_tokens(_body: Body, _request: Request) -> Response:
         return JSONResponse([render_token(token) for token in tokens.list()])
 
-    def add_token(body: Body, _request: Request) -> Response:
+    def add_token(body: Body, request: Request) -> Response:
         days = body.get("days")
         if days is not None and (not isinstance(days, int) or isinstance(days, bool)):
             raise BadRequest("days is a whole number")
@@ -90,7 +91,10 @@ def _token_routes(tokens: TokenKeeping) -> list[Route]:
             user=_text(body, "user", ""),
             namespace=_text(body, "namespace", DEFAULT_NAMESPACE),
             days=days,
+            datasources=_texts(body, "datasources"),
         )
+        shown = render_token(made.token)
+        request.scope[ASKED] = {key: shown[key] or "" for key in ("id", "label", "scopes", "user", "datasources")}
         return JSONResponse(render_new_token(made), 201)
 
     def remove_token(_body: Body, request: Request) -> Response:
@@ -148,6 +152,7 @@ def render_token(token: ApiToken) -> dict[str, Any]:
         "scopes": [scope.value for scope in TokenScope if scope in token.scopes],
         "user": None if user is None else (f"{user.domain}\\{user.name}" if user.domain else user.name),
         "namespace": user.namespace if user is not None else None,
+        "datasources": sorted(token.datasources),
         "created_at": token.created_at.isoformat(),
         "expires_at": token.expires_at.isoformat() if token.expires_at is not None else None,
         "used_at": token.used_at.isoformat() if token.used_at is not None else None,
@@ -202,4 +207,11 @@ def _text(body: Body, name: str, default: str | None = None) -> str:
     value = body.get(name, default)
     if not isinstance(value, str):
         raise BadRequest(f"{name} is missing" if value is None else f"{name} is a text")
+    return value
+
+
+def _texts(body: Body, name: str) -> list[str]:
+    value = body.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise BadRequest(f"{name} is a list of texts")
     return value

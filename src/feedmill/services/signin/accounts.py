@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from feedmill.core.accounts import MAX_NAME_CHARACTERS, account_key, check_password, read_user, write_user
+from feedmill.core.submission import check_datasource
 from feedmill.model.errors import BadRequest, Conflict, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role
@@ -15,6 +16,9 @@ from feedmill.ports.signin import PasswordHasher
 from feedmill.services.signin.proofs import digest_of_secret
 
 TOKEN_PREFIX = "fm_"  # noqa: S105 - what a token begins with, so that one that leaked can be recognised
+
+MAX_SOURCES = 100
+"""How many data sources a token may name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +103,25 @@ class TokenKeeping:
         self._clock = clock
 
     def add(
-        self, label: str, scopes: Iterable[TokenScope], *, user: str = "", namespace: str = DEFAULT_NAMESPACE, days: int | None = None
+        self,
+        label: str,
+        scopes: Iterable[TokenScope],
+        *,
+        user: str = "",
+        namespace: str = DEFAULT_NAMESPACE,
+        days: int | None = None,
+        datasources: Iterable[str] = (),
     ) -> NewToken:
-        """Makes a token, whose text is given this once. Errors: BadRequest, NotFound for an unknown user."""
+        """Makes a token, whose text is given this once. Errors: BadRequest, NotFound for an unknown user.
+
+        Shape: ``datasources`` are those that a token of scope ``push`` is for, none for all.
+        """
         wanted = frozenset(scopes)
         if not label.strip() or len(label) > MAX_NAME_CHARACTERS or not label.isprintable():
             raise BadRequest(f"a token needs a label of at most {MAX_NAME_CHARACTERS} characters that says who uses it")
         if not wanted:
             raise BadRequest(f"a token needs a scope: {', '.join(scope.value for scope in TokenScope)}")
+        sources = _check_sources(wanted, user, datasources)
         if days is not None and not 0 < days <= 36_500:
             raise BadRequest("a token is good for 1 to 36500 days")
         text = TOKEN_PREFIX + secrets.token_urlsafe(32)
@@ -126,6 +141,7 @@ class TokenKeeping:
                 created_at=now,
                 expires_at=now + timedelta(days=days) if days is not None else None,
                 user=account.user if account is not None else None,
+                datasources=sources,
             )
             token = replace(token, id=unit.api_tokens.add(token))
         return NewToken(token=token, text=text)
@@ -140,3 +156,15 @@ class TokenKeeping:
         with self._store.writing() as unit:
             if not unit.api_tokens.remove(token_id):
                 raise NotFound(f"there is no token {token_id}")
+
+
+def _check_sources(scopes: frozenset[TokenScope], user: str, datasources: Iterable[str]) -> frozenset[str]:
+    """Returns the data sources of a token to be made. Errors: BadRequest."""
+    listed = tuple(datasources)
+    if TokenScope.PUSH in scopes and (len(scopes) > 1 or user):
+        raise BadRequest("a token of scope push is for the feed port alone; make another one for other scopes or a user")
+    if listed and TokenScope.PUSH not in scopes:
+        raise BadRequest("data sources are for tokens of scope push")
+    if len(listed) > MAX_SOURCES:
+        raise BadRequest(f"a token names at most {MAX_SOURCES} data sources; one that names none is for all")
+    return frozenset(check_datasource(name) for name in listed)

@@ -1,7 +1,7 @@
 """Tells whom the token of a program stands for."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -10,7 +10,7 @@ from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role
 from feedmill.model.signin import SCOPE_ROLES, ApiToken, TokenScope
-from feedmill.ports import Clock, Store
+from feedmill.ports import Clock, Store, UnitOfWork
 from feedmill.services.signin.proofs import digest_of_secret
 
 TOUCH = timedelta(minutes=5)
@@ -35,11 +35,11 @@ class TokenCheck:
         self._clock = clock
 
     def find(self, text: str) -> Holder | None:
-        """Finds whom a token stands for; None for one that is unknown, has expired, or whose user is gone."""
+        """Finds whom a token stands for; None for one that is unknown, has expired, is for pushing, or whose user is gone."""
         now = self._clock()
         with self._store.reading() as unit:
-            token = unit.api_tokens.find(digest_of_secret(text))
-            if token is None or (token.expires_at is not None and token.expires_at <= now):
+            token = find_token(unit, digest_of_secret(text), now)
+            if token is None or TokenScope.PUSH in token.scopes:
                 return None
             account = unit.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None
         if token.user is not None and account is None:
@@ -47,14 +47,23 @@ class TokenCheck:
         role = max((SCOPE_ROLES[scope] for scope in token.scopes), key=list(Role).index)
         if account is not None and not account.role.may_act_as(role):
             role = account.role
-        if token.used_at is None or now - token.used_at >= TOUCH:
-            self._touch(token)
+        touch_token(self._store, token, now)
         searches = TokenScope.SEARCH in token.scopes
         return Holder(label=token.label, user=account.user if account is not None and searches else None, role=role)
 
-    def _touch(self, token: ApiToken) -> None:
-        try:
-            with self._store.writing() as unit:
-                unit.api_tokens.touch(token.id, self._clock())
-        except FeedmillError as exc:
-            log.warning("token_use_not_kept", token=token.id, reason=str(exc))
+
+def find_token(unit: UnitOfWork, digest: bytes, now: datetime) -> ApiToken | None:
+    """Finds a token of any scope by the digest of its text; None for one that is unknown or has expired."""
+    token = unit.api_tokens.find(digest)
+    return token if token is not None and (token.expires_at is None or token.expires_at > now) else None
+
+
+def touch_token(store: Store, token: ApiToken, now: datetime) -> None:
+    """Keeps that a token was used now, unless that was kept a moment ago; a store that is busy costs this alone."""
+    if token.used_at is not None and now - token.used_at < TOUCH:
+        return
+    try:
+        with store.writing() as unit:
+            unit.api_tokens.touch(token.id, now)
+    except FeedmillError as exc:
+        log.warning("token_use_not_kept", token=token.id, reason=str(exc))

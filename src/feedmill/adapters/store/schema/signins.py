@@ -50,6 +50,7 @@ api_tokens = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("expires_at", sa.BigInteger),
     sa.Column("used_at", sa.BigInteger),
+    sa.Column("datasources", sa.Text),
 )
 
 one_times = sa.Table(
