@@ -6,7 +6,7 @@ UV := .tools/bin/uv
 UV_VERSION := 0.13.8
 FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
-.PHONY: demo test test-full test-keycloak run-keycloak test-long explore install install-dev check bench api-reference lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real explore install install-dev check bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -28,6 +28,9 @@ run-keycloak: install-dev
 
 test-long: install-dev ## the long forms of tests: a hundred kills, the largest feeds; some twenty minutes
 	$(BIN)/pytest -m slow
+
+test-real: install-dev ## feed documents of some fifty Debian packages, then the same damaged; PACKAGES="a b", LIMIT=N of each package, SEED=N
+	$(BIN)/python -m tests.real --packages "$(PACKAGES)" --limit $(or $(LIMIT),40) --seed $(or $(SEED),1)
 
 explore: install-dev ## the property tests with examples that no run has tried; as often as you like
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
