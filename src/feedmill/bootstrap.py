@@ -46,7 +46,8 @@ from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission, SliceLimits
 from feedmill.services.feeds.feedrun import Tools
 from feedmill.services.feeds.intake import Intake
-from feedmill.services.feeds.reading import FeedReader, GroupsReader
+from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener
+from feedmill.services.feeds.readprogress import ReadProgress
 from feedmill.services.indexing.extracting import Extracting
 from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
 from feedmill.services.isolation.recording import FailureRecorder
@@ -57,6 +58,7 @@ from feedmill.services.latebinding.denyasking import DenyAsking
 from feedmill.services.latebinding.headasking import HeadAsking
 from feedmill.services.latebinding.restingnote import RestingNote
 from feedmill.services.latebinding.samlasking import SamlAsking
+from feedmill.services.queues import QueueWatch
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.servingdesk import ServingDesk
@@ -170,6 +172,10 @@ class House:
         """Finds groups of results that are alike."""
         return find_clusters
 
+    def queue_watch(self, started_at: Callable[[], datetime | None]) -> QueueWatch:
+        """Makes what finds queues that do not move; ``started_at`` says since when something could have moved."""
+        return QueueWatch(store=self.store, clock=utc_now, stuck_seconds=self.settings.limits.stuck_seconds, started_at=started_at)
+
     def admission(self) -> Admission:
         """Gives what the settings say of every document."""
         return Admission(rules=build_rules(*self._admission_values()), max_documents=self.settings.limits.max_documents)
@@ -186,7 +192,7 @@ class House:
     def reader(self, feed: Feed) -> FeedReader:
         """Opens a reader on a feed's bytes: on its repaired copy where it needed one."""
         return FeedReader(
-            opener=lambda: self.files.open(feed.repaired_file or feed.file),
+            opener=self._opener(feed),
             kind=feed.kind,
             files=self.files,
             require_fqdn=self.settings.gate.require_fqdn,
@@ -196,7 +202,11 @@ class House:
 
     def groups_reader(self, feed: Feed) -> GroupsReader:
         """Opens a reader on a groups feed's bytes, as above."""
-        return GroupsReader(opener=lambda: self.files.open(feed.repaired_file or feed.file), files=self.files)
+        return GroupsReader(opener=self._opener(feed), files=self.files)
+
+    def _opener(self, feed: Feed) -> Opener:
+        progress = ReadProgress(self.store, feed.id)
+        return lambda: progress.watch(lambda: self.files.open(feed.repaired_file or feed.file))
 
     def feeder(self, lane: FeederLane) -> Feeder:
         """Makes a feeder of one lane."""

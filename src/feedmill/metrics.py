@@ -28,6 +28,7 @@ class _Counts:
         self.feed_bytes = self._counter("feedmill_feed_bytes_received", "Bytes of feeds received and kept.")
         self.records = self._counter("feedmill_records", "Records applied, by result: included or error.", "result")
         self.extractions = self._counter("feedmill_extractions", "Documents extracted, by outcome: whole, cut or failed.", "outcome")
+        self.failures = self._counter("feedmill_failures", "Documents and records whose step failed, by step.", "step")
         self.commits = self._counter("feedmill_index_commits", "Commits of the index.")
         self.indexed = self._counter("feedmill_index_documents", "Documents put into or removed from the index by commits.")
         self.queries = Histogram(
@@ -92,6 +93,11 @@ def count_extraction(outcome: str) -> None:
     _counts.extractions.labels(outcome).inc()
 
 
+def count_failure(step: str) -> None:
+    """Counts a document or record of which a step failed."""
+    _counts.failures.labels(step).inc()
+
+
 def count_commit(documents: int) -> None:
     """Counts a commit of the index and the documents it changed."""
     _counts.commits.inc()
@@ -103,10 +109,18 @@ def observe_query(seconds: float) -> None:
     _counts.queries.observe(seconds)
 
 
-def render_metrics(gauges: Callable[[], Mapping[str, float]], restarts: Callable[[], Mapping[str, int]]) -> bytes:
+def _of_none() -> Mapping[str, float]:
+    return {}
+
+
+def render_metrics(
+    gauges: Callable[[], Mapping[str, float]],
+    restarts: Callable[[], Mapping[str, int]],
+    oldest: Callable[[], Mapping[str, float]] = _of_none,
+) -> bytes:
     """Gives all metrics as Prometheus reads them.
 
-    Shape: ``gauges`` by the names of GAUGES, asked at each call; ``restarts`` by role.
+    Shape: ``gauges`` by the names of GAUGES, asked at each call; ``restarts`` by role; ``oldest`` by queue.
     """
     registry = CollectorRegistry()
     folder = os.environ.get(FOLDER_VARIABLE)
@@ -114,7 +128,7 @@ def render_metrics(gauges: Callable[[], Mapping[str, float]], restarts: Callable
         MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
     else:
         registry.register(_Copied(_counts.registry))
-    registry.register(_Asked(gauges, restarts))
+    registry.register(_Asked(gauges, restarts, oldest))
     return generate_latest(registry)
 
 
@@ -141,15 +155,25 @@ class _Copied(Collector):
 class _Asked(Collector):
     """Gives what is not counted but asked for when somebody looks."""
 
-    def __init__(self, gauges: Callable[[], Mapping[str, float]], restarts: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(
+        self,
+        gauges: Callable[[], Mapping[str, float]],
+        restarts: Callable[[], Mapping[str, int]],
+        oldest: Callable[[], Mapping[str, float]],
+    ) -> None:
         self._gauges = gauges
         self._restarts = restarts
+        self._oldest = oldest
 
     def collect(self) -> Iterable[Metric]:
         values = self._gauges()
         for name, meaning in GAUGES.items():
             if name in values:
                 yield GaugeMetricFamily(f"feedmill_{name}", meaning, value=values[name])
+        waiting = GaugeMetricFamily("feedmill_oldest_waiting_seconds", "How long the oldest item of a queue waits.", labels=("queue",))
+        for queue, seconds in self._oldest().items():
+            waiting.add_metric((queue,), seconds)
+        yield waiting
         family = CounterMetricFamily("feedmill_role_restarts", "Times that a role's process was started again.", labels=("role",))
         for role, count in sorted(self._restarts().items()):
             family.add_metric((role,), count)

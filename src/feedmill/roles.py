@@ -31,10 +31,12 @@ from feedmill.http.serving import Listener, serve
 from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.http.stylesheetshelf import StylesheetShelf
-from feedmill.runstate import find_server
+from feedmill.model.queue import QUICK_FEED_BYTES
+from feedmill.runstate import find_server, find_start
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.overview import tell_gauges
+from feedmill.services.queues import QueueWatch
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.signin.signing import ensure_key
@@ -43,9 +45,6 @@ from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
 from feedmill.signinproviders import make_openid, make_saml
 from feedmill.wire.gsafeed.dtd import DTD
-
-QUICK_FEED_BYTES = 4_000_000
-"""Feeds below this size have a feeder of their own."""
 
 LONGEST_UPLOAD_SECONDS = 3600.0
 LONGEST_ANSWER_SECONDS = 600.0
@@ -91,6 +90,7 @@ def _run_gate(house: House, ports: Ports) -> None:
         routes=[metrics_route(_metrics_of(house))],
         auditing=auditing,
         tokens=PushTokens(find=house.push_check(read_token(house.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)),
+        find_stuck=_watch_of(house).find_for,
     )
     own = OwnNames()
     plain = Listener(
@@ -215,7 +215,7 @@ def _administration_of(house: House) -> Administration:
 
     editor = SettingsEditor(house.store, lambda: read_snapshot(house.data), house.bell)
     return Administration(
-        tell_status=lambda: tell_status(house.store, house.data, read_snapshot(house.data)),
+        tell_status=lambda: tell_status(house.store, house.data, read_snapshot(house.data), _watch_of(house)),
         reindex=reindex,
         remove_source=remove_source,
         render_metrics=_metrics_of(house),
@@ -232,16 +232,17 @@ def _metrics_of(house: House) -> Callable[[], bytes]:
         server = find_server(house.data)
         return {name: role.restarts for name, role in server.roles.items()} if server else {}
 
-    return lambda: metrics.render_metrics(lambda: tell_gauges(house.store), restarts)
+    watch = _watch_of(house)
+    return lambda: metrics.render_metrics(lambda: tell_gauges(house.store), restarts, watch.tell_oldest)
 
 
 def _problems_of(house: House) -> Callable[[], list[str]]:
-    def find_problems() -> list[str]:
-        with house.store.reading() as unit:
-            unit.feeds.count_waiting()
-        return []
+    """Lists the queues that do not move; looking for them reads the store, whose errors count as well."""
+    return _watch_of(house).find_problems
 
-    return find_problems
+
+def _watch_of(house: House) -> QueueWatch:
+    return house.queue_watch(lambda: find_start(house.data))
 
 
 # --- the work behind them -------------------------------------------------------------------------------------------------------

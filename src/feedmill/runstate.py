@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
@@ -80,6 +81,12 @@ def find_server(data: Path) -> RunState | None:
     """Finds the server that runs on a data folder and answers, None when there is none."""
     state = read_state(data)
     return state if state is not None and is_held(data) else None
+
+
+def find_start(data: Path) -> datetime | None:
+    """Returns when the server that runs on a data folder started, None when there is none."""
+    server = find_server(data)
+    return None if server is None else datetime.fromisoformat(server.started_at)
 
 
 def is_held(data: Path) -> bool:

@@ -12,10 +12,12 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from feedmill.bootstrap import House
+from feedmill.bootstrap import House, utc_now
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean, console, error_console, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
 from feedmill.cli.workplace import Workplace
+from feedmill.client.answers import StuckShown
+from feedmill.client.connection import tell_stuck
 from feedmill.client.transport import Transport
 from feedmill.core.submission import Submission, check_datasource, read_groups_submission, read_submission
 from feedmill.http.receipts import render_feed
@@ -122,7 +124,7 @@ def send_file(client: Transport, path: str, fields: dict[str, str], file: Path) 
 
 
 def follow(client: Transport, feed_id: str) -> Receipt:
-    """Asks for a feed's receipt until it is over, showing its records on a terminal."""
+    """Asks for a feed's receipt until it is over, or waits in a queue where nothing moves; shows its records on a terminal."""
     pause = _FIRST_POLL_SECONDS
     with Progress(
         TextColumn("feed {task.fields[feed]}: {task.fields[state]}, {task.completed:.0f} of {task.fields[records]} records"),
@@ -135,7 +137,7 @@ def follow(client: Transport, feed_id: str) -> Receipt:
             receipt: Receipt = client.get_json(f"/api/v1/feeds/{feed_id}")
             done = receipt["included"] + receipt["errors"]
             progress.update(task, completed=done, state=receipt["state"], records=receipt["records"])
-            if is_over(receipt):
+            if is_over(receipt) or receipt.get("stuck") is not None:
                 return receipt
             time.sleep(pause)
             pause = min(pause * 1.5, _LAST_POLL_SECONDS)
@@ -179,9 +181,17 @@ def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path
 def _push_here(house: House, file: Path, submission: Submission) -> Receipt:
     with file.open("rb") as stream:
         feed_id = house.intake().take(stream, submission, client="command line")
-    work_until(house, lambda: get_feed(house, feed_id).state.is_final and get_feed(house, feed_id).searchable_at is not None)
+    begun_at = utc_now()
+    watch = house.queue_watch(lambda: begun_at)
+
+    def is_done() -> bool:
+        feed = get_feed(house, feed_id)
+        return (feed.state.is_final and feed.searchable_at is not None) or watch.find_for(feed) is not None
+
+    work_until(house, is_done)
     with house.store.reading() as unit:
-        return render_feed(unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_LINES))
+        feed, log = unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_LINES)
+    return render_feed(feed, log, watch.find_for(feed))
 
 
 def _report(receipt: Receipt, *, as_json: bool) -> None:
@@ -190,6 +200,11 @@ def _report(receipt: Receipt, *, as_json: bool) -> None:
         print_json(receipt)
     else:
         _print_receipt(receipt)
+    stuck = receipt.get("stuck")
+    if stuck is not None and not is_over(receipt):
+        # with --json the receipt is the answer, and has the reason
+        error_console().print(clean(f"error: {tell_stuck(receipt['id'], StuckShown.model_validate(stuck))}"))
+        raise typer.Exit(1)
     if receipt["state"] != FeedState.COMPLETED.value:
         raise typer.Exit(1)
 

@@ -6,6 +6,7 @@ from rich.table import Table
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.http.status import tell_status
+from feedmill.runstate import find_start
 
 STATUS_EXAMPLES = """Examples:
 
@@ -18,7 +19,7 @@ def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
     """Show feeds waiting, documents, the state of the index, the server's processes, and where each setting came from."""
     place = workplace(data, config)
     with place.read() as house:
-        told = tell_status(house.store, data, place.load())
+        told = tell_status(house.store, data, place.load(), house.queue_watch(lambda: find_start(data)))
     if as_json:
         print_json(told)
     else:
@@ -36,6 +37,7 @@ def _print_status(told: dict[str, Any]) -> None:
     out.print(f"documents:  {told['documents']}")
     for stage, count in told["marks"].items():
         out.print(f"  waiting for {stage}: {count}")
+    _print_queues(told["queues"])
     for server in told["authorization"]["left_alone"]:
         out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} is left alone since {server['since']}")
         out.print(f"  {clean(server['reason'])}")
@@ -46,6 +48,20 @@ def _print_status(told: dict[str, Any]) -> None:
     out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{partial}{rebuilding}{learning}")
     out.print()
     out.print(settings_table(told["settings"]))
+
+
+def _print_queues(queues: list[dict[str, Any]]) -> None:
+    out = console()
+    for queue in queues:
+        if not queue["waiting"]:
+            continue
+        oldest = "" if queue["oldest_seconds"] is None else f", the oldest for {queue['oldest_seconds']:.0f} s"
+        out.print(f"  queue {queue['name']:<12}{queue['waiting']} waiting{oldest}")
+        if queue["stuck"]:
+            about = f", {clean(queue['document'])}" if queue["document"] else ""
+            out.print(f"error:      queue {queue['name']} has not moved since {queue['since']}{about}")
+        if queue["reason"]:
+            out.print(f"    {clean(queue['reason'])}")
 
 
 def _tell_progress(progress: dict[str, int] | None) -> str:

@@ -25,11 +25,12 @@ from feedmill.client.answers import (
     Receipt,
     ResultShown,
     SearchAnswer,
+    StuckShown,
     Suggestions,
 )
 from feedmill.client.connection import Client
 from feedmill.client.feeds import AclEntry, FeedBuilder, GroupsBuilder
-from feedmill.model.errors import BadRequest, Busy, Denied, FeedmillError, NotFound
+from feedmill.model.errors import BadRequest, Busy, Denied, FeedmillError, NotFound, Stuck
 
 __all__ = [
     "AclEntry",
@@ -55,5 +56,7 @@ __all__ = [
     "Receipt",
     "ResultShown",
     "SearchAnswer",
+    "Stuck",
+    "StuckShown",
     "Suggestions",
 ]

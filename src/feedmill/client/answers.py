@@ -105,6 +105,15 @@ class LogLine(Answer):
     reason: str
 
 
+class StuckShown(Answer):
+    """A queue in which nothing moves."""
+
+    queue: str
+    since: datetime = Field(description="since when nothing has moved there")
+    document: str | None = Field(description="the URL, or the feed, at the head of the queue")
+    reason: str = Field(description="why, as far as the server knows")
+
+
 class Receipt(Answer):
     """What became of a feed."""
 
@@ -121,6 +130,7 @@ class Receipt(Answer):
     errors: int
     finished_at: datetime | None
     searchable_at: datetime | None = Field(description="when all of it could be found, null before")
+    stuck: StuckShown | None = Field(default=None, description="the queue that keeps the feed from its end, null while all moves")
     log: list[LogLine] = Field(description="may be cut; `errors` stays true")
 
     @property

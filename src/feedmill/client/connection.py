@@ -10,10 +10,20 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from feedmill.client.answers import Answer, DataSourceShown, DocumentFound, DocumentKept, Receipt, ResultShown, SearchAnswer, Suggestions
+from feedmill.client.answers import (
+    Answer,
+    DataSourceShown,
+    DocumentFound,
+    DocumentKept,
+    Receipt,
+    ResultShown,
+    SearchAnswer,
+    StuckShown,
+    Suggestions,
+)
 from feedmill.client.feeds import FeedBuilder, GroupsBuilder
 from feedmill.client.transport import Transport, quote_name
-from feedmill.model.errors import BadRequest, Busy
+from feedmill.model.errors import BadRequest, Busy, Stuck
 
 PAGE = 500
 POLL_SECONDS = (0.05, 1.0)
@@ -102,13 +112,18 @@ class Client:
         return self._ask(Receipt, self._feeds, f"/api/v1/feeds/{quote_name(feed_id)}", {})
 
     def wait(self, feed_id: str, *, timeout_seconds: float = 600.0, searchable: bool = True) -> Receipt:
-        """Waits until a feed is final and, where it is to be, found; gives its receipt. Errors: Busy when the time is over."""
+        """Waits until a feed is final and, where it is to be, found; gives its receipt.
+
+        Errors: Stuck where nothing moves in the queue that the feed waits in; Busy when the time is over.
+        """
         deadline = time.monotonic() + timeout_seconds
         pause, longest = POLL_SECONDS
         while True:
             receipt = self.get_receipt(feed_id)
             if receipt.is_final and (receipt.searchable_at is not None or not searchable):
                 return receipt
+            if receipt.stuck is not None:
+                raise Stuck(tell_stuck(feed_id, receipt.stuck))
             if time.monotonic() + pause > deadline:
                 raise Busy(f"feed {feed_id} is not done after {timeout_seconds:g} seconds: {receipt.state}; it goes on, ask for it again")
             time.sleep(pause)
@@ -141,6 +156,12 @@ class Client:
         if not isinstance(answer, list):
             raise BadRequest(f"{self._feeds.shown_url} does not answer as documented; is it a feedmill server")
         return [_read(kind, one, self._feeds) for one in answer]
+
+
+def tell_stuck(feed_id: str, stuck: StuckShown) -> str:
+    """Returns why waiting for a feed is in vain, as a sentence."""
+    about = f" ({stuck.document})" if stuck.document else ""
+    return f"feed {feed_id} waits in queue {stuck.queue}, which has not moved since {stuck.since.isoformat()}: {stuck.reason}{about}"
 
 
 def _read(kind: type[A], answer: object, where: Transport) -> A:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import BinaryIO, Final, TypeVar
 
 from starlette.requests import Request
@@ -15,6 +16,7 @@ from feedmill.http.receipts import Json, render_document, render_feed, render_so
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, Denied, NotFound
 from feedmill.model.feed import Feed, FeedState
+from feedmill.model.queue import StuckQueue
 from feedmill.ports import UnitOfWork
 from feedmill.services.auditing import Auditing
 from feedmill.services.feeds.intake import Intake
@@ -33,10 +35,20 @@ _POLL_SECONDS: Final = (0.02, 0.5)
 T = TypeVar("T")
 
 
+FindStuck = Callable[[Feed], StuckQueue | None]
+"""Finds the stuck queue that keeps a feed from its end. May block. Errors: Busy, Corrupt."""
+
+
+def finds_none(_feed: Feed) -> StuckQueue | None:
+    """Finds none, where nobody watches the queues."""
+    return None
+
+
 class FeedResources:
     """The handlers under ``/api/v1``."""
 
-    def __init__(self, intake: Intake, workers: Executor, auditing: Auditing | None = None) -> None:
+    def __init__(self, intake: Intake, workers: Executor, auditing: Auditing | None = None, find_stuck: FindStuck = finds_none) -> None:
+        self._find_stuck = find_stuck
         self._intake = intake
         self._auditing = auditing
         self._store = intake.store
@@ -145,14 +157,20 @@ class FeedResources:
         with self._store.reading() as unit:
             found = [feed for name in wanted for feed in unit.feeds.list_newest(name, limit)]
             feeds = sorted(found, key=lambda feed: feed.id, reverse=True)[:limit]
-            return [
-                render_feed(feed, unit.feeds.list_log(feed.id, LISTED_LOG_ENTRIES) if feed.logged or feed.late_logged else ())
-                for feed in feeds
-            ]
+            logs = [unit.feeds.list_log(each.id, LISTED_LOG_ENTRIES) if each.logged or each.late_logged else [] for each in feeds]
+        return [render_feed(feed, log, self._find_stuck_for(feed, right)) for feed, log in zip(feeds, logs, strict=True)]
 
     def _render_feed(self, feed_id: int, right: PushRight) -> Json:
         with self._store.reading() as unit:
-            return render_feed(_get_feed(unit, feed_id, right), unit.feeds.list_log(feed_id, LOG_ENTRIES))
+            feed, log = _get_feed(unit, feed_id, right), unit.feeds.list_log(feed_id, LOG_ENTRIES)
+        return render_feed(feed, log, self._find_stuck_for(feed, right))
+
+    def _find_stuck_for(self, feed: Feed, right: PushRight) -> StuckQueue | None:
+        """Finds the stuck queue of a feed; whoever may push to some sources alone is not told what stands at its head."""
+        stuck = self._find_stuck(feed)
+        if stuck is None or not right.is_limited:
+            return stuck
+        return replace(stuck, document=None, reason="an administrator can see why")
 
     def _open_content(self, feed_id: int, right: PushRight) -> tuple[BinaryIO, int]:
         with self._store.reading() as unit:

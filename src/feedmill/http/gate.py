@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedmill.http.feedresources import FeedResources
+from feedmill.http.feedresources import FeedResources, FindStuck, finds_none
 from feedmill.http.gateconfig import CurrentConfig
 from feedmill.http.health import Problems, health_routes
 from feedmill.http.origin import OriginCheck
@@ -49,14 +49,15 @@ def gate_app(
     routes: Iterable[Route] = (),
     auditing: Auditing | None = None,
     tokens: PushTokens | None = None,
+    find_stuck: FindStuck = finds_none,
 ) -> ASGIApp:
     """Gives the application of ports 19900 and 19902.
 
     Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers; ``auditing`` is told of removals;
-    ``tokens`` checks those of scope ``push``, without it none is right.
+    ``tokens`` checks those of scope ``push``, without it none is right; ``find_stuck`` finds the queue that keeps a feed from its end.
     """
     store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store")
-    resources = FeedResources(intake, store_threads, auditing)
+    resources = FeedResources(intake, store_threads, auditing, find_stuck)
     uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
     push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
     push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)

@@ -6,7 +6,9 @@ from typing import Any
 from feedmill.model.access import Acl
 from feedmill.model.document import Event
 from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry
+from feedmill.model.queue import StuckQueue
 from feedmill.services.inspection import Inspection, Past
+from feedmill.services.queues import tell_stuck
 from feedmill.wire.jsonvalues import group_metadata, render_time
 
 Json = dict[str, Any]
@@ -14,8 +16,8 @@ Json = dict[str, Any]
 _FEEDTYPES = {FeedKind.GROUPS_FULL: "full", FeedKind.GROUPS_INCREMENTAL: "incremental", FeedKind.GROUPS_CLEANUP: "cleanup"}
 
 
-def render_feed(feed: Feed, log: Sequence[LogEntry]) -> Json:
-    """Gives a feed's receipt."""
+def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = None) -> Json:
+    """Gives a feed's receipt; ``stuck`` is the queue that keeps it from its end."""
     return {
         "id": str(feed.id),
         "datasource": feed.datasource,
@@ -30,6 +32,7 @@ def render_feed(feed: Feed, log: Sequence[LogEntry]) -> Json:
         "errors": feed.errors,
         "finished_at": render_time(feed.finished_at),
         "searchable_at": render_time(feed.searchable_at),
+        "stuck": tell_stuck(stuck),
         "log": [_render_entry(entry) for entry in log],
     }
 

@@ -9,6 +9,7 @@ from feedmill.model.serving import KeptSetting
 from feedmill.ports import Store
 from feedmill.runstate import find_server
 from feedmill.services.overview import tell_overview
+from feedmill.services.queues import QueueWatch
 from feedmill.settings import Loaded, dotted, list_values
 from feedmill.settings.editing import API, list_held
 from feedmill.settings.serving import SECTIONS, WHOLE
@@ -17,7 +18,7 @@ _SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.ldap", "s
 HIDDEN = "(set)"
 
 
-def tell_status(store: Store, data: Path, loaded: Loaded) -> dict[str, Any]:
+def tell_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> dict[str, Any]:
     """Gives the status as JSON. Errors: Busy, Corrupt."""
     server = find_server(data)
     with store.reading() as unit:
@@ -29,6 +30,7 @@ def tell_status(store: Store, data: Path, loaded: Loaded) -> dict[str, Any]:
         "addresses": server.addresses if server else {},
         "roles": {name: asdict(role) for name, role in server.roles.items()} if server else {},
         **tell_overview(store),
+        "queues": watch.tell(),
         "settings": list_settings(loaded, kept),
     }
 

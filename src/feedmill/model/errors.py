@@ -11,6 +11,7 @@ FeedmillError
 +-- Denied           the asker may not
 +-- Busy             try again later
 |   +-- DiskFull     no room on the disk; nothing was lost, nothing was taken
+|   +-- Stuck        nothing moves in the queue that somebody waits for; waiting on is in vain until somebody has looked
 |   +-- Unanswered   another server gave no answer, or none that can be used
 |       +-- Rejected it is there, and does not take this one question
 +-- Corrupt          what was kept cannot be read back
@@ -78,6 +79,10 @@ class Busy(FeedmillError):
 
 class DiskFull(Busy):
     """No room on the disk. Nothing was kept of the call that failed."""
+
+
+class Stuck(Busy):
+    """Nothing moves in the queue that the asker waits for; the text names the queue, since when, and the reason."""
 
 
 class Unanswered(Busy):

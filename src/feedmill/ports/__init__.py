@@ -23,6 +23,7 @@ from feedmill.ports.groups import (
 from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
+from feedmill.ports.queues import Queues
 from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
 from feedmill.ports.store import Store, UnitOfWork
 from feedmill.ports.work import Bell, Extractor, FeedFile, FeedFiles, InFlight
@@ -66,6 +67,7 @@ __all__ = [
     "PastMembership",
     "Policies",
     "Publication",
+    "Queues",
     "SearchIndex",
     "Sources",
     "Spells",

@@ -56,7 +56,13 @@ class Feeds(Protocol):
         """Gives back all that ``owner`` holds."""
 
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
-        """Stores a feed's progress and appends to its log."""
+        """Stores a feed's progress and appends to its log; the feed has moved, and the failure of its last step is forgotten."""
+
+    def note_progress(self, feed_id: int, reached: int) -> None:
+        """Notes that a feed moved within a step that stores nothing; a position that was reached before is no progress."""
+
+    def note_failure(self, feed_id: int, reason: str) -> None:
+        """Keeps why a feed's last step failed, until the feed moves."""
 
     def log_late(self, feed_id: int, entries: Sequence[LogEntry]) -> None:
         """Appends to the log what came to light behind the feeder; a feed that is forgotten and a log that is full take nothing.

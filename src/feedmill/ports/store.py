@@ -14,6 +14,7 @@ from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupLayers, Group
 from feedmill.ports.links import Links
 from feedmill.ports.marks import Facts, KeptSettings, Marks
 from feedmill.ports.policies import Policies
+from feedmill.ports.queues import Queues
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimes, Sessions
 
 
@@ -63,6 +64,10 @@ class UnitOfWork(Protocol):
     @property
     def facts(self) -> Facts:
         """The facts."""
+
+    @property
+    def queues(self) -> Queues:
+        """How the queues move."""
 
     @property
     def groups(self) -> Groups:

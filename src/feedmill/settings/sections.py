@@ -153,10 +153,11 @@ class Crawl(Section):
 
 
 class Limits(Section):
-    """How much is kept. Units: documents, 0 = any number; bytes."""
+    """How much is kept, and when a queue counts as stuck. Units: documents, 0 = any number; bytes; seconds without movement."""
 
     max_documents: Annotated[int, Field(ge=0)] = 0
     max_document_bytes: Annotated[int, Field(ge=1)] = 31_457_280
+    stuck_seconds: Annotated[float, Field(gt=0, le=86_400)] = 60.0
 
 
 class StoreSettings(Section):

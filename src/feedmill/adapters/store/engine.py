@@ -19,6 +19,7 @@ from feedmill.adapters.store.keptsettings import SqlKeptSettings
 from feedmill.adapters.store.links import SqlLinks
 from feedmill.adapters.store.marks import SqlFacts, SqlMarks
 from feedmill.adapters.store.policies import PolicyCache, SqlPolicies
+from feedmill.adapters.store.queues import SqlQueues
 from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimes, SqlSessions
 from feedmill.adapters.store.spells import SqlSpells
 from feedmill.adapters.store.translation import translated
@@ -45,6 +46,7 @@ class SqlUnit:
     failures = _on_connection(SqlFailures)
     interruptions = _on_connection(SqlInterruptions)
     facts = _on_connection(SqlFacts)
+    queues = _on_connection(SqlQueues)
     groups = _on_connection(SqlGroups)
     group_garbage = _on_connection(SqlGroupGarbage)
     kept_settings = _on_connection(SqlKeptSettings)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.schema import UNAPPLIED, UNSETTLED, datasources, documents, feed_log, feeds
 from feedmill.adapters.store.statements import batches, insert
-from feedmill.adapters.store.values import plain, to_micros
+from feedmill.adapters.store.values import now_micros, plain, to_micros
 from feedmill.model.errors import NotFound
 from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry, NewFeed
 from feedmill.ports import FileUse, Lease
@@ -90,7 +90,8 @@ class SqlFeeds:
 
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
         """Stores a feed's progress and appends to its log; ``feed.logged`` counts the new entries already."""
-        self._connection.execute(sa.update(feeds).where(feeds.c.id == feed.id).values(rows.feed_progress(feed)))
+        moved = {"moved_at": now_micros(), "failure": None}
+        self._connection.execute(sa.update(feeds).where(feeds.c.id == feed.id).values(rows.feed_progress(feed) | moved))
         if log:
             first = feed.logged - len(log)
             self._connection.execute(sa.insert(feed_log), [_log_row(feed.id, first + place, entry) for place, entry in enumerate(log)])
@@ -105,6 +106,15 @@ class SqlFeeds:
         rows_of = [_log_row(feed_id, FIRST_LATE + first + place, entry) for place, entry in enumerate(kept)]
         self._connection.execute(sa.insert(feed_log), rows_of)
         self._connection.execute(sa.update(feeds).where(feeds.c.id == feed_id).values(late_logged=first + len(kept)))
+
+    def note_progress(self, feed_id: int, reached: int) -> None:
+        """Notes that a feed moved within a step."""
+        further = sa.update(feeds).where(feeds.c.id == feed_id, feeds.c.reached < reached)
+        self._connection.execute(further.values(reached=reached, moved_at=now_micros(), failure=None))
+
+    def note_failure(self, feed_id: int, reason: str) -> None:
+        """Keeps why a feed's last step failed."""
+        self._connection.execute(sa.update(feeds).where(feeds.c.id == feed_id).values(failure=plain(reason)))
 
     def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
         """Lists a feed's log in the order written."""

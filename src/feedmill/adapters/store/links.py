@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store.schema import link_queue, link_texts
 from feedmill.adapters.store.statements import batches, insert, upsert
-from feedmill.adapters.store.values import plain
+from feedmill.adapters.store.values import now_micros, plain
 from feedmill.ports import LinkWork
 
 
@@ -50,7 +50,9 @@ class SqlLinks:
         """Puts documents in line for work."""
         if ids:
             adding = insert(self._connection, link_queue).on_conflict_do_nothing(index_elements=["work", "document_id"])
-            self._connection.execute(adding, [{"work": work.value, "document_id": document_id} for document_id in ids])
+            now = now_micros()
+            values = [{"work": work.value, "document_id": document_id, "queued_at": now} for document_id in ids]
+            self._connection.execute(adding, values)
 
     def list_queued(self, work: LinkWork, limit: int) -> list[int]:
         """Lists the documents that wait for work, by id."""

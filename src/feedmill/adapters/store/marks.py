@@ -9,6 +9,7 @@ from feedmill.adapters.store import rows
 from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import facts, marks, overtaken_marks
 from feedmill.adapters.store.statements import batches, insert, upsert
+from feedmill.adapters.store.values import now_micros
 from feedmill.ports import Lane, Mark, Stage
 
 _FACTS = Prepared(lambda names: sa.select(facts.c.name, facts.c.value).where(facts.c.name.in_(names)))
@@ -29,10 +30,13 @@ class SqlMarks:
         new = statement.excluded
         replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
         replaced["tightens"] = sa.or_(marks.c.tightens, new.tightens)
+        # a document that is changed again and again waits since its first change, but anew in another stage
+        replaced["queued_at"] = sa.case((marks.c.stage == new.stage, marks.c.queued_at), else_=new.queued_at)
         replaced["repeats"] = sa.and_(marks.c.repeats, new.repeats)
         replaced["lane"] = sa.case((marks.c.lane < new.lane, marks.c.lane), else_=new.lane)
         upserting = statement.on_conflict_do_update(index_elements=["document_id"], set_=replaced)
-        self._connection.execute(upserting, [rows.mark_to_row(mark) for mark in changed])
+        now = now_micros()
+        self._connection.execute(upserting, [{**rows.mark_to_row(mark), "queued_at": now} for mark in changed])
 
     def _keep_overtaken(self, changed: Sequence[Mark]) -> None:
         """Remembers whose marks are about to be replaced by another feed's."""
@@ -64,7 +68,7 @@ class SqlMarks:
         if done:
             changing = sa.update(marks).where(marks.c.document_id == sa.bindparam("id_"), marks.c.version == sa.bindparam("version_"))
             values = [{"id_": mark.document_id, "version_": mark.version} for mark in done]
-            self._connection.execute(changing.values(stage=Stage.INDEX.value), values)
+            self._connection.execute(changing.values(stage=Stage.INDEX.value, queued_at=now_micros()), values)
 
     def remove(self, done: Sequence[Mark]) -> None:
         """Removes marks of exactly these versions."""

@@ -1,6 +1,7 @@
 """How the store writes single values: times, texts, JSON."""
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
@@ -25,6 +26,11 @@ def from_micros(micros: int | None) -> datetime | None: ...
 def from_micros(micros: int | None) -> datetime | None:
     """Gives a stored time back, None for none. Units: aware UTC."""
     return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+
+
+def now_micros() -> int:
+    """Returns the time now as the store keeps it: of what it notes for itself, such as when a queue moved."""
+    return time.time_ns() // 1_000
 
 
 def plain(text: str) -> str:

@@ -13,7 +13,9 @@ import structlog
 
 from feedmill.model.errors import Broken, FeedmillError
 from feedmill.model.feed import Feed
+from feedmill.model.queue import QueueName
 from feedmill.ports import Bell, Lease
+from feedmill.services.failurenote import FailureNote, tell_fault
 from feedmill.services.feeds.feedrun import FeedRun, Tools
 from feedmill.services.feeds.groupsrun import GroupsRun
 
@@ -53,6 +55,7 @@ class Feeder:
         self._runs: dict[int, Run] = {}
         self._resting: dict[int, datetime] = {}
         self._claimed_at = tools.clock() - LEASE
+        self._trouble = FailureNote(tools.store, QueueName.FEEDS if lane.max_bytes is None else QueueName.FEEDS_QUICK)
         with tools.store.writing() as unit:
             unit.feeds.release(lane.owner)
 
@@ -71,6 +74,7 @@ class Feeder:
             except FeedmillError as error:
                 log.warning("feeder_waits", reason=str(error), seconds=RETRY.total_seconds())
                 self._runs.clear()
+                self._trouble.note(str(error))
                 self._bell.wait(RETRY.total_seconds())
                 continue
             if not is_busy:
@@ -96,9 +100,11 @@ class Feeder:
             raise
         except FeedmillError as error:
             self._rest(feed.id, RETRY)
+            self._note_failure(feed.id, str(error))
             log.warning("feed_waits", feed=feed.id, datasource=feed.datasource, reason=str(error), seconds=RETRY.total_seconds())
-        except Exception:
+        except Exception as error:
             self._rest(feed.id, RETRY_AFTER_FAULT)
+            self._note_failure(feed.id, tell_fault(error))
             log.exception("feed_fails", feed=feed.id, datasource=feed.datasource, seconds=RETRY_AFTER_FAULT.total_seconds())
         else:
             if run.feed.phase.is_past_feeder:
@@ -111,6 +117,14 @@ class Feeder:
         """Lets go of a run; the feed is taken up again from its checkpoint."""
         del self._runs[feed_id]
         self._resting[feed_id] = self._tools.clock() + time
+
+    def _note_failure(self, feed_id: int, reason: str) -> None:
+        """Keeps why a feed waits, for those who ask; the log has it in any case."""
+        try:
+            with self._tools.store.writing() as unit:
+                unit.feeds.note_failure(feed_id, reason)
+        except FeedmillError as error:
+            log.warning("failure_not_noted", feed=feed_id, reason=str(error))
 
     def _is_new(self, feed: Feed, now: datetime) -> bool:
         return feed.id not in self._runs and self._resting.get(feed.id, now) <= now

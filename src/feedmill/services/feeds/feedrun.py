@@ -13,6 +13,7 @@ from feedmill.model.change import Change, GroupChange
 from feedmill.model.document import Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, Phase
+from feedmill.model.queue import queue_of
 from feedmill.ports import BlobStore, Clock, Lane, Store, UnitOfWork
 from feedmill.services.feeds.feeding import Admission, SliceLimits, Tally, Workbench, push_out, take_slice
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
@@ -144,6 +145,8 @@ class FeedRun:
                 self._remove(bench, documents, acls)
                 feed = self._keep(unit, bench.finish())
             has_more = bool(documents or acls) or push_out(unit, admission.max_documents, feeding, self._lane) > 0
+            if has_more:
+                unit.feeds.save(feed)
         self.feed = feed
         if documents:
             self._swept_to = documents[-1].id or 0
@@ -169,9 +172,12 @@ class FeedRun:
             feed = replace(feed, finished_at=now)
             feed = ended(feed, is_obeyed=not tightening, searchable_at=None if marked else now)
             unit.feeds.save(feed, log)
+            unit.queues.note_progress(queue_of(feed))
         self.feed = feed
 
     def _save(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:
         with self._tools.store.writing() as unit:
             unit.feeds.save(feed, log)
+            if feed.phase.is_past_feeder:
+                unit.queues.note_progress(queue_of(feed))
         self.feed = feed

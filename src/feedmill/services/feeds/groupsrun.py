@@ -16,6 +16,7 @@ from feedmill.core.feedstate import final_state
 from feedmill.model.change import Faulty, GroupChange, PutGroup
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.model.queue import QueueName
 from feedmill.ports import ComparedTo, UnitOfWork
 from feedmill.services.feeds.feedrun import Tools
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
@@ -105,6 +106,7 @@ class GroupsRun:
             assert isinstance(last, PutGroup)
             with self._tools.store.writing() as unit:
                 total = unit.group_layers.extend(feed.id, last.group, piece)
+                unit.queues.note_progress(QueueName.GROUPS)
                 feed = feed if number < len(pieces) else self._check(unit, taken)
         self.feed = feed
         return total
@@ -140,6 +142,7 @@ class GroupsRun:
         with self._tools.store.writing() as unit:
             unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
             self._compared = unit.group_history.compare(feed.id, self._compared or ComparedTo(), at_once)
+            unit.queues.note_progress(QueueName.GROUPS)
 
     def _publish(self) -> None:
         """Shows what the feed says and ends it, in one transaction; or gives the layer up. A cleanup is a whole layer of nothing."""
@@ -157,6 +160,7 @@ class GroupsRun:
             if is_full:
                 feed, log = failed(feed, _FULL, now)
             unit.feeds.save(feed, log)
+            unit.queues.note_progress(QueueName.GROUPS)
         self.feed = feed
 
     def _fail(self, entry: LogEntry) -> None:
@@ -164,6 +168,7 @@ class GroupsRun:
         with self._tools.store.writing() as unit:
             unit.group_layers.drop(feed.id)
             unit.feeds.save(feed, log)
+            unit.queues.note_progress(QueueName.GROUPS)
         self.feed = feed
 
     def _save(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:

@@ -13,7 +13,9 @@ import structlog
 from feedmill.model.document import Document, Event, EventKind, Text
 from feedmill.model.errors import Broken, Corrupt, FeedmillError
 from feedmill.model.extraction import Answer, Task
+from feedmill.model.queue import QueueName
 from feedmill.ports import Bell, BlobStore, Clock, Extractor, Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.services.failurenote import FailureNote
 from feedmill.services.indexing.pacing import Pacing
 
 POLL_SECONDS = 0.5
@@ -63,6 +65,7 @@ class Extracting:
         self._again: list[_Job] = []
         self._done_since = 0.0
         self._pacing = Pacing()
+        self._trouble = FailureNote(store, QueueName.EXTRACT)
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
         """Works until stopped; what is in flight then is done again at the next start. Errors: Broken."""
@@ -74,6 +77,7 @@ class Extracting:
                 raise
             except FeedmillError as error:
                 log.warning("extractor_waits", reason=str(error))
+                self._trouble.note(str(error))
                 self._bell.wait(POLL_SECONDS)
         self.close()
 
@@ -182,6 +186,7 @@ class Extracting:
         with self._store.writing() as unit:
             unit.documents.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
             unit.marks.advance([job.mark for job, _ in texts])
+            unit.queues.note_progress(QueueName.EXTRACT)
             if failed:
                 documents = [d for d in unit.documents.find_many(list(failed)).values() if d.text == failed[d.url]]
                 unit.documents.save_many([replace(document, events=document.events + 1) for document in documents], moved=())

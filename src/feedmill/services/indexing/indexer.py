@@ -18,9 +18,11 @@ from feedmill.core.anchors import NOTHING_TOLD
 from feedmill.core.shown import is_indexed
 from feedmill.model.document import Document
 from feedmill.model.errors import FeedmillError
+from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Bell, BlobStore, Clock, IndexWriter, Lane, Mark, SearchIndex, Stage, Store, UnitOfWork
 from feedmill.services import facts
+from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.entries import entry_of, read_kept_text
 from feedmill.services.indexing.linking import Linking
@@ -93,6 +95,7 @@ class Indexing:
         self._pending_since = 0.0
         self._reached: Mark | None = None
         self._rebuild: Rebuild | None = None
+        self._trouble = FailureNote(tools.store, QueueName.INDEX)
 
     def _remove_others(self) -> None:
         """Removes what a rebuild left that was cut short, or that had ended but for this."""
@@ -108,6 +111,7 @@ class Indexing:
                     self._bell.wait(POLL_SECONDS)
             except FeedmillError as error:
                 log.warning("indexer_waits", reason=str(error))
+                self._trouble.note(str(error))
                 self._forget_pending()
                 self._bell.wait(POLL_SECONDS)
         self._writer.close()
@@ -186,6 +190,7 @@ class Indexing:
         marks = list(self._pending.values())
         with self._store.writing() as unit:
             unit.marks.remove(marks)
+            unit.queues.note_progress(QueueName.INDEX)
             self._links.note_indexed(unit, marks)
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_GENERATION, str(int(unit.facts.get(facts.INDEX_GENERATION) or 0) + 1))
@@ -250,6 +255,8 @@ class Indexing:
         self._writer.commit()
         with self._store.writing() as unit:
             unit.marks.remove(list(self._pending.values()))
+            unit.queues.note_progress(QueueName.INDEX)
+            unit.queues.note_progress(QueueName.REBUILD)
             self._links.note_indexed(unit, self._pending.values())
             unit.facts.put(facts.INDEX_FOLDER, rebuild.folder)
             unit.facts.put(facts.INDEX_TOKEN, token)

@@ -21,6 +21,7 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.errors import Corrupt
 from feedmill.model.query import LinksTo
+from feedmill.model.queue import QueueName
 from feedmill.ports import BlobStore, LinkWork, Mark, SearchIndex, Store, UnitOfWork
 from feedmill.services import facts
 
@@ -100,6 +101,7 @@ class Linking:
             live = [document for document in documents.values() if document.state is DocumentState.LIVE]
             unit.marks.put_many([_mark_of(document) for document in live])
             unit.links.unqueue(LinkWork.WRITE, ids)
+            unit.queues.note_progress(QueueName.LINKS)
         self._own.update((document.id, document.version) for document in live if document.id is not None)
         log.info("links_written", documents=len(live))
 
@@ -122,6 +124,7 @@ class Linking:
         with self._store.writing() as unit:
             self._change(unit, changed, removed)
             unit.links.unqueue(LinkWork.READ, ids)
+            unit.queues.note_progress(QueueName.LINKS)
 
     def _change(self, unit: UnitOfWork, changed: Pairs, removed: Sequence[tuple[int, int]]) -> None:
         targets = sorted({target for _, target in (*changed, *removed)})

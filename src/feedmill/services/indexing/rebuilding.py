@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from feedmill.model.document import Document
+from feedmill.model.queue import QueueName
 from feedmill.ports import IndexWriter, Store, UnitOfWork
 from feedmill.services import facts
 
@@ -25,9 +26,11 @@ def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool
     if folder is not None and can_serve(folder):
         if not asked.startswith(f"{schema}-"):
             unit.facts.put(facts.INDEX_REBUILD, f"{schema}-1")
+            unit.queues.begin(QueueName.REBUILD)
         return folder
     if folder is not None:
         unit.facts.put(facts.INDEX_REBUILD, f"{schema}-2")
+        unit.queues.begin(QueueName.REBUILD)
         unit.facts.put(facts.INDEX_PARTIAL, "1")
     folder = f"{schema}-1"
     unit.facts.put(facts.INDEX_FOLDER, folder)
@@ -61,6 +64,7 @@ class Rebuild:
             self.told_at_seconds = time.monotonic()
             with store.writing() as unit:
                 unit.facts.put(facts.INDEX_PROGRESS, self._tell_progress())
+                unit.queues.note_progress(QueueName.REBUILD, reached=self.reached)
         return documents
 
     def _tell_progress(self) -> str:
@@ -78,4 +82,5 @@ def request_rebuild(store: Store) -> str:
             schema, _, number = (unit.facts.get(facts.INDEX_FOLDER) or "0-0").partition("-")
             asked = f"{schema}-{int(number) + 1}"
             unit.facts.put(facts.INDEX_REBUILD, asked)
+            unit.queues.begin(QueueName.REBUILD)
     return asked

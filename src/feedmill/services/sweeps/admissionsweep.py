@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from feedmill.core.urlstate import Feeding
+from feedmill.model.queue import QueueName
 from feedmill.ports import Bell, Clock, Lane, Store, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.feeds.feeding import Admission, Workbench, push_out
@@ -36,12 +37,24 @@ class _Cursor:
         return f"{self.digest}:{self.round}:{self.reached}"
 
 
+def is_between_rounds(kept: str | None) -> bool:
+    """Whether a kept cursor is that of a sweep whose next round has to wait until the settings have spread."""
+    return (kept or "").rsplit(":", 2)[1:] == [str(ROUNDS), "0"]
+
+
 def _read_cursor(kept: str | None, digest: str) -> _Cursor:
     """Gives the kept cursor, or a fresh one where it was on its way to other settings."""
     parts = (kept or "").rsplit(":", 2)
     if len(parts) != 3 or parts[0] != digest or not (parts[1].isdigit() and parts[2].isdigit()):
         return _Cursor(digest=digest)
     return _Cursor(digest=digest, round=int(parts[1]), reached=int(parts[2]))
+
+
+def _note_step(unit: UnitOfWork, cursor: _Cursor) -> None:
+    if cursor == _Cursor(digest=cursor.digest):
+        unit.queues.begin(QueueName.ADMISSION)
+    else:
+        unit.queues.note_progress(QueueName.ADMISSION)
 
 
 class AdmissionSweep:
@@ -100,6 +113,7 @@ class AdmissionSweep:
             # from here on documents are held against other settings than those they were last held against whole: should these come
             # back before this sweep ends, they have everything to do again
             unit.facts.put(facts.ADMISSION_DIGEST, "")
+            _note_step(unit, cursor)
             feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
             reached = self._reconsider(unit, feeding, cursor.reached)
             if reached is not None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import structlog
 
 from feedmill.core.patternsets import PatternBook, list_patterns
+from feedmill.model.queue import QueueName
 from feedmill.model.serving import Serving
 from feedmill.ports import LiveUrl, Mark, Store, UnitOfWork
 from feedmill.services import facts
@@ -53,7 +54,10 @@ class PatternSweep:
             known = set(json.loads(unit.facts.get(facts.PATTERNS_KNOWN) or "[]")) & set(wanted)
             unit.facts.put(facts.PATTERNS_KNOWN, json.dumps(sorted(known)))
             missing = tuple(text for text in wanted if text not in known)
-            unit.facts.put(facts.PATTERNS_CURSOR, self._find_cursor(unit, missing) if missing else "")
+            cursor = self._find_cursor(unit, missing) if missing else ""
+            if cursor and cursor != unit.facts.get(facts.PATTERNS_CURSOR):
+                unit.queues.begin(QueueName.PATTERNS)
+            unit.facts.put(facts.PATTERNS_CURSOR, cursor)
         self._wanted, self.book, self._missing = wanted, PatternBook(wanted), PatternBook(missing)
 
     def _find_cursor(self, unit: UnitOfWork, missing: Sequence[str]) -> str:
@@ -77,6 +81,7 @@ class PatternSweep:
         with self._store.writing() as unit:
             _mark(unit, meant)
             unit.facts.put(facts.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
+            unit.queues.note_progress(QueueName.PATTERNS)
         return True
 
     def _end(self) -> None:

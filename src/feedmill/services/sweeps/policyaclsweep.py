@@ -12,6 +12,7 @@ import structlog
 
 from feedmill.core.policyacls import PolicyBook
 from feedmill.core.urlstate import Feeding, Rules
+from feedmill.model.queue import QueueName
 from feedmill.ports import Bell, Clock, Lane, LiveUrl, Store, UnitOfWork
 from feedmill.services.access.policykeeping import open_again, read_closed
 from feedmill.services.facts import POLICIES_CURSOR, POLICIES_SWEPT
@@ -59,6 +60,10 @@ class PolicyAclSweep:
                 for url in piece.misplaced:
                     bench.classify(url)
                 bench.finish()
+            if unit.facts.get(POLICIES_CURSOR):
+                unit.queues.note_progress(QueueName.POLICIES)
+            else:
+                unit.queues.begin(QueueName.POLICIES)
             if piece.reached is not None:
                 unit.facts.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
             elif unit.policies.current().digest() == piece.digest:

@@ -29,6 +29,7 @@ from feedmill.adapters.store.schema.groups import (
     group_publications,
     group_sources,
 )
+from feedmill.adapters.store.schema.queues import queues
 from feedmill.adapters.store.schema.settings import facts, kept_settings
 from feedmill.adapters.store.schema.signins import accounts, api_tokens, one_times, session_marks, sessions
 
@@ -67,6 +68,7 @@ __all__ = [
     "past_classes",
     "policies",
     "policy_versions",
+    "queues",
     "session_marks",
     "sessions",
 ]

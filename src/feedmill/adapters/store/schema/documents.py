@@ -91,6 +91,7 @@ marks = sa.Table(
     sa.Column("datasource", sa.Text, nullable=False),
     sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
     sa.Column("repeats", sa.Boolean(create_constraint=False), server_default=sa.false(), nullable=False),
+    sa.Column("queued_at", sa.BigInteger, nullable=False, server_default="0"),
     sa.Index(None, "stage", "lane", "feed_id", "document_id"),
 )
 
@@ -118,5 +119,6 @@ link_queue = sa.Table(
     metadata,
     sa.Column("work", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("document_id", ID, primary_key=True, autoincrement=False),
+    sa.Column("queued_at", sa.BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )

@@ -40,6 +40,9 @@ feeds = sa.Table(
     sa.Column("claimed_until", sa.BigInteger),
     sa.Column("queue", sa.Text, nullable=False, server_default=""),
     sa.Column("late_logged", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("moved_at", sa.BigInteger),
+    sa.Column("reached", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("failure", sa.Text),
     sa.Index(None, "datasource", "id"),
     sqlite_autoincrement=True,
 )

@@ -1,0 +1,43 @@
+"""Why a queue does not move, noted in the store by the process that works on it, for those who ask."""
+
+import time
+from dataclasses import dataclass
+
+import structlog
+
+from feedmill.model.errors import FeedmillError
+from feedmill.model.queue import QueueName
+from feedmill.ports import Store
+
+NOTED_EVERY_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class FailureNote:
+    """The failures of one queue's worker. Progress of the queue removes the note; the same reason is noted again only after a while."""
+
+    store: Store
+    queue: QueueName
+    reason: str = ""
+    noted_at: float = 0.0
+
+    def note(self, reason: str, document: str | None = None) -> None:
+        """Keeps why the queue waits. Errors: none; where the store cannot be written, the log has it."""
+        now = time.monotonic()
+        if reason == self.reason and now - self.noted_at < NOTED_EVERY_SECONDS:
+            return
+        try:
+            with self.store.writing() as unit:
+                unit.queues.note_failure(self.queue, reason, document)
+        except FeedmillError as error:
+            log.warning("failure_not_noted", queue=self.queue.value, reason=str(error))
+        else:
+            self.reason, self.noted_at = reason, now
+
+
+def tell_fault(error: BaseException) -> str:
+    """Returns what a fault of the program is told as, in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

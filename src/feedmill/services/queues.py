@@ -1,0 +1,189 @@
+"""The alarm: which queues do not move though something waits in them.
+
+It is worked out by whoever asks, from what the store says of each queue's last movement, never by the process that does the queue's work:
+that one may hang. A queue is stuck when nothing has moved there for ``stuck_seconds`` while something has waited all that time. Work of
+which one process has several queues (links wait while the index is written) counts as movement of those that wait for it.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from feedmill.model.feed import Feed
+from feedmill.model.queue import FEED_QUEUES, QueueName, StuckQueue, WaitingQueue, queue_of
+from feedmill.ports import Clock, Stage, Store, UnitOfWork
+from feedmill.services import facts
+from feedmill.services.sweeps.admissionsweep import is_between_rounds
+
+LOOK_SECONDS = 1.0
+"""How long an answer about stuck queues serves, since watchdogs of any number ask."""
+
+_NOTHING_HEARD = "nothing was heard of the process that works on it"
+_WAITS_BEHIND = {
+    QueueName.LINKS: QueueName.INDEX,
+    QueueName.PATTERNS: QueueName.INDEX,
+    QueueName.ADMISSION: QueueName.FEEDS,
+    QueueName.POLICIES: QueueName.FEEDS_QUICK,
+}
+_STAGES = {QueueName.EXTRACT: Stage.EXTRACT, QueueName.INDEX: Stage.INDEX}
+
+log = structlog.get_logger(__name__)
+
+
+def _never() -> datetime | None:
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class QueueWatch:
+    """Looks at the queues of one store. ``started_at``: when the server started, before which nothing could move; may block."""
+
+    store: Store
+    clock: Clock
+    stuck_seconds: float
+    started_at: Callable[[], datetime | None] = _never
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _found: Sequence[StuckQueue] = ()
+    _looked_at: float | None = None
+
+    def tell(self) -> list[dict[str, Any]]:
+        """Returns every queue as ``status`` shows it. Errors: Busy, Corrupt."""
+        now = self.clock()
+        queues = self._read()
+        stuck = {each.name: each for each in self._find(queues, now)}
+        return [_tell(queue, stuck.get(queue.name), now) for queue in queues]
+
+    def find_stuck(self) -> Sequence[StuckQueue]:
+        """Finds the queues that do not move; an answer serves for a second. Errors: Busy, Corrupt."""
+        with self._lock:
+            if self._looked_at is None or time.monotonic() - self._looked_at >= LOOK_SECONDS:
+                found = self._find(self._read(), self.clock())
+                self._tell_log(found)
+                self._found, self._looked_at = found, time.monotonic()
+            return self._found
+
+    def find_problems(self) -> list[str]:
+        """Lists the stuck queues for ``/readyz``, with nothing that a stranger may not know. Errors: Busy, Corrupt."""
+        now = self.clock()
+        return [
+            f"queue {each.name.value} has not moved for {round((now - each.since).total_seconds())} seconds" for each in self.find_stuck()
+        ]
+
+    def find_for(self, feed: Feed) -> StuckQueue | None:
+        """Finds the stuck queue that keeps a feed from its end, None when none does. Errors: Busy, Corrupt."""
+        if feed.phase.is_past_feeder and feed.searchable_at is not None:
+            return None
+        stuck = self.find_stuck()
+        if not stuck:
+            return None
+        if not feed.phase.is_past_feeder:
+            return next((each for each in stuck if each.name in FEED_QUEUES and _keeps(each, feed)), None)
+        with self.store.reading() as unit:
+            stages = unit.queues.list_stages(feed.id)
+        return next((each for each in stuck if _STAGES.get(each.name) in stages), None)
+
+    def tell_oldest(self) -> dict[str, float]:
+        """Returns how long the oldest item of each queue waits. Units: seconds. Errors: Busy, Corrupt."""
+        return {queue["name"]: float(queue["oldest_seconds"] or 0) for queue in self.tell()}
+
+    def _read(self) -> list[WaitingQueue]:
+        with self.store.reading() as unit:
+            queues = unit.queues.list()
+            begun = _count_begun(unit)
+        return [replace(queue, waiting=begun[queue.name]) if queue.name in begun else queue for queue in queues]
+
+    def _find(self, queues: Sequence[WaitingQueue], now: datetime) -> list[StuckQueue]:
+        bound = now - timedelta(seconds=self.stuck_seconds)
+        started_at = self.started_at()
+        if started_at is not None and started_at > bound:
+            return []
+        moved = {queue.name: queue.moved_at for queue in queues}
+        found = []
+        for queue in queues:
+            behind = moved.get(_WAITS_BEHIND[queue.name]) if queue.name in _WAITS_BEHIND else None
+            last = max((moment for moment in (queue.moved_at, behind, started_at) if moment is not None), default=None)
+            stuck = _judge_feeds(queue, last, bound) if queue.name in FEED_QUEUES else _judge(queue, last, bound)
+            if stuck is not None:
+                found.append(stuck)
+        return found
+
+    def _tell_log(self, found: Sequence[StuckQueue]) -> None:
+        known = {each.name for each in self._found}
+        for each in found:
+            if each.name not in known:
+                since = each.since.isoformat(timespec="seconds")
+                log.error("queue_stuck", queue=each.name.value, since=since, document=each.document, reason=each.reason)
+
+
+def tell_stuck(stuck: StuckQueue | None) -> dict[str, Any] | None:
+    """Returns a stuck queue as JSON, None for none."""
+    if stuck is None:
+        return None
+    since = stuck.since.isoformat(timespec="seconds")
+    return {"queue": stuck.name.value, "since": since, "document": stuck.document, "reason": stuck.reason}
+
+
+def _count_begun(unit: UnitOfWork) -> dict[QueueName, int]:
+    """Returns whether a rebuild and each sweep are under way: 1 or 0. A sweep that rests between its rounds waits for nobody."""
+    names = {
+        QueueName.REBUILD: facts.INDEX_REBUILD,
+        QueueName.ADMISSION: facts.ADMISSION_CURSOR,
+        QueueName.POLICIES: facts.POLICIES_CURSOR,
+        QueueName.PATTERNS: facts.PATTERNS_CURSOR,
+    }
+    found = unit.facts.find_many(list(names.values()))
+    is_begun = {queue: bool(found.get(name)) for queue, name in names.items()}
+    is_begun[QueueName.ADMISSION] &= not is_between_rounds(found.get(facts.ADMISSION_CURSOR))
+    return {queue: int(is_one) for queue, is_one in is_begun.items()}
+
+
+def _judge(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
+    """Returns a queue as stuck where its oldest item has waited since before the bound and it has not moved since then."""
+    since = max((moment for moment in (last, queue.oldest_at) if moment is not None), default=None)
+    if not queue.waiting or since is None or since > bound:
+        return None
+    return StuckQueue(name=queue.name, since=since, document=queue.document, reason=queue.reason or _NOTHING_HEARD)
+
+
+def _judge_feeds(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
+    """Returns a queue of feeds as stuck where nothing moved in it, or where a source waits for a feed that fails again and again."""
+    waiting = [head for head in queue.heads if head.since <= bound]
+    is_silent = last is None or last <= bound
+    held = waiting if is_silent else [head for head in waiting if head.failure is not None]
+    if not held:
+        return None
+    first = next((head for head in held if head.failure is not None), held[0])
+    since = max([first.since, *([last] if is_silent and last is not None else [])])
+    return StuckQueue(
+        name=queue.name,
+        since=since,
+        document=f"feed {first.id} of {first.datasource}",
+        reason=first.failure or queue.reason or _NOTHING_HEARD,
+        datasources=frozenset(head.datasource for head in held),
+        is_whole=is_silent,
+    )
+
+
+def _keeps(stuck: StuckQueue, feed: Feed) -> bool:
+    """Whether a stuck queue of feeds keeps a feed: its own where nothing moves, or that of an earlier feed of the same source."""
+    if stuck.is_whole and stuck.name is queue_of(feed):
+        return True
+    return not feed.kind.is_groups and stuck.name is not QueueName.GROUPS and feed.datasource in stuck.datasources
+
+
+def _tell(queue: WaitingQueue, stuck: StuckQueue | None, now: datetime) -> dict[str, Any]:
+    oldest_at = queue.oldest_at if queue.waiting else None
+    return {
+        "name": queue.name.value,
+        "waiting": queue.waiting,
+        "oldest_seconds": None if oldest_at is None else round(max(0.0, (now - oldest_at).total_seconds()), 1),
+        "stuck": stuck is not None,
+        "since": None if stuck is None else stuck.since.isoformat(timespec="seconds"),
+        "document": stuck.document if stuck is not None else queue.document,
+        "reason": stuck.reason if stuck is not None else queue.reason,
+    }
