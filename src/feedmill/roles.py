@@ -43,6 +43,7 @@ from feedmill.services.signin.signing import ensure_key
 from feedmill.services.signin.throttle import Throttle
 from feedmill.settings import Settings, read_snapshot
 from feedmill.settings.editing import SettingsEditor
+from feedmill.settings.secrets import read_secret
 from feedmill.signinproviders import make_openid, make_saml
 from feedmill.wire.gsafeed.dtd import DTD
 
@@ -189,6 +190,8 @@ def _signin_options_of(house: House, token: str) -> SignInOptions:
         user_header=proxy.user_header,
         groups_header=proxy.groups_header,
         namespace=proxy.namespace,
+        secret_header=proxy.secret_header,
+        secret=read_secret(proxy.secret, proxy.secret_file),
     )
     return SignInOptions(
         proxy=trust,

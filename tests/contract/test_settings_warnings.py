@@ -41,6 +41,8 @@ def test_networks_that_are_everybody_are_refused_where_all_is(tmp_path: Path, se
         ('[gate]\nallow_origins = ["*"]', "f.toml:2: gate.allow_origins: any web page"),
         ('[signin.proxy]\ntrusted = ["0.0.0.0/1"]', "f.toml:2: signin.proxy.trusted: every machine of 0.0.0.0/1"),
         ('[signin.client_address]\ntrusted = ["2000::/3"]', "f.toml:2: signin.client_address.trusted: every machine of 2000::/3"),
+        ('[signin.proxy]\ntrusted = ["::1"]', "f.toml:2: signin.proxy.trusted: every account of this machine"),
+        ('[signin.proxy]\nsecret_header = "X-S"\nsecret = "s"', "f.toml:3: signin.proxy.secret: the secret stands"),
         ('[search]\nbind = "0.0.0.0"', "f.toml:2: search.bind: users send their passwords to this port without TLS"),
         (DIRECTORY.format(url="ldap://ldap.example.com", start_tls="false"), "signin.ldap[1].start_tls: passwords go to ldap://ldap"),
         (DIRECTORY.format(url="ldaps://x", start_tls="true") + 'password = "p"', "f.toml:6: signin.ldap[1].password: the secret stands"),

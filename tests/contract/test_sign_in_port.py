@@ -484,3 +484,15 @@ def test_slow_directory_keeps_nobody_from_searching(tmp_path: Path) -> None:
 async def send(house: SignInHouse, **headers: str) -> int:
     answer = await send_request(house.app, "GET", "/api/v1/search", query="q=x", headers=headers, peer="10.9.9.9")
     return answer.status
+
+
+def test_cookies_go_over_tls_alone_with_a_public_url_of_https(tmp_path: Path) -> None:
+    for public_url, is_secure in (("https://search.example.com", True), ("http://search.example.com", False)):
+        folder = tmp_path / str(is_secure)
+        folder.mkdir()
+        house = open_signin_house(folder, public_url=public_url)
+        house.signing.accounts.add("ann", PASSWORD)
+        page = house.browser().get("/signin")
+        assert all(("Secure" in cookie, cookie.startswith("__Host-")) == (is_secure, is_secure) for cookie in page.cookies)
+        assert page.cookies
+        assert ("strict-transport-security" in page.headers) == is_secure

@@ -98,3 +98,45 @@ def test_asker_of_a_request_that_was_not_checked_is_nobody() -> None:
 @pytest.mark.parametrize(("role", "allowed"), [(Role.SEARCHER, 1), (Role.VIEWER, 2), (Role.MANAGER, 3), (Role.ADMINISTRATOR, 4)])
 def test_role_may_act_as_itself_and_those_below(role: Role, allowed: int) -> None:
     assert [role.may_act_as(other) for other in Role] == [True] * allowed + [False] * (4 - allowed)
+
+
+SECRET = ProxyTrust(trusted=TRUST.trusted, secret_header="X-Proxy-Secret", secret="s3cret")
+ANN = ("x-forwarded-user", "ann")
+
+
+def test_asker_beside_the_secret_is_believed() -> None:
+    assert asker_of([ANN, ("X-PROXY-SECRET", "s3cret")], trust=SECRET).is_signed_in
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [("x-proxy-secret", "")],
+        [("x-proxy-secret", "s3cre")],
+        [("x-proxy-secret", "s3cret ")],
+        [("x-proxy-secret", "S3CRET")],
+        [("x-proxy-secret", b"\xff")],
+        [("x-proxy-secret", "s3cret"), ("x-proxy-secret", "s3cret")],
+        [("x-proxy-secret", "wrong"), ("x-proxy-secret", "s3cret")],
+        [("x-proxy-secrets", "s3cret")],
+    ],
+    ids=str,
+)
+def test_asker_without_the_secret_is_nobody(headers: list[tuple[str, str | bytes]]) -> None:
+    assert asker_of([ANN, *headers], trust=SECRET) == SIGNED_OUT
+
+
+def test_asker_beside_the_secret_from_an_untrusted_peer_is_nobody() -> None:
+    assert asker_of([ANN, ("x-proxy-secret", "s3cret")], trust=SECRET, peer="192.168.1.9") == SIGNED_OUT
+
+
+@pytest.mark.parametrize(("header", "secret"), [("X-Proxy-Secret", ""), ("", "s3cret")])
+def test_asker_with_half_a_secret_set_is_nobody(header: str, secret: str) -> None:
+    half = ProxyTrust(trusted=TRUST.trusted, secret_header=header, secret=secret)
+    for given in ("", "s3cret"):
+        assert asker_of([ANN, ("x-proxy-secret", given)], trust=half) == SIGNED_OUT
+
+
+def test_a_secret_is_not_shown() -> None:
+    assert "s3cret" not in repr(SECRET)

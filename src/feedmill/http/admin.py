@@ -24,6 +24,7 @@ from feedmill.http.settingsroutes import settings_routes
 from feedmill.http.signin.adminlock import AdminLock
 from feedmill.http.signin.adminroutes import signin_routes
 from feedmill.http.signin.desk import Desk
+from feedmill.http.stricttransport import StrictTransport
 from feedmill.http.stylesheetroutes import stylesheet_routes
 from feedmill.http.stylesheetshelf import StylesheetShelf
 from feedmill.metrics import CONTENT_TYPE
@@ -93,7 +94,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
     )
     return Starlette(
         routes=routes,
-        middleware=[Middleware(OriginCheck), lock],
+        middleware=[Middleware(StrictTransport), Middleware(OriginCheck), lock],
         exception_handlers={FeedmillError: answer_problem, HTTPException: answer_http_error},
     )
 

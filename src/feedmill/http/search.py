@@ -50,6 +50,7 @@ from feedmill.http.searchthreads import in_thread
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.saml import FORMS_FROM_ELSEWHERE
 from feedmill.http.signin.site import SignInSite
+from feedmill.http.stricttransport import StrictTransport
 from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
 from feedmill.model.access import ClassSet
@@ -147,6 +148,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
     return Starlette(
         routes=[*own, *(site.signin.routes if site.signin else ()), *routes],
         middleware=[
+            Middleware(StrictTransport, public_url=site.signin.public_url if site.signin else ""),
             Middleware(GuardHeaders),
             Middleware(OriginCheck, allowed=site.list_own_origins(), open_paths=FORMS_FROM_ELSEWHERE),
             Middleware(SignInCheck, desk=site.signin.desk) if site.signin else Middleware(AskerCheck, proxy=site.proxy),

@@ -14,7 +14,7 @@ from feedmill.settings import Loaded, dotted, list_values
 from feedmill.settings.editing import API, list_held
 from feedmill.settings.serving import SECTIONS, WHOLE
 
-_SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.ldap", "signin.oidc", "signin.saml")
+_SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.proxy.secret", "signin.ldap", "signin.oidc", "signin.saml")
 HIDDEN = "(set)"
 
 

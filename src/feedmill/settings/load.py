@@ -202,6 +202,7 @@ def _resolve_files(reading: _Reading, path: Path | None) -> None:
 
 
 def _resolve_provider_files(signin: object, folder: Path) -> None:
+    _resolve_listed([signin.get("proxy")] if isinstance(signin, dict) else [], ("secret_file",), folder)
     for kind in _PROVIDERS if isinstance(signin, dict) else ():
         _resolve_listed(signin.get(kind) if isinstance(signin, dict) else None, _PROVIDER_FILES, folder)
 

@@ -39,6 +39,7 @@ def _check_namespace(text: str) -> str:
 
 
 HeaderName = Annotated[str, AfterValidator(_check_header_name)]
+OptionalHeaderName = Annotated[str, AfterValidator(lambda text: _check_header_name(text) if text else text)]
 ProxyList = Annotated[
     tuple[Annotated[str, AfterValidator(_check_proxy_network)], ...], BeforeValidator(wrap_word), AfterValidator(_refuse_everybody)
 ]
@@ -52,6 +53,9 @@ class SignInProxy(Section):
     user_header: HeaderName = "X-Forwarded-User"
     groups_header: HeaderName = "X-Forwarded-Groups"
     namespace: Namespace = DEFAULT_NAMESPACE
+    secret_header: OptionalHeaderName = ""
+    secret: Annotated[str, Field(repr=False)] = ""
+    secret_file: str = ""
 
 
 class ClientAddress(Section):

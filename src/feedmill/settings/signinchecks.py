@@ -7,11 +7,12 @@ from pathlib import Path
 from feedmill.model.errors import BadRequest
 from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.secrets import read_secret
-from feedmill.settings.signin import SignIn
+from feedmill.settings.signin import SignIn, SignInProxy
 
 
 def check_providers(signin: SignIn) -> Iterator[Fault]:
     """Yields what is wrong with the providers."""
+    yield from _check_proxy(signin.proxy)
     for place, provider in enumerate(signin.ldap):
         here: KeyPath = ("signin", "ldap", place)
         yield from _check_names(here, provider.name, [other.name for other in signin.ldap[:place]])
@@ -29,6 +30,26 @@ def check_providers(signin: SignIn) -> Iterator[Fault]:
         yield from _check_package(here, "signxml")
         yield from _check_metadata((*here, "metadata_file"), saml.metadata_file)
         yield from _check_own_key(here, saml.certificate, saml.key)
+
+
+def _check_proxy(proxy: SignInProxy) -> Iterator[Fault]:
+    """Yields what is wrong with the secret that is shared with a proxy."""
+    here: KeyPath = ("signin", "proxy")
+    key = "secret_file" if proxy.secret_file else "secret"
+    given = bool(proxy.secret or proxy.secret_file)
+    if given and not proxy.secret_header:
+        yield (*here, key), "a secret without its header; give signin.proxy.secret_header too"
+    elif proxy.secret_header and not given:
+        yield (*here, "secret_header"), "a header without its secret; give signin.proxy.secret or secret_file too"
+    if proxy.secret_header and proxy.secret_header.lower() in (proxy.user_header.lower(), proxy.groups_header.lower()):
+        yield (*here, "secret_header"), "this header holds the user or the groups; the secret needs one of its own"
+    try:
+        secret = read_secret(proxy.secret, proxy.secret_file)
+    except BadRequest as exc:
+        yield (*here, key), str(exc)
+        return
+    if not secret.isascii() or not secret.isprintable() or secret != secret.strip():
+        yield (*here, key), "the secret stands in a header: printable ASCII without blanks at its ends"
 
 
 def _check_names(here: KeyPath, name: str, earlier: list[str]) -> Iterator[Fault]:

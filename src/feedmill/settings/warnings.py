@@ -88,6 +88,14 @@ def _warn_of_wide_proxies(given: Given) -> Iterator[Fault]:
             yield ("signin", section, "trusted"), text
 
 
+def _warn_of_local_proxies(given: Given) -> Iterator[Fault]:
+    proxy = given.settings.signin.proxy
+    trusted = Networks.parse(proxy.trusted)
+    if not proxy.secret_header and (trusted.covers("127.0.0.1") or trusted.covers("::1")):
+        text = "every account of this machine can name itself any user in these headers"
+        yield ("signin", "proxy", "trusted"), f"{text}; set signin.proxy.secret_header and secret, and have the proxy send it"
+
+
 def _warn_of_passwords_in_clear(given: Given) -> Iterator[Fault]:
     search, signin = given.settings.search, given.settings.signin
     if is_public(search.bind) and not search.certificate and urlsplit(signin.public_url).scheme != "https":
@@ -140,6 +148,7 @@ CHECKS: Final[tuple[Callable[[Given], Iterator[Fault]], ...]] = (
     _warn_of_tokens_in_clear,
     _warn_of_any_origin,
     _warn_of_wide_proxies,
+    _warn_of_local_proxies,
     _warn_of_passwords_in_clear,
     _warn_of_directories_in_clear,
     _warn_of_forwarded_passwords,

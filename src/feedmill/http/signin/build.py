@@ -18,6 +18,7 @@ from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.signin.site import SignInSite
+from feedmill.http.stricttransport import is_https
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
@@ -44,7 +45,7 @@ class SignInOptions:
 
 def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
     """Gives signing in for the search port."""
-    cookies = Cookies(always_secure=options.secure_cookies)
+    cookies = Cookies(always_secure=options.secure_cookies or is_https(options.public_url))
     guard = FormGuard(options.key, cookies)
     clients = Clients(proxies=options.client_proxies, header=options.client_header, shared=options.proxy.trusted)
     desk = Desk(

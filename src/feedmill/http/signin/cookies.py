@@ -22,7 +22,7 @@ MAX_COOKIE: Final = 4_000
 
 
 class Cookies:
-    """Reads and sets cookies. ``always_secure`` is for a proxy that speaks TLS in front of this server."""
+    """Reads and sets cookies. ``always_secure`` is for a proxy that speaks TLS in front of this server, as an https public URL says."""
 
     def __init__(self, *, always_secure: bool) -> None:
         self._always_secure = always_secure
