@@ -1,8 +1,10 @@
+import itertools
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.anytext import any_numbers, any_text
 
 from feedmill.core.measures import MAX_TEXT_NUMBERS, Measure, measures_of_text, read_measure, read_number, read_range
 
@@ -37,6 +39,16 @@ from feedmill.core.measures import MAX_TEXT_NUMBERS, Measure, measures_of_text, 
         ("555-1234", None),
         ("9" * 16, None),
         ("\u0663", None),
+        ("2,375.9,5", None),
+        ("1.618,2.718", None),
+        ("0.125,0.250", None),
+        ("12,34,567.8,9", None),
+        ("1\n234", None),
+        ("1\t234", None),
+        ("1\u3000234", None),
+        ("1\u2007234", 1234.0),
+        ("1\u2007234,5", 1234.5),
+        ("1\n234,5", None),
         ("A4", None),
         ("300b", None),
     ],
@@ -109,6 +121,9 @@ def test_read_range_one_unit_for_both_ends(low: str, high: str, expected: tuple[
         ("5 in 3 a day", [(5, ""), (3, "")]),
         ("chapters 100 200 300", [(100, ""), (200, ""), (300, "")]),
         ("1,2,3", []),
+        ("2,375.9,5 and 12,34,567.8,9", []),
+        ("1.618,2.718 kg; 0.125,0.250", [(1.618, ""), (2.718, "kg"), (0.125, ""), (0.25, "")]),
+        ("1\n234 5\t678 9\u3000012", [(1, ""), (234, ""), (5, ""), (678, ""), (9, ""), (12, "")]),
         ("9" * 100 + " 1" + ",111" * 50, []),
     ],
 )
@@ -144,11 +159,22 @@ def test_measures_of_text_repeated_pieces_take_no_time(piece: str) -> None:
     assert time.thread_time() - begun < 10.0
 
 
-@given(st.text(max_size=100) | st.text("0123456789.,-/:' $kg\u00a0\u20ac()+", max_size=60))
-def test_measures_any_text_gives_numbers_below_the_limit(text: str) -> None:
+@settings(max_examples=1_000)
+@given(any_numbers() | any_text(), st.sampled_from([None, "en", "de", "fr"]))
+def test_measures_any_text_gives_numbers_below_the_limit(text: str, language: str | None) -> None:
     measure = read_measure(text)
-    assert all(0 <= number < 1e15 for number, _ in measures_of_text(text, "de"))
+    assert all(0 <= number < 1e15 for number, _ in measures_of_text(text, language))
     assert measure is None or -1e15 < measure.number < 1e15
+
+
+@pytest.mark.parametrize("sign", [*",.'\u2019- :/\t\n\x0b\x1c\x85\u00a0\u2007\u2009\u2028\u202f\u3000", ", ", ". "])
+@pytest.mark.parametrize("other", list(",.' \t\u2007\u3000"))
+def test_measures_every_way_of_dividing_digits_reads_something_or_nothing(sign: str, other: str) -> None:
+    for groups in itertools.product(["1", "12", "123", "1234"], repeat=3):
+        for written in (groups[0] + sign + groups[1] + other + groups[2], other.join((sign.join(groups), "7", "890"))):
+            read_measure(written)
+            measures_of_text(f"a {written} b", "de")
+            read_range(written, "9")
 
 
 @given(st.integers(0, 10**12), st.sampled_from(["", "kg", " EUR", "GB"]))

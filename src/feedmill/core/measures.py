@@ -4,8 +4,8 @@
   a point or a comma. Where both occur, the last one is the decimal sign: ``1,299.00`` and ``1.299,00`` are one number.
 - ``1,299`` and ``1.299`` may be read in two ways. The comma divides thousands, the point a fraction; in a language that writes them the
   other way round both readings count. Three digits behind the sign are no fraction of money.
-- What is joined by more than that is no number: versions and addresses (``1.2.3``, ``10.0.0.1``), times, telephone numbers. Of a date the
-  year is one. ``10-20 kg`` are two.
+- Decimals joined by commas are a list (``0.125,0.250``). What else is joined by more than that is no number: versions and addresses
+  (``1.2.3``, ``10.0.0.1``), times, telephone numbers. Of a date the year is one. ``10-20 kg`` are two.
 - A unit is written onto its number or one blank behind it; a currency, or a unit in a heading (``Weight (kg): 50``), before it. What is
   written onto letters otherwise (``v2``, ``3f0a``, ``300b``) is no number; nor is one of 10^15 or more, since not every such number can be
   told from the next.
@@ -36,7 +36,7 @@ _BLANK_LANGUAGES = frozenset("be bg cs et fi fr hu kk lt lv nb nn no pl ru sk sv
 # money that is counted to a tenth of its smallest coin, as fuel is: ``$1.299``, while ``1.299 €`` are thousands
 _POINT_MONEY = frozenset("usd gbp yen aud cad nzd hkd sgd inr".split())
 
-_HARD_GAPS = "\u00a0\u2009\u202f"
+_HARD_GAPS = "\u00a0\u2007\u2009\u202f"
 _QUOTES = "'\u2019"
 _SIGNS = "$€£¥￥₹₩₽₴₺₪฿₫"
 _LETTER = r"[^\W\d_]"
@@ -64,6 +64,8 @@ _GROUPED = {
     **{sign: re.compile(rf"[0-9]{{1,3}}(?:{re.escape(sign)}[0-9]{{3}})+") for sign in (".", *_QUOTES, *_HARD_GAPS, " ")},
 }
 _DIVIDERS = re.compile("[^0-9]")
+# decimals one after the other without blanks, as programs write points and ranges
+_DECIMALS = re.compile(r"[0-9]+\.[0-9]+(?:,[0-9]+\.[0-9]+)+")
 
 
 class Measure(NamedTuple):
@@ -188,6 +190,9 @@ def _list_clumps(written: str, unit: str, language: str) -> list[tuple[str, str]
         return [(day[1] or day[4], "")]
     if ":" in written:
         return []
+    if _DECIMALS.fullmatch(written) is not None:
+        parts = written.split(",")
+        return [*((part, "") for part in parts[:-1]), (parts[-1], unit)]
     ends = re.split("[-/]", written)
     return [(end, unit) for end in ends] if len(ends) < 3 else []
 
@@ -201,12 +206,12 @@ def _read_digits(written: str, unit: str, *, has_comma: bool) -> tuple[float, ..
         return ()
     if len(different) == 2:
         head, sign, tail = written.rpartition(different[1])
-        is_fraction = sign in ".," and sign not in head and _GROUPED[different[0]].fullmatch(head)
+        is_fraction = sign in ".," and sign not in head and tail.isdigit() and _is_grouped(head, different[0])
         return _numbers(f"{_without_dividers(head)}.{tail}") if is_fraction else ()
     if not different:
         return _numbers(written)
     sign = different[0]
-    is_grouped = _GROUPED[sign].fullmatch(written) is not None and (len(signs) > 1 or written[0] != "0")
+    is_grouped = _is_grouped(written, sign) and (len(signs) > 1 or written[0] != "0")
     if sign not in ".," or len(signs) > 1:
         return _numbers(_without_dividers(written)) if is_grouped and not _is_address(written) else ()
     fraction, whole = written.replace(",", "."), _without_dividers(written)
@@ -217,6 +222,12 @@ def _read_digits(written: str, unit: str, *, has_comma: bool) -> tuple[float, ..
     if unit in CURRENCIES and unit not in _POINT_MONEY:
         return _numbers(whole)
     return _numbers(fraction, whole) if has_comma or unit in CURRENCIES else _numbers(fraction)
+
+
+def _is_grouped(written: str, sign: str) -> bool:
+    """Whether a sign divides thousands; a tab, the end of a line and other white space never do."""
+    pattern = _GROUPED.get(sign)
+    return pattern is not None and pattern.fullmatch(written) is not None
 
 
 def _is_address(written: str) -> bool:

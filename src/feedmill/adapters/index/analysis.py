@@ -5,7 +5,7 @@ characters, which makes phrases exact, and among the stems by the neighbouring c
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
@@ -26,7 +26,7 @@ from feedmill.core.analysis import (
 )
 from feedmill.core.typedvalues import name_digest
 from feedmill.core.wildcards import fold_wildcard, is_wildcard
-from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES
+from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES, find_accented, fold_all, write_all
 from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
 __all__ = ["TAGGED", "LaidOut", "fold_words", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
@@ -38,6 +38,8 @@ ONLY_ACCENTED = "~"
 """What stands before a word in the field of accented ones where a document has it with accents alone; no word begins so."""
 
 MAX_TERMS = 100
+MANY_WORDS = 20_000
+"""From how many different words on those of a text are worked out together, and not remembered."""
 
 
 def register(index: Index) -> None:
@@ -48,11 +50,21 @@ def register(index: Index) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """A text as an index takes it, each a line of words joined by blanks."""
+    """A text as an index takes it, each a line of words joined by blanks; ``folded`` has the accented words without their accents."""
 
     words: str
     stems: str
     accented: str
+    folded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """The forms of a text's words, by the words in lower case."""
+
+    folded: Mapping[str, str]
+    stems: Mapping[str, str]
+    accented: Mapping[str, str]
 
 
 def lay_out_whole(text: str, stems: Stems) -> LaidOut:
@@ -60,28 +72,47 @@ def lay_out_whole(text: str, stems: Stems) -> LaidOut:
     text = without_typography(text)
     if text.isascii():
         words = lay_out(text)
-        return LaidOut(words, " ".join(map(stems.__getitem__, words.split())), "")
+        raw = words.split()
+        return LaidOut(words, " ".join(map(_list_forms(raw, stems).stems.__getitem__, raw)), "")
     raw = list_raw_words(text)
     if has_spaceless(text):
         return _lay_out_mixed(raw, stems)
-    words = " ".join(map(FOLDED.__getitem__, raw))
-    return LaidOut(words, " ".join(map(stems.__getitem__, raw)), _join(map(ACCENTED.__getitem__, raw)))
+    forms = _list_forms(raw, stems)
+    words = " ".join(map(forms.folded.__getitem__, raw))
+    return LaidOut(words, " ".join(map(forms.stems.__getitem__, raw)), *_list_accented_words(raw, forms))
+
+
+def _list_forms(raw: list[str], stems: Stems) -> _Forms:
+    """Returns the forms of a text's words, remembered ones unless there are very many different."""
+    different = list(set(raw)) if len(raw) >= MANY_WORDS else []
+    if len(different) < MANY_WORDS:
+        return _Forms(FOLDED, stems, ACCENTED)
+    folded, written = fold_all(different), write_all(different)
+    accented = map(find_accented, folded, written)
+    made = stems.make_all(different, folded, written)
+    return _Forms(*(dict(zip(different, forms, strict=True)) for forms in (folded, made, accented)))
+
+
+def _list_accented_words(raw: Iterable[str], forms: _Forms) -> tuple[str, str]:
+    """Returns the accented words of a text, with and without their accents."""
+    pairs = [(accented, forms.folded[word]) for word in raw if (accented := forms.accented[word])]
+    return " ".join([accented for accented, _ in pairs]), _join([folded for _, folded in pairs])
 
 
 def _lay_out_mixed(raw: list[str], stems: Stems) -> LaidOut:
     words: list[str] = []
     stemmed: list[str] = []
-    accented: list[str] = []
+    spaced = [token for token in raw if not is_spaceless(token)]
+    forms = _list_forms(spaced, stems)
     for token in raw:
         if is_spaceless(token):
             characters = list_characters(token)
             words += characters
             stemmed += _list_neighbours("".join(characters))
         else:
-            words.append(FOLDED[token])
-            stemmed.append(stems[token])
-            accented.append(ACCENTED[token])
-    return LaidOut(" ".join(words), " ".join(stemmed), _join(accented))
+            words.append(forms.folded[token])
+            stemmed.append(forms.stems[token])
+    return LaidOut(" ".join(words), " ".join(stemmed), *_list_accented_words(spaced, forms))
 
 
 def _list_neighbours(run: str) -> list[str]:
@@ -98,7 +129,7 @@ def _join(words: Iterable[str]) -> str:
 def list_accented(parts: Sequence[LaidOut]) -> list[str]:
     """Returns the accented words of a document's parts, and, marked, those words that it never holds without their accents."""
     accented = [part.accented for part in parts if part.accented]
-    counts = Counter(FOLDED[word] for words in accented for word in words.split())
+    counts = Counter(word for part in parts for word in part.folded.split())
     if not counts:
         return []
     held = Counter(word for part in parts for word in part.words.split() if word in counts)

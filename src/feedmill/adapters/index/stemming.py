@@ -9,13 +9,13 @@ text in any of them, also where a short one was taken for another language.
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 import Stemmer
 
 from feedmill.core.analysis import gram_size, list_grams
-from feedmill.core.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS, MAX_WORD_BYTES, WordForms, write_raw
+from feedmill.core.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS, MAX_WORD_BYTES, WordForms, fold_all, write_raw
 
 LANGUAGES = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "eo": "esperanto",
@@ -57,6 +57,51 @@ class Stems(WordForms):
         language = self._language if script in self._scripts else _USUAL.get(script, "")
         return " ".join(stem(word, language))
 
+    def make_all(self, words: Sequence[str], folded: Sequence[str], written: Sequence[str]) -> list[str]:
+        """Stems many words by their forms, those of one script together, and remembers none of them."""
+        made: list[str] = list(folded)
+        for script, places in _group_by_script(written).items():
+            language = self._language if script in self._scripts else _USUAL.get(script, "")
+            for start in range(0, len(places) if language in LANGUAGES else 0, _TOGETHER):
+                some = places[start : start + _TOGETHER]
+                stems = _stem_all([folded[place] for place in some], [written[place] for place in some], language)
+                for place, stemmed in zip(some, stems, strict=True):
+                    made[place] = stemmed
+        for place, word in enumerate(words):
+            if not word.isascii() and (size := gram_size(word)):
+                made[place] = " ".join(list_grams(folded[place], size))
+        return made
+
+
+def _group_by_script(written: Sequence[str]) -> dict[str, list[int]]:
+    """Returns the places of the words of each script."""
+    scripts = {start: find_script(start) for start in {word[:1] for word in written}}
+    groups: dict[str, list[int]] = {}
+    for place, word in enumerate(written):
+        groups.setdefault(scripts[word[:1]], []).append(place)
+    return groups
+
+
+def _stem_all(folded: Sequence[str], written: Sequence[str], language: str) -> list[str]:
+    """Returns the stems of words by one language, one or two joined by a blank, each as ``stem`` has them."""
+    with _TURN:
+        stemmer = _stemmer(LANGUAGES[language])
+        made = stemmer.stemWords(folded)
+        exact = stemmer.stemWords(["" if one == other else one for one, other in zip(written, folded, strict=True)])
+    others = fold_all(exact) if any(exact) else exact
+    # almost every word has one stem, and a short one
+    return [
+        stemmed if stemmed and not other and len(stemmed) <= MAX_WORD_BYTES // 4 else " ".join(_choose(whole, stemmed, other))
+        for whole, stemmed, other in zip(folded, made, others, strict=True)
+    ]
+
+
+def _choose(folded: str, stemmed: str, exact: str) -> list[str]:
+    """Returns the different stems of a word; its folded form where there is none that an index takes."""
+    if not folded:
+        return []
+    return list(dict.fromkeys(one for one in (stemmed, exact) if one and len(one.encode()) <= MAX_WORD_BYTES)) or [folded]
+
 
 @cache
 def stems_of(language: str | None) -> Stems:
@@ -71,14 +116,15 @@ def stem(word: str, language: str) -> list[str]:
         return [folded] if folded else []
     with _TURN:
         stemmer = _stemmer(LANGUAGES[language])
-        made = [stemmer.stemWord(folded)]
-        if folded != (written := write_raw(word)):
-            made.append(FOLDED[stemmer.stemWord(written)])
-    return list(dict.fromkeys(one for one in made if one and len(one.encode()) <= MAX_WORD_BYTES)) or [folded]
+        made, written = stemmer.stemWord(folded), write_raw(word)
+        exact = FOLDED[stemmer.stemWord(written)] if folded != written else ""
+    return _choose(folded, made, exact)
 
 
 # a stemmer keeps what it works on inside itself
 _TURN = threading.Lock()
+# no query waits longer for its turn than it takes to stem so many words
+_TOGETHER = 10_000
 
 
 @cache
