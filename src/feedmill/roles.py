@@ -27,6 +27,7 @@ from feedmill.http.policyroutes import policy_routes
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.pushtoken import PushTokens
 from feedmill.http.search import SearchSite, search_app
+from feedmill.http.searchthreads import SearchBounds
 from feedmill.http.serving import Listener, serve
 from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
 from feedmill.http.status import tell_status
@@ -131,6 +132,7 @@ def _run_web(house: House, ports: Ports) -> None:
         find_clusters=house.find_clusters,
         clicks=house.clicks(),
         signin=signin,
+        bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
     search = search_app(searcher, site)
     admin = admin_app(_administration_of(house), token, AdminSignIn(desk=signin.desk, signing=signing))

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from feedmill.http.gsaparameters import read_wanted, split_pairs
 from feedmill.http.gsasearch import restrict
 from feedmill.http.keeping import KEPT_IN_PRIVATE
+from feedmill.http.searchthreads import find_deadline
 from feedmill.model.access import ClassSet
 from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
 from feedmill.services.searching.searcher import Searcher
@@ -35,7 +36,7 @@ class ClusterRoute:
         """Answers with groups of results."""
         wanted = read_wanted(split_pairs(bytes(request.scope["query_string"])))
         access = restrict(self._identify(request), wanted.access)
-        found = cluster_results(self._searcher, replace(wanted.request, getfields=()), access, self._find_clusters)
+        found = cluster_results(self._searcher, replace(wanted.request, getfields=()), access, self._find_clusters, find_deadline(request))
         if wanted.values.get("coutput", "").lower() == "xml":
             return Response(render_xml(found), media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
         return Response(render_json(found), media_type="application/json", headers=KEPT_IN_PRIVATE)

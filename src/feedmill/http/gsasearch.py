@@ -18,7 +18,7 @@ from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
 from feedmill.http.gsaparameters import UNTHINNED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.parameters import MAX_FACETS
-from feedmill.http.searchthreads import run_search
+from feedmill.http.searchthreads import SearchThreads, find_deadline
 from feedmill.http.signin.site import SignInSite
 from feedmill.metrics import observe_query
 from feedmill.model.access import ClassSet
@@ -28,6 +28,7 @@ from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultList
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
+from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.results.charsets import UTF_8, find_charset
@@ -64,7 +65,8 @@ class ProtocolTools:
 class SearchProtocol:
     """Answers ``/search`` and ``/cache``."""
 
-    def __init__(self, searcher: Searcher, tools: ProtocolTools, show: Show) -> None:
+    def __init__(self, searcher: Searcher, tools: ProtocolTools, show: Show, threads: SearchThreads) -> None:
+        self._threads = threads
         self._searcher = searcher
         self._identify = tools.identify
         self._clock = tools.clock
@@ -99,7 +101,7 @@ class SearchProtocol:
         query = bytes(request.scope["query_string"])
         if request.method == "POST":
             query = b"&".join(part for part in (query, await _read_form(request)) if part)
-        return await run_search(self._answer, request, query)
+        return await self._threads.run(request, self._answer, request, query)
 
     def _answer(self, request: Request, query: bytes) -> Response:
         wanted = read_wanted(split_pairs(query))
@@ -115,9 +117,9 @@ class SearchProtocol:
         access = restrict(self._identify(request), wanted.access)
         if frontend is not None and not is_page:
             asked = self._with_facets(wanted)
-            return self._show(self._searcher.search(asked, access), asked, request)
+            return self._show(self._searcher.search(asked, access, find_deadline(request)), asked, request)
         client = request.client.host if request.client is not None else ""
-        reply = self._make_reply(wanted, access, client)
+        reply = self._make_reply(wanted, access, client, find_deadline(request))
         if frontend is not None:
             # a stylesheet names the encoding of its page itself
             xml = render_results(replace(reply, charset=UTF_8, has_doctype=False))
@@ -127,9 +129,9 @@ class SearchProtocol:
             return Response(page.body, media_type=media_type, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_POLICY})
         return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=KEPT_IN_PRIVATE)
 
-    def _make_reply(self, wanted: Wanted, access: ClassSet, client: str) -> Reply:
+    def _make_reply(self, wanted: Wanted, access: ClassSet, client: str, deadline: Deadline) -> Reply:
         custom = read_custom(wanted.values.get("proxycustom", ""))
-        results = None if custom else self._list(wanted, access)
+        results = None if custom else self._list(wanted, access, deadline)
         reply = Reply(
             query=wanted.values.get("q", ""),
             parameters=echo_parameters(wanted, client, start=results.start if results is not None and results.results else None),
@@ -145,13 +147,13 @@ class SearchProtocol:
     def _with_facets(self, wanted: Wanted) -> SearchRequest:
         return replace(wanted.request, facets=self._find_facets(wanted.request.client)[:MAX_FACETS])
 
-    def _list(self, wanted: Wanted, access: ClassSet) -> ResultList:
+    def _list(self, wanted: Wanted, access: ClassSet, deadline: Deadline) -> ResultList:
         thinning = UNTHINNED if asks_for_site(wanted.request) else wanted.thinning
         request = self._with_facets(wanted)
-        found = list_results(self._searcher, request, access, thinning)
-        if not found.total and request.languages:
+        found = list_results(self._searcher, request, access, thinning, deadline)
+        if not found.total and request.languages and not deadline.is_cut:
             # the protocol gives results of all languages where there is none in those asked for
-            found = list_results(self._searcher, replace(request, languages=""), access, thinning)
+            found = list_results(self._searcher, replace(request, languages=""), access, thinning, deadline)
         observe_query(found.seconds)
         return found
 

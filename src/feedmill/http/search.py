@@ -46,8 +46,9 @@ from feedmill.http.parameters import MAX_FACETS, Asked, read_facets, read_search
 from feedmill.http.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.resultpage import show_page
-from feedmill.http.searchthreads import in_thread
+from feedmill.http.searchthreads import SearchBounds, SearchThreads, find_deadline
 from feedmill.http.signin.check import SignInCheck
+from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.saml import FORMS_FROM_ELSEWHERE
 from feedmill.http.signin.site import SignInSite
 from feedmill.http.stricttransport import StrictTransport
@@ -103,6 +104,7 @@ class SearchSite:
     find_facets: FindFacets = no_facets
     find_clusters: FindClusters = no_clusters
     clicks: ClickLog = field(default_factory=NoClickLog)
+    bounds: SearchBounds = field(default_factory=SearchBounds)
 
     def list_own_origins(self) -> tuple[str, ...]:
         """Lists the origins whose pages may send forms: a proxy may reach this server by another name than browsers do."""
@@ -129,7 +131,9 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         signin=site.signin,
     )
     suggestions = Suggestions(searcher, identify)
-    protocol = SearchProtocol(searcher, tools, endpoints.show_results)
+    threads = SearchThreads(site.bounds, site.signin.desk.clients if site.signin is not None else Clients())
+    in_thread = threads.endpoint
+    protocol = SearchProtocol(searcher, tools, endpoints.show_results, threads)
     own = [
         Route("/", in_thread(endpoints.show), methods=["GET"]),
         Route("/search", protocol.answer, methods=["GET", "POST"]),
@@ -245,6 +249,6 @@ class _Endpoints:
         return HTMLResponse(body, status_code=problem.status, headers=KEPT_IN_PRIVATE)
 
     def _ask(self, asked: Asked, request: Request) -> ResultPage:
-        page = self._searcher.search(asked.request, self._identify(request))
+        page = self._searcher.search(asked.request, self._identify(request), find_deadline(request))
         observe_query(page.seconds)
         return replace(page, warnings=page.warnings + asked.warnings)

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from feedmill.http.gsasearch import restrict
 from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.parameters import read_number
+from feedmill.http.searchthreads import find_deadline
 from feedmill.model.access import ClassSet
 from feedmill.model.errors import BadRequest
 from feedmill.services.searching.searcher import Searcher
@@ -66,7 +67,7 @@ class Suggestions:
     def _suggest(self, typed: str, number: str, request: Request, access: ClassSet) -> tuple[str, ...]:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))
         limit = read_number(number, default=DEFAULT_MAX, at_most=MAX_SUGGESTIONS)
-        return suggest(self._searcher, Typing(text=typed, limit=limit, site=site, client=client), access)
+        return suggest(self._searcher, Typing(text=typed, limit=limit, site=site, client=client), access, find_deadline(request))
 
 
 def _shape(typed: str, found: tuple[str, ...], form: str, *, is_legacy: bool) -> Any:

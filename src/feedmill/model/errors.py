@@ -10,6 +10,7 @@ FeedmillError
 |   +-- Overtaken    somebody else changed it meanwhile; read it again
 +-- Denied           the asker may not
 +-- Busy             try again later
+|   +-- OutOfTime    the deadline of the request was reached before there was an answer
 |   +-- DiskFull     no room on the disk; nothing was lost, nothing was taken
 |   +-- Stuck        nothing moves in the queue that somebody waits for; waiting on is in vain until somebody has looked
 |   +-- Unanswered   another server gave no answer, or none that can be used
@@ -75,6 +76,10 @@ class Denied(FeedmillError):
 
 class Busy(FeedmillError):
     """Not now; the same call may succeed later."""
+
+
+class OutOfTime(Busy):
+    """The deadline of the request was reached before there was an answer."""
 
 
 class DiskFull(Busy):

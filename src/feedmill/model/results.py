@@ -30,7 +30,7 @@ class ResultList:
 
     Units: ``start`` counts from 0 and is where the page begins, not where it was asked for; ``total`` exact while ``is_exact``;
     ``seconds`` the time the search took. ``is_thinned``: something was left out; ``has_more``: another page follows. ``keymatches`` stand
-    above the results, ``related`` are other queries to offer.
+    above the results, ``related`` are other queries to offer; ``warnings`` say what is missing.
     """
 
     start: int
@@ -44,6 +44,7 @@ class ResultList:
     keymatches: tuple[KeyMatch, ...] = ()
     related: tuple[str, ...] = ()
     spelling: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The derived index."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from feedmill.core.snippets import Sought
@@ -9,6 +9,10 @@ from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import Hits, IndexDocument, Sort
+
+
+def go_on() -> None:
+    """Lets every step be followed by the next."""
 
 
 class Vocabulary(Protocol):
@@ -52,8 +56,13 @@ class SearchIndex(Protocol):
     def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
         """Lists documents that match and that the asker may see by their keys, those behind one; the total counts all that match."""
 
-    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
-        """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact."""
+    def count_facets(
+        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+    ) -> tuple[FacetCounts, ...]:
+        """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact.
+
+        ``check`` is called between the steps and may raise to end them.
+        """
 
     @property
     def vocabulary(self) -> Vocabulary:

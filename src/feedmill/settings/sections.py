@@ -90,7 +90,8 @@ class Gate(Section):
 
 
 class Search(Section):
-    """The search port; with a certificate it speaks TLS. Units: days that clicks are kept, 0 keeps none."""
+    """The search port; with a certificate it speaks TLS. Units: days that clicks are kept, 0 keeps none;
+    seconds that a search may take; searches of one client at once."""
 
     port: Port = 8080
     bind: Bind = "127.0.0.1"
@@ -98,6 +99,8 @@ class Search(Section):
     certificate: str = ""
     key: str = ""
     click_days: Annotated[int, Field(ge=0, le=3_650)] = 90
+    deadline_seconds: Annotated[float, Field(ge=0.1, le=300)] = 5.0
+    searches_per_client: Annotated[int, Field(ge=1, le=1_000)] = 8
 
 
 class Admin(Section):

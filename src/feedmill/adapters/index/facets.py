@@ -10,7 +10,7 @@ Ranges that touch each other go into different aggregations, since the engine co
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -34,18 +34,24 @@ LISTED = 3 * MAX_VALUES_SHOWN
 MAX_BUCKETS = 50_000
 MAX_KNOWN_NAMES = 10_000
 
+Check = Callable[[], None]
+"""Is called before each question to the engine, and may raise."""
+
 _Ranges = list[tuple[int, float, float]]
 
 
-def count_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+def count_facets(
+    searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet], check: Check
+) -> tuple[FacetCounts, ...]:
     """Counts facets over all documents that match and that the asker may see."""
-    return _Counting(searcher, root, access).count(facets)
+    return _Counting(searcher, root, access, check).count(facets)
 
 
 class _Counting:
     """Counts for one query."""
 
-    def __init__(self, searcher: tantivy.Searcher, root: Node, access: ClassSet) -> None:
+    def __init__(self, searcher: tantivy.Searcher, root: Node, access: ClassSet, check: Check) -> None:
+        self._check = check
         self._searcher = searcher
         self._root = root
         self._access = access
@@ -68,6 +74,7 @@ class _Counting:
         return tuple(counted)
 
     def _ask(self, root: Node, wanted: dict[str, Any]) -> dict[str, Any]:
+        self._check()
         return self._searcher.aggregate(build_query(root, self._access, WordAsker(self._searcher, root)), wanted)
 
     def _describe(self, facet: Facet) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from typing import Any
 import tantivy
 from tantivy import FieldType, Occur, Query
 
-from feedmill.adapters.index.facets import COUNTED, count_facets, describe_ranges, describe_texts, list_layers, read_ranges, read_texts
+from feedmill.adapters.index.facets import (
+    COUNTED,
+    Check,
+    count_facets,
+    describe_ranges,
+    describe_texts,
+    list_layers,
+    read_ranges,
+    read_texts,
+)
 from feedmill.adapters.index.permitting import Flags, cost_of_clause, hides_nothing, table_of
 from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.schema import SAMPLES, build_schema
@@ -35,14 +44,16 @@ COUNTS_BYTES = 300
 _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_size": MOST_BUCKETS}}
 
 
-def count_guarded_facets(searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+def count_guarded_facets(
+    searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet], check: Check
+) -> tuple[FacetCounts, ...]:
     """Counts facets over all documents that match and that the asker may see."""
     table = table_of(access)
     if facets and table is not None and cost_of_clause(access) > DEAR_CLAUSE and not hides_nothing(searcher, access):
         counted = _Counting(searcher, build_unguarded(root, WordAsker(searcher, root)), table).count(facets)
         if counted is not None:
             return counted
-    return count_facets(searcher, root, access, facets)
+    return count_facets(searcher, root, access, facets, check)
 
 
 def count_bytes_of(counted: Sequence[FacetCounts]) -> int:

@@ -26,6 +26,7 @@ from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits, IndexDocument, Sort
+from feedmill.ports.search import go_on
 
 
 class MemoryIndex:
@@ -75,10 +76,16 @@ class MemoryIndex:
         keys = sorted(hit.key for hit in found.hits if hit.key > after)
         return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys[: max(num, 0)]), total=found.total, is_exact=True)
 
-    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+    def count_facets(
+        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+    ) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""
         matching = [self._entries[hit.key].document for hit in self.search(query, access, start=0, num=len(self._entries)).hits]
-        return tuple(_count_facet(facet, matching) for facet in facets)
+        counted = []
+        for facet in facets:
+            check()
+            counted.append(_count_facet(facet, matching))
+        return tuple(counted)
 
     @property
     def vocabulary(self) -> MemoryVocabulary:

@@ -34,6 +34,7 @@ from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hits, Sort
+from feedmill.ports.search import go_on
 
 __all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter", "can_serve"]
 
@@ -105,7 +106,9 @@ class TantivyIndex:
         with translated("listing from the index"):
             return list_by_key(searcher, build_query(query, access, WordAsker(searcher, query)), after, max(num, 0))
 
-    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet]) -> tuple[FacetCounts, ...]:
+    def count_facets(
+        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+    ) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""
         searcher = self._searcher
         if searcher is None:
@@ -116,7 +119,7 @@ class TantivyIndex:
                 searcher,
                 (query, asked),
                 access,
-                lambda: count_guarded_facets(searcher, query, access, asked),
+                lambda: count_guarded_facets(searcher, query, access, asked, check),
                 count_bytes_of,
             )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from feedmill.core.concepts import Edge, find_alike, name_group, weigh_words
 from feedmill.model.access import ClassSet
 from feedmill.model.search import Result, SearchRequest
+from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
 MAX_CLUSTERED = 100
@@ -32,9 +33,11 @@ class Clusters:
     results: tuple[Result, ...]
 
 
-def cluster_results(searcher: Searcher, request: SearchRequest, access: ClassSet, find_clusters: FindClusters) -> Clusters:
-    """Groups the best results of a search that the asker may see."""
-    page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access.early())
+def cluster_results(
+    searcher: Searcher, request: SearchRequest, access: ClassSet, find_clusters: FindClusters, deadline: Deadline | None = None
+) -> Clusters:
+    """Groups the best results of a search that the asker may see; those that were found until the deadline."""
+    page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access.early(), deadline)
     titles = [result.title or "" for result in page.results]
     texts = [result.snippet.text for result in page.results]
     vectors = weigh_words([f"{title} {title} {text}" for title, text in zip(titles, texts, strict=True)], request.query)

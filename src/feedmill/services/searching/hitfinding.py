@@ -2,6 +2,7 @@
 
 from feedmill.core.matching import ENOUGH, loosen
 from feedmill.model.access import ClassSet
+from feedmill.model.errors import OutOfTime
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import Cursor, Hits, Match, SearchRequest
@@ -23,7 +24,11 @@ def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: Cl
     hits = ask(root)
     if loosened is None or hits.total >= ENOUGH:
         return root, hits
-    return loosened, ask(loosened)
+    try:
+        return loosened, ask(loosened)
+    except OutOfTime:
+        # what holds all of it was found in time
+        return root, hits
 
 
 def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits, Cursor | None]:

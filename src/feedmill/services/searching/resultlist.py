@@ -13,6 +13,7 @@ from feedmill.model.facets import FacetCounts
 from feedmill.model.results import Placed, ResultList, Thinning
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.model.serving import KeyMatch
+from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
 MAX_REACH = 1_000
@@ -29,6 +30,7 @@ class _Walk:
     request: SearchRequest
     access: ClassSet
     thinner: Thinner
+    deadline: Deadline
     offset: int = 0
     total: int = 0
     is_exact: bool = True
@@ -44,34 +46,37 @@ class _Walk:
         """Walks on by up to ``size`` hits."""
         size = min(size, MAX_REACH - self.offset)
         facets = self.request.facets if self.offset == 0 else ()
-        page = self.searcher.search(replace(self.request, start=self.offset, num=size, facets=facets), self.access)
+        page = self.searcher.search(replace(self.request, start=self.offset, num=size, facets=facets), self.access, self.deadline)
         self.thinner.take(page.results)
         if self.offset == 0:
             self.total, self.is_exact, self.facets, self.spelling = page.total, page.is_exact, page.facets, page.spelling
             self.keymatches, self.related = page.keymatches, page.related
         self.seconds += page.seconds
         self.is_late = self.is_late or page.late_length is not None
-        self.is_over = self.offset + len(page.results) >= page.length or self.offset + size >= MAX_REACH
+        self.is_over = self.offset + len(page.results) >= page.length or self.offset + size >= MAX_REACH or self.deadline.is_cut
         self.offset += size
 
 
-def list_results(searcher: Searcher, request: SearchRequest, access: ClassSet, thinning: Thinning) -> ResultList:
+def list_results(
+    searcher: Searcher, request: SearchRequest, access: ClassSet, thinning: Thinning, deadline: Deadline | None = None
+) -> ResultList:
     """Gives the page that a request asks for, the last one where it lies beyond the end. Shape: ``request.num`` from 1 on."""
+    deadline = deadline or Deadline()
     if thinning.snippets or thinning.directories:
-        return _list_thinned(_Walk(searcher, request, access, Thinner(thinning)))
-    return _list_whole(searcher, request, access)
+        return _list_thinned(_Walk(searcher, request, access, Thinner(thinning), deadline))
+    return _list_whole(searcher, request, access, deadline)
 
 
-def _list_whole(searcher: Searcher, request: SearchRequest, access: ClassSet) -> ResultList:
+def _list_whole(searcher: Searcher, request: SearchRequest, access: ClassSet, deadline: Deadline) -> ResultList:
     start = min(request.start, MAX_REACH)
-    page = searcher.search(replace(request, start=start, num=max(min(request.num, MAX_REACH - start), 0)), access)
+    page = searcher.search(replace(request, start=start, num=max(min(request.num, MAX_REACH - start), 0)), access, deadline)
     if not page.results and page.length and start:
         start = last_start(min(page.length, MAX_REACH), request.num)
-        page = searcher.search(replace(request, start=start, num=min(request.num, MAX_REACH - start)), access)
-    return _show_whole(page)
+        page = searcher.search(replace(request, start=start, num=min(request.num, MAX_REACH - start)), access, deadline)
+    return _show_whole(page, deadline.warnings)
 
 
-def _show_whole(page: ResultPage) -> ResultList:
+def _show_whole(page: ResultPage, warnings: tuple[str, ...]) -> ResultList:
     return ResultList(
         start=page.start,
         total=page.total,
@@ -84,6 +89,7 @@ def _show_whole(page: ResultPage) -> ResultList:
         keymatches=page.keymatches,
         related=page.related,
         spelling=page.spelling,
+        warnings=warnings,
     )
 
 
@@ -111,6 +117,7 @@ def _list_thinned(walk: _Walk) -> ResultList:
         keymatches=walk.keymatches,
         related=walk.related,
         spelling=walk.spelling,
+        warnings=walk.deadline.warnings,
     )
 
 

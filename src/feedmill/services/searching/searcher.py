@@ -7,14 +7,15 @@ even if the index still shows it.
 
 import time
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from feedmill.core.matching import ENOUGH
-from feedmill.core.servingbook import ReadyFrontEnd, Served, ServingBook
+from feedmill.core.servingbook import Served, ServingBook
 from feedmill.core.shown import has_robots_rule
 from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, Origin
-from feedmill.model.errors import FeedmillError, NotFound
+from feedmill.model.errors import FeedmillError, NotFound, OutOfTime
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import Login
@@ -26,15 +27,19 @@ from feedmill.services.access.deciding import Decider
 from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.searching.deadline import Deadline
+from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwards
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
 from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
 from feedmill.services.searching.resultmaking import ResultMaker
 from feedmill.services.searching.spelling import Meant, find_spelling
+from feedmill.services.searching.timedindex import TimedIndex
 from feedmill.services.servingdesk import ServingDesk, nothing_set
 
 REBUILDING = "the index is being built anew; until it is done some documents are not found"
 MAX_RELATED = 3
+DECIDED_AT_ONCE = 100
 
 IndexProvider = Callable[[str], SearchIndex]
 """Opens the index of a folder's name."""
@@ -56,6 +61,16 @@ class _Now:
     index: SearchIndex | None
     book: ServingBook
     notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One request: what is asked, by whom, under which settings, until when."""
+
+    request: SearchRequest
+    access: ClassSet
+    served: Served
+    deadline: Deadline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +99,9 @@ class Searcher:
         desk: ServingDesk | None = None,
         directory: AccessDirectory | None = None,
         late: LateBinding | None = None,
+        threads: EngineThreads | None = None,
     ) -> None:
+        self._threads = threads or EngineThreads()
         self._directory = directory or AccessDirectory(store)
         self._decider = Decider(self._directory)
         self._late = late
@@ -109,20 +126,20 @@ class Searcher:
         """Says what somebody may see."""
         return self._directory
 
-    def search(self, request: SearchRequest, access: ClassSet) -> ResultPage:
-        """Gives one page of what matches and the asker may see."""
-        begun = self._clock()
-        now = self._look()
+    def search(self, request: SearchRequest, access: ClassSet, deadline: Deadline | None = None) -> ResultPage:
+        """Gives one page of what matches and the asker may see; what was found until the deadline, and a warning, where that is reached."""
+        begun, deadline = self._clock(), deadline or Deadline()
+        now = self._look(deadline)
         served, found = now.book.read(request), _Found()
         if now.index is not None and served.root is not None and _asks_for_something(served.parsed):
-            found = self._find(now.index, served.root, request, access, served)
+            found = self._find(now.index, served.root, _Asked(request, access, served, deadline))
         return ResultPage(
             query=request.query,
             start=request.start,
             total=found.total,
             is_exact=found.is_exact,
             results=found.results,
-            warnings=(*now.notices, *served.warnings),
+            warnings=(*now.notices, *served.warnings, *deadline.warnings),
             seconds=self._clock() - begun,
             facets=found.facets or tuple(FacetCounts(facet=facet, values=()) for facet in request.facets),
             keymatches=served.keymatches,
@@ -133,25 +150,34 @@ class Searcher:
             is_loosened=found.is_loosened,
         )
 
-    def _find(self, index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet, served: Served) -> _Found:
-        """Finds what the index has, and what of it may leave."""
+    def _find(self, index: SearchIndex, root: Node, asked: _Asked) -> _Found:
+        """Finds what the index has, and what of it may leave; nothing where the time is over before."""
+        try:
+            return self._find_in_time(index, root, asked)
+        except OutOfTime:
+            return _Found(is_exact=False)
+
+    def _find_in_time(self, index: SearchIndex, root: Node, asked: _Asked) -> _Found:
+        """Finds the hits and makes results of them before anything else, so that these are there when the time is over."""
+        request, access, served, deadline = asked.request, asked.access, asked.served, asked.deadline
         strict, onwards = self._resolve(index, root, access), None
         if request.cursor is not None:
-            asked, hits, onwards = list_onwards(index, strict, request, access)
+            meant, hits, onwards = list_onwards(index, strict, request, access)
         else:
-            asked, hits = find_hits(index, strict, request, access, served.bias)
-        is_loosened = request.cursor is None and asked != strict
-        spelling = None
-        if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
-            spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
-        facets = index.count_facets(asked, access, request.facets) if hits.total and request.facets else ()
-        filled = self._fill(index, asked, hits.total, request, access, served)
+            meant, hits = find_hits(index, strict, request, access, served.bias)
+        is_loosened = request.cursor is None and meant != strict
+        filled = self._fill(index, meant, hits.total, asked)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        results = self._make_results(index, asked, chosen, request, access, served.frontend, granted) if chosen else ()
-        dropped = len(chosen) - len(results) if filled is None else filled.dropped
+        results, made = self._make_results(index, meant, chosen, asked, granted) if chosen else ((), 0)
+        dropped = made - len(results) if filled is None else filled.dropped
+        spelling, facets = None, tuple[FacetCounts, ...]()
+        with suppress(OutOfTime):
+            facets = index.count_facets(meant, access, request.facets) if hits.total and request.facets else ()
+            if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
+                spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
         return _Found(
             total=max(hits.total - dropped, 0),
-            is_exact=hits.is_exact,
+            is_exact=hits.is_exact and not deadline.is_cut,
             results=results,
             facets=facets,
             spelling=spelling,
@@ -160,14 +186,19 @@ class Searcher:
             is_loosened=is_loosened,
         )
 
-    def _fill(self, index: SearchIndex, root: Node, total: int, request: SearchRequest, access: ClassSet, served: Served) -> Filled | None:
+    def _fill(self, index: SearchIndex, root: Node, total: int, asked: _Asked) -> Filled | None:
         """Fills the page where other servers may have to be asked; a list in the order of its keys is one of what ACLs permit alone."""
-        late = access.late
-        if self._filler is None or late is None or request.cursor is not None:
+        request, access, served = asked.request, asked.access, asked.served
+        if self._filler is None or access.late is None or request.cursor is not None:
             return None
+        late = replace(access.late, until=min(access.late.until, asked.deadline.until_results))
+        access = replace(access, late=late)
 
         def ask(classes: ClassSet, start: int, num: int) -> Hits:
-            return index.search(root, classes, start=start, num=num, sort=request.sort, bias=served.bias, explains=request.explains)
+            try:
+                return index.search(root, classes, start=start, num=num, sort=request.sort, bias=served.bias, explains=request.explains)
+            except OutOfTime:
+                return Hits(hits=(), total=0, is_exact=False)
 
         def keeps(document: Document) -> bool:
             return not has_robots_rule(document, "noindex") and not served.frontend.removes(document.url)
@@ -208,9 +239,9 @@ class Searcher:
         with self._store.reading() as unit:
             return self._desk.current(unit).serving
 
-    def find_index(self) -> SearchIndex | None:
-        """Gives the index as it is now, None before there is one."""
-        return self._look().index
+    def find_index(self, deadline: Deadline | None = None) -> SearchIndex | None:
+        """Gives the index as it is now, which keeps to a deadline, None before there is one."""
+        return self._look(deadline).index
 
     def find_scope(self, site: str, client: str) -> Node | None:
         """Gives what collections and a front end leave of all documents, None where that is nothing."""
@@ -233,7 +264,7 @@ class Searcher:
             return [str(exc)]
         return []
 
-    def _look(self) -> _Now:
+    def _look(self, deadline: Deadline | None = None) -> _Now:
         with self._store.reading() as unit:
             facts = unit.facts.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
             book = self._desk.current_at(unit, facts.get(SETTINGS_GENERATION))
@@ -244,9 +275,9 @@ class Searcher:
             # a rebuild that ended since removed the folder
             if not self._has_moved(folder):
                 raise
-            return self._look()
+            return self._look(deadline)
         return _Now(
-            index=index,
+            index=index if index is None or deadline is None else TimedIndex(index, deadline, self._threads),
             book=book,
             notices=(REBUILDING,) if facts.get(INDEX_PARTIAL) else (),
         )
@@ -295,24 +326,24 @@ class Searcher:
         return read
 
     def _make_results(
-        self,
-        index: SearchIndex,
-        root: Node,
-        hits: Sequence[Hit],
-        request: SearchRequest,
-        access: ClassSet,
-        frontend: ReadyFrontEnd,
-        granted: Set[str],
-    ) -> tuple[Result, ...]:
-        documents = {document.id: document for document in self.list_visible([hit.key for hit in hits], access, granted)}
-        sought = index.seek(root)
-        results = []
-        for hit in hits:
-            document = documents.get(hit.key)
-            # what a front end removes is removed at once, also where the index does not know the pattern yet
-            if document is not None and not frontend.removes(document.url):
-                results.append(self._maker.make(document, hit, sought, request.getfields, is_late=document.url in granted))
-        return tuple(results)
+        self, index: SearchIndex, root: Node, hits: Sequence[Hit], asked: _Asked, granted: Set[str]
+    ) -> tuple[tuple[Result, ...], int]:
+        """Makes results of hits while there is time; returns them and of how many hits that is."""
+        sought, results, done = index.seek(root), list[Result](), 0
+        for first in range(0, len(hits), DECIDED_AT_ONCE):
+            batch = hits[first : first + DECIDED_AT_ONCE]
+            documents = {document.id: document for document in self.list_visible([hit.key for hit in batch], asked.access, granted)}
+            for hit in batch:
+                if asked.deadline.is_over:
+                    asked.deadline.give_up()
+                    return tuple(results), done
+                done += 1
+                document = documents.get(hit.key)
+                # what a front end removes is removed at once, also where the index does not know the pattern yet
+                if document is not None and not asked.served.frontend.removes(document.url):
+                    is_late = document.url in granted
+                    results.append(self._maker.make(document, hit, sought, asked.request.getfields, is_late=is_late))
+        return tuple(results), done
 
 
 def _asks_for_something(parsed: ParsedQuery) -> bool:

@@ -5,14 +5,17 @@ asker see, so that a suggestion shows no more than a search would. Of the docume
 costs less than the best.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from feedmill.core.analysis import is_spaceless
 from feedmill.core.phrases import complete_from
 from feedmill.core.plainwords import iter_words, without_accents
 from feedmill.model.access import ClassSet
+from feedmill.model.errors import OutOfTime
 from feedmill.model.query import And, InTitle, Node
 from feedmill.model.search import Sort
+from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
 MAX_TYPED_CHARACTERS = 200
@@ -33,22 +36,25 @@ class Typing:
     client: str = ""
 
 
-def suggest(searcher: Searcher, asked: Typing, access: ClassSet) -> tuple[str, ...]:
-    """Gives completions, likeliest first; none where nothing was typed."""
+def suggest(searcher: Searcher, asked: Typing, access: ClassSet, deadline: Deadline | None = None) -> tuple[str, ...]:
+    """Gives completions, likeliest first; none where nothing was typed, those that were found until the deadline."""
     typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
-    index, scope = searcher.find_index(), searcher.find_scope(asked.site, asked.client)
+    index, scope = searcher.find_index(deadline or Deadline()), searcher.find_scope(asked.site, asked.client)
     words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
     if index is None or scope is None or not words or limit <= 0:
         return ()
     before: list[Node] = [scope, *(InTitle(word) for word in words[:-1])]
     within = And(tuple(before))
-    completed = [word for word, _ in index.vocabulary.complete(words[-1], within, access, COMPLETED_WORDS)]
+    completed: list[str] = []
+    with suppress(OutOfTime):
+        completed = [word for word, _ in index.vocabulary.complete(words[-1], within, access, COMPLETED_WORDS)]
     if any(is_spaceless(character) for character in words[-1]):
         completed = [words[-1]]
     keys: dict[int, None] = {}
-    for word in completed:
-        holding = And((*before, InTitle(word)))
-        keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
+    with suppress(OutOfTime):
+        for word in completed:
+            holding = And((*before, InTitle(word)))
+            keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
     texts = (document.text for document in searcher.list_visible(list(keys), access))
     found = complete_from([text.title for text in texts if text is not None and text.title], typed[:MAX_TYPED_CHARACTERS])
     return tuple(_in_order(found, completed, len(words))[:limit])

@@ -1,6 +1,6 @@
 """Search results as the XML of the old appliance, which front ends and stylesheets parse.
 
-    GSP   TM Q PARAM* Spelling? Synonyms? GM* CUSTOM? RES?
+    GSP   TM Q PARAM* CT* Spelling? Synonyms? GM* CUSTOM? RES?
     RES   M? FI? XT? NB? PARM? R*                 there is no RES when nothing was found
     PARM  PC PMT*, PMT: PV*                       the facets of the front end
     R     U UE UD T? RK CRAWLDATE? ENT_SOURCE FS MT* S? LANG HAS HN?
@@ -66,6 +66,7 @@ def render_results(reply: Reply) -> bytes:
     parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
     if reply.results is not None:
+        parts += (f"<CT>{_text(warning)}</CT>\n" for warning in reply.results.warnings)
         parts += (_render_spelling(reply.results.spelling), _render_offers(reply.results))
     if reply.custom:
         parts.append(f"<CUSTOM>{reply.custom}</CUSTOM>\n")

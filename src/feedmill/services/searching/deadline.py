@@ -1,0 +1,120 @@
+"""The time that one request may take, and what is still at work for it.
+
+- Who works step by step calls ``check`` between the steps. Who can give less than all asks ``is_over`` and calls ``give_up``.
+- ``is_cut`` says afterwards that something is missing for want of time.
+- A request whose client is gone is cancelled: from then on its time is over.
+- The engine cannot be interrupted. A job of it that nobody waits for any more goes on, and counts until it ends: ``when_idle`` calls back
+  then.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Final, TypeVar
+
+from feedmill.model.errors import OutOfTime
+
+KEPT_BACK: Final = 0.1
+"""The share of the whole time that hits leave for results to be made of them."""
+
+LOOK_SECONDS: Final = 0.05
+"""How long a cancelled request may go unnoticed by who waits for the engine."""
+
+_Answer = TypeVar("_Answer")
+
+
+class Deadline:
+    """The end of one request's time. May be used from several threads. Units: ``clock`` counts seconds from anywhere.
+
+    ``owner`` says whose request it is, "" for nobody in particular.
+    """
+
+    def __init__(self, seconds: float = math.inf, *, owner: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+        self.owner = owner
+        self.seconds = seconds
+        self.is_cut = False
+        self._clock = clock
+        self._until = clock() + seconds
+        self._lock = threading.Lock()
+        self._jobs = 0
+        self._idle: Callable[[], None] | None = None
+
+    @property
+    def until(self) -> float:
+        """The second of the clock at which the time is over."""
+        return self._until
+
+    @property
+    def until_results(self) -> float:
+        """The second at which hits must be there, so that time is left to make results of them."""
+        return self._until - KEPT_BACK * self.seconds if math.isfinite(self._until) else self._until
+
+    @property
+    def left_seconds(self) -> float:
+        """How much time is left; 0 when it is over."""
+        return max(self._until - self._clock(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is over."""
+        return self._clock() >= self._until
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to tell of an answer that lacks something."""
+        if not self.is_cut:
+            return ()
+        return (f"the deadline of {self.seconds:g} seconds was reached; only what was found until then is shown",)
+
+    def check(self) -> None:
+        """Errors: OutOfTime when the time is over."""
+        if self.is_over:
+            raise self.give_up()
+
+    def give_up(self) -> OutOfTime:
+        """Notes that something is missing for want of time; returns the error for whoever cannot go on without it."""
+        self.is_cut = True
+        return OutOfTime(f"the deadline of {self.seconds:g} seconds was reached; try again with a narrower query")
+
+    def cancel(self) -> None:
+        """Ends the time now."""
+        self._until = -math.inf
+
+    def wait_for(self, job: "Future[_Answer]", until: float) -> _Answer:
+        """Returns what a job comes to, waiting until a second of the clock, or less. Errors: OutOfTime; those of the job."""
+        while True:
+            left = min(until, self._until) - self._clock()
+            if left <= 0:
+                job.cancel()
+                raise self.give_up()
+            try:
+                return job.result(min(left, LOOK_SECONDS))
+            except FutureTimeout:
+                if job.done():
+                    raise
+
+    # --- what is still at work ---
+
+    def begin_job(self) -> None:
+        """Counts a job that cannot be interrupted."""
+        with self._lock:
+            self._jobs += 1
+
+    def end_job(self) -> None:
+        """Counts a job no longer."""
+        with self._lock:
+            self._jobs -= 1
+            call, self._idle = (self._idle, None) if not self._jobs else (None, self._idle)
+        if call is not None:
+            call()
+
+    def when_idle(self, call: Callable[[], None]) -> None:
+        """Calls once nothing is at work for the request, at once where nothing is."""
+        with self._lock:
+            if self._jobs:
+                self._idle = call
+                return
+        call()

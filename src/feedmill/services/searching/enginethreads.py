@@ -1,0 +1,58 @@
+"""Threads for questions that may keep the engine busy for long, since it cannot be interrupted.
+
+There are few of them, so that questions that cost little, which are asked in the thread of their request, find the processor free. One
+owner has at most half of them. A request that gets no thread before its deadline goes without the answer. A job whose request has gone on
+without it keeps its thread until it ends.
+"""
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from feedmill.services.searching.deadline import LOOK_SECONDS, Deadline
+
+LEAST_THREADS: Final = 4
+
+_Answer = TypeVar("_Answer")
+
+
+class EngineThreads:
+    """The threads of a process. May be used from several threads."""
+
+    def __init__(self, threads: int = 0) -> None:
+        self._count = threads or max(LEAST_THREADS, os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="engine")
+        self._is_free = threading.Condition()
+        self._running: Counter[str] = Counter()
+
+    @property
+    def share(self) -> int:
+        """How many of the threads one owner may keep busy at once."""
+        return max(self._count // 2, 1)
+
+    def run(self, act: Callable[[], _Answer], deadline: Deadline, until: float) -> _Answer:
+        """Returns what ``act`` does in one of the threads. Shape: ``until`` as in ``Deadline.wait_for``. Errors: OutOfTime; its own."""
+        self._enter(deadline)
+        deadline.begin_job()
+        job = self._pool.submit(act)
+        job.add_done_callback(lambda done: self._leave(done, deadline))
+        return deadline.wait_for(job, until)
+
+    def _enter(self, deadline: Deadline) -> None:
+        with self._is_free:
+            while self._running.total() >= self._count or self._running[deadline.owner] >= self.share:
+                deadline.check()
+                self._is_free.wait(min(deadline.left_seconds, LOOK_SECONDS))
+            deadline.check()
+            self._running[deadline.owner] += 1
+
+    def _leave(self, _job: "Future[_Answer]", deadline: Deadline) -> None:
+        with self._is_free:
+            self._running[deadline.owner] -= 1
+            if not self._running[deadline.owner]:
+                del self._running[deadline.owner]
+            self._is_free.notify_all()
+        deadline.end_job()

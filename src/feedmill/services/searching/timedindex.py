@@ -1,0 +1,137 @@
+"""An index that keeps to the deadline of one request.
+
+Questions that are certain to cost little are asked in the thread of the request. The engine is asked others in threads of its own, which
+the request leaves behind when its time is over.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from feedmill.core.querycost import OF_AN_EXPRESSION, count_cost
+from feedmill.core.snippets import Sought
+from feedmill.model.access import ClassSet
+from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.query import Node
+from feedmill.model.ranking import ScoreBias
+from feedmill.model.search import Hits, Sort
+from feedmill.ports import SearchIndex, Vocabulary
+from feedmill.ports.search import go_on
+from feedmill.services.searching.deadline import Deadline
+from feedmill.services.searching.enginethreads import EngineThreads
+
+CHEAP: Final = 1_000_000
+"""How many documents a question may look at in the thread of its request; about as many as the engine can in a twentieth of a second."""
+
+FAR: Final = 1_000
+OF_A_FACET: Final = 3
+OF_A_SORT: Final = 5
+
+_Answer = TypeVar("_Answer")
+
+
+class TimedIndex:
+    """Asks an index for one request. Errors: OutOfTime of every question, when the time is over before the answer is there."""
+
+    def __init__(self, index: SearchIndex, deadline: Deadline, threads: EngineThreads) -> None:
+        self._index = index
+        self._deadline = deadline
+        self._threads = threads
+
+    def search(
+        self,
+        query: Node,
+        access: ClassSet,
+        *,
+        start: int,
+        num: int,
+        sort: Sort | None = None,
+        bias: ScoreBias | None = None,
+        explains: bool = False,
+    ) -> Hits:
+        """Finds documents as ``SearchIndex.search`` does."""
+
+        def ask() -> Hits:
+            return self._index.search(query, access, start=start, num=num, sort=sort, bias=bias, explains=explains)
+
+        times = count_cost(query) + (OF_A_SORT if sort is not None else 0)
+        times += sum(count_cost(node) for node, _ in bias.parts) if bias is not None else 0
+        return self.run(ask, times, is_far=start + num > FAR, makes_results=True)
+
+    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+        """Lists documents as ``SearchIndex.list_by_key`` does."""
+
+        def ask() -> Hits:
+            return self._index.list_by_key(query, access, after=after, num=num)
+
+        return self.run(ask, 2 * count_cost(query), makes_results=True)
+
+    def count_facets(
+        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+    ) -> tuple[FacetCounts, ...]:
+        """Counts facets as ``SearchIndex.count_facets`` does."""
+        times = count_cost(query) + OF_A_FACET * len(facets)
+
+        def ask() -> tuple[FacetCounts, ...]:
+            return self._index.count_facets(query, access, facets, self._check_with(check))
+
+        return self.run(ask, times)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the index as it is now."""
+        return _TimedVocabulary(self._index.vocabulary, self)
+
+    def terms(self, query: Node) -> tuple[str, ...]:
+        """Returns the words that a query would highlight."""
+        return self._index.terms(query)
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does."""
+        return self._index.fold(text)
+
+    def seek(self, query: Node) -> Sought:
+        """Returns what a query highlights."""
+        return self._index.seek(query)
+
+    def is_visible(self, token: str) -> bool:
+        """Whether searches from now on see a commit."""
+        return self._index.is_visible(token)
+
+    def count(self) -> int:
+        """Counts documents in the index."""
+        return self._index.count()
+
+    def _check_with(self, check: Callable[[], None]) -> Callable[[], None]:
+        def check_both() -> None:
+            self._deadline.check()
+            check()
+
+        return check_both
+
+    def run(self, ask: Callable[[], _Answer], times: int, *, is_far: bool = False, makes_results: bool = False) -> _Answer:
+        """Returns what a question comes to that looks ``times`` at all documents; ``makes_results``: results are still to be made of it."""
+        self._deadline.check()
+        if not is_far and times * self._index.count() <= CHEAP:
+            return ask()
+        until = self._deadline.until_results if makes_results else self._deadline.until
+        return self._threads.run(ask, self._deadline, until)
+
+
+class _TimedVocabulary:
+    """Asks for words for one request."""
+
+    def __init__(self, vocabulary: Vocabulary, timed: TimedIndex) -> None:
+        self._vocabulary = vocabulary
+        self._timed = timed
+
+    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[tuple[str, int]]:
+        """Completes a word as ``Vocabulary.complete`` does."""
+        return self._timed.run(lambda: self._vocabulary.complete(start, within, access, limit), count_cost(within) + OF_AN_EXPRESSION)
+
+    def count(self, word: str, access: ClassSet) -> int:
+        """Counts documents as ``Vocabulary.count`` does."""
+        return self._timed.run(lambda: self._vocabulary.count(word, access), 1)
+
+    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+        """Finds a word as ``Vocabulary.find_alike`` does."""
+        return self._timed.run(lambda: self._vocabulary.find_alike(word, access, more_than), 10 * OF_AN_EXPRESSION)

@@ -1,0 +1,183 @@
+"""A search that takes too long, whose client is gone, or whose client asks for too much at once."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from searchhouse import SearchHouse, ask, open_house
+from starlette.types import ASGIApp
+from tests.waiting import wait_for, wait_until
+
+from feedmill.adapters.index.memory import MemoryIndex
+from feedmill.http.search import SearchSite, search_app
+from feedmill.http.searchthreads import SearchBounds
+from feedmill.model.access import ClassSet
+from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.query import Node
+from feedmill.model.search import Hits
+
+MANY = 2_000_000
+
+
+class SlowIndex(MemoryIndex):
+    """An index that says it is large, and answers some questions only once it is let go. Shape: ``slow`` is "hits" or "facets"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow = "hits"
+        self.asked = 0
+        self.answered = 0
+        self.let_go = threading.Event()
+
+    def count(self) -> int:
+        return MANY
+
+    def search(self, query: Node, access: ClassSet, **given: Any) -> Hits:
+        if self.slow == "hits":
+            self._wait()
+        return super().search(query, access, **given)
+
+    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Any = None) -> tuple[FacetCounts, ...]:
+        if self.slow == "facets":
+            self._wait()
+        check()
+        return super().count_facets(query, access, facets)
+
+    def _wait(self) -> None:
+        self.asked += 1
+        assert self.let_go.wait(180)
+        self.answered += 1
+
+
+@pytest.fixture
+def index() -> Iterator[SlowIndex]:
+    made = SlowIndex()
+    yield made
+    made.let_go.set()
+
+
+@pytest.fixture
+def house(tmp_path: Path, index: SlowIndex) -> Iterator[SearchHouse]:
+    made = open_house(tmp_path)
+    made.index = index
+    made.add([made.make(f"http://a.com/{number}", "the needle", title="needle in hay", metadata=(("kind", "x"),)) for number in range(3)])
+    yield made
+    index.let_go.set()
+    made.store.close()
+
+
+def bounded(house: SearchHouse, seconds: float, at_once: int = 8) -> ASGIApp:
+    return search_app(house.searcher(), SearchSite(bounds=SearchBounds(deadline_seconds=seconds, at_once=at_once)))
+
+
+def test_hits_that_do_not_come_in_time_leave_an_empty_answer_that_says_so(house: SearchHouse) -> None:
+    app = bounded(house, 0.05)
+    body = ask(app, "/api/v1/search", "q=needle").json
+    assert (body["results"], body["exact"]) == ([], False)
+    assert any("deadline" in warning for warning in body["warnings"])
+    xml = ask(app, "/search", "q=needle")
+    assert (xml.status, "<CT>the deadline of 0.05 seconds" in xml.text) == (200, True)
+    assert "deadline" in ask(app, "/", "q=needle").text
+    assert ask(app, "/api/v1/suggest", "q=nee").json["suggestions"] == []
+    assert ask(app, "/suggest", "token=nee").json == []
+    assert ask(app, "/cluster", "q=needle").json["documents"] == []
+
+
+def test_facets_that_do_not_come_in_time_cost_the_facets_alone(house: SearchHouse, index: SlowIndex) -> None:
+    index.slow = "facets"
+    body = ask(bounded(house, 0.5), "/api/v1/search", "q=needle&facet=kind").json
+    assert len(body["results"]) == 3
+    assert [facet["values"] for facet in body["facets"]] == [[]]
+    assert any("deadline" in warning for warning in body["warnings"])
+
+
+def test_search_in_time_says_nothing_of_a_deadline(house: SearchHouse, index: SlowIndex) -> None:
+    index.let_go.set()
+    body = ask(bounded(house, 60), "/api/v1/search", "q=needle&facet=kind").json
+    assert (len(body["results"]), body["exact"], body["warnings"]) == (3, True, [])
+    assert body["facets"][0]["values"][0]["count"] == 3
+    assert "<CT>" not in ask(bounded(house, 60), "/search", "q=needle").text
+
+
+class Caller:
+    """A client that sends one request and can go away."""
+
+    def __init__(self, app: ASGIApp, path: str, query: str) -> None:
+        self._app = app
+        self.is_gone = asyncio.Event()
+        self.sent: list[Any] = []
+        self._scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [],
+            "client": ("192.0.2.1", 1),
+            "server": ("localhost", 80),
+            "scheme": "http",
+            "http_version": "1.1",
+            "root_path": "",
+        }
+
+    async def call(self) -> int:
+        """Sends the request; gives the status of the answer."""
+        has_sent = False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal has_sent
+            if not has_sent:
+                has_sent = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await self.is_gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            self.sent.append(message)
+
+        await self._app(self._scope, receive, send)
+        return int(self.sent[0]["status"])
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        return dict(self.sent[0]["headers"])
+
+
+def test_search_whose_client_is_gone_ends_and_asks_the_engine_nothing_more(house: SearchHouse, index: SlowIndex) -> None:
+    async def act() -> None:
+        caller = Caller(bounded(house, 600), "/api/v1/search", "q=needle&facet=kind")
+        running = asyncio.create_task(caller.call())
+        await asyncio.to_thread(wait_for, 1, lambda: index.asked)
+        caller.is_gone.set()
+        await asyncio.wait_for(running, 180)
+        index.let_go.set()
+        await asyncio.to_thread(wait_for, 1, lambda: index.answered)
+        assert index.asked == 1
+
+    asyncio.run(act())
+
+
+def test_client_with_too_many_searches_is_refused_until_the_engine_is_done_with_them(house: SearchHouse, index: SlowIndex) -> None:
+    async def act() -> None:
+        app = bounded(house, 0.2, at_once=1)
+        assert await Caller(app, "/api/v1/search", "q=needle").call() == 200
+        for path in ("/api/v1/search", "/search", "/", "/suggest"):
+            refused = Caller(app, path, "q=needle")
+            assert await refused.call() == 503
+            assert refused.headers[b"retry-after"] == b"1"
+        index.let_go.set()
+        await asyncio.to_thread(wait_for, 1, lambda: index.answered)
+
+        async def answers() -> bool:
+            return await Caller(app, "/api/v1/search", "q=needle").call() == 200
+
+        for _ in range(200):
+            if await answers():
+                return
+        raise AssertionError("no place was given back")
+
+    asyncio.run(act())
+    wait_until(lambda: index.answered >= 2)
