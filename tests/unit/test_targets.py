@@ -4,7 +4,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from feedmill.core.networks import is_private
 from feedmill.core.targets import parse_target
 from feedmill.model.errors import BadRequest
 
@@ -63,36 +62,3 @@ def test_target_is_read_the_same_from_what_it_is_written_as(url: str) -> None:
         assert target.url.isprintable()
         assert " " not in target.url
         assert parse_target(target.url) == target
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "10.1.2.3",
-        "172.16.0.1",
-        "192.168.0.1",
-        "169.254.169.254",
-        "100.64.0.1",
-        "0.0.0.0",
-        "224.0.0.1",
-        "255.255.255.255",
-        "::1",
-        "::",
-        "fe80::1%eth0",
-        "fc00::1",
-        "ff02::1",
-        "::ffff:10.0.0.1",
-        "64:ff9b::7f00:1",
-        "2002:7f00:1::",
-        "nonsense",
-        "",
-    ],
-)
-def test_address_of_no_public_network_is_private(address: str) -> None:
-    assert is_private(address)
-
-
-@pytest.mark.parametrize("address", ["93.184.216.34", "2606:4700::1", "::ffff:8.8.8.8", "64:ff9b::808:808"])
-def test_address_of_the_internet_is_not_private(address: str) -> None:
-    assert not is_private(address)

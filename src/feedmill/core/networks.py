@@ -70,21 +70,5 @@ def _parse_peer(address: str | None) -> IPv4Address | IPv6Address | None:
     return mapped or peer
 
 
-def is_private(address: str) -> bool:
-    """Whether an address is not one of the public internet: private, of this machine, of a link, a group's, or none at all.
-
-    An IPv4 address inside an IPv6 one, by mapping, NAT64, 6to4 or Teredo, is judged by itself.
-    """
-    peer = _parse_peer(address)
-    if isinstance(peer, IPv6Address) and peer in _NAT64:
-        peer = IPv4Address(int(peer) & 0xFFFFFFFF)
-    if peer is None or not peer.is_global or peer.is_multicast or peer.is_reserved:
-        return True
-    inner = (peer.sixtofour, *(peer.teredo or ())) if isinstance(peer, IPv6Address) else ()
-    return any(each is not None and not each.is_global for each in inner)
-
-
-_NAT64 = ip_network("64:ff9b::/96")
-
 LOOPBACK = Networks.parse(("127.0.0.0/8", "::1"))
 """This machine alone."""

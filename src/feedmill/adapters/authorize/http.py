@@ -13,7 +13,7 @@ from typing import Final
 
 import h11
 
-from feedmill.core.networks import is_private
+from feedmill.core.publicaddresses import is_public
 from feedmill.model.errors import Unanswered
 from feedmill.model.latebinding import Trust
 from feedmill.ports.authorization import Call, Line, Reply, ServerAddress
@@ -134,7 +134,7 @@ def _connect(server: ServerAddress, deadline: float) -> socket.socket:
     found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
     failure: OSError | None = None
     for family, kind, protocol, _, address in found:
-        if not server.allows_private and is_private(str(address[0])):
+        if not server.allows_private and not is_public(str(address[0])):
             raise Unanswered(f"its address {address[0]} is private, which allow_private does not open")
         sock = socket.socket(family, kind, protocol)
         try:
