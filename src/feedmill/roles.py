@@ -4,31 +4,27 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from feedmill import metrics
 from feedmill.admintoken import read_token
 from feedmill.bootstrap import House, open_house, utc_now
-from feedmill.core.hostnames import HostNames, find_host
 from feedmill.core.networks import Networks
 from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, AdminSignIn, admin_app, metrics_route
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gate import dtd_app, gate_app
 from feedmill.http.gateconfig import GateConfig
-from feedmill.http.gateprotocol import GateProtocol
-from feedmill.http.hostcheck import DTD_PATHS, FEED_CLIENT_PATHS, FindNames
-from feedmill.http.ownnames import OwnNames
+from feedmill.http.listeners import make_listeners
 from feedmill.http.policyroutes import policy_routes
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.pushtoken import PushTokens
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.searchthreads import SearchBounds
-from feedmill.http.serving import Listener, serve
+from feedmill.http.serving import serve
 from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
 from feedmill.http.status import tell_status
 from feedmill.http.stylesheetshelf import StylesheetShelf
@@ -75,7 +71,7 @@ def run_role(name: str, data: Path, settings: Settings, ports: Ports) -> None:
 
 
 def _run_gate(house: House, ports: Ports) -> None:
-    settings, sockets, auditing = house.settings.gate, ports.sockets, house.auditing()
+    settings, auditing = house.settings.gate, house.auditing()
     config = GateConfig(
         trusted=Networks.parse(settings.trusted),
         require_token=settings.require_token,
@@ -94,32 +90,14 @@ def _run_gate(house: House, ports: Ports) -> None:
         tokens=PushTokens(find=house.push_check(read_token(house.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)),
         find_stuck=_watch_of(house).find_for,
     )
-    own = OwnNames()
-    plain = Listener(
-        app=app,
-        socket=sockets["gate"],
-        hosts=_hosts_of(settings.hosts, own),
-        hosts_setting="gate.hosts",
-        open_paths=FEED_CLIENT_PATHS,
-        protocol=GateProtocol,
-    )
-    listeners = [plain]
-    if "gate_tls" in sockets:
-        listeners.append(replace(plain, socket=sockets["gate_tls"], certificate=settings.certificate, key=settings.key))
-    dtd = Listener(
-        app=dtd_app(DTD, _problems_of(house)),
-        socket=sockets["dtd"],
-        hosts=_hosts_of(house.settings.dtd.hosts, own),
-        hosts_setting="dtd.hosts",
-        open_paths=DTD_PATHS,
-    )
-    listeners.append(dtd)
+    apps = {"gate": app, "gate_tls": app, "dtd": dtd_app(DTD, _problems_of(house))}
+    listeners = make_listeners(house.settings, ports.sockets, apps)
     ports.take_over()
     serve(listeners, linger_seconds=LONGEST_UPLOAD_SECONDS)
 
 
 def _run_web(house: House, ports: Ports) -> None:
-    settings, sockets = house.settings, ports.sockets
+    settings = house.settings
     house.resting_note().clear()
     searcher, signing, token = house.searcher(), house.signing(), read_token(house.data)
     frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
@@ -139,37 +117,10 @@ def _run_web(house: House, ports: Ports) -> None:
     if ports.is_successor:
         # else who signed in would wait for it, where the process before need not
         searcher.directory.load()
-    own = OwnNames()
+    listeners = make_listeners(settings, ports.sockets, {"search": search, "admin": admin})
     with _kept_up(searcher):
         ports.take_over()
-        serve(
-            [
-                Listener(
-                    app=search,
-                    socket=sockets["search"],
-                    hosts=_hosts_of(settings.search.hosts, own, settings.signin.public_url),
-                    hosts_setting="search.hosts",
-                    certificate=settings.search.certificate,
-                    key=settings.search.key,
-                ),
-                Listener(
-                    app=admin,
-                    socket=sockets["admin"],
-                    hosts=_hosts_of(settings.admin.hosts, own, settings.signin.public_url),
-                    hosts_setting="admin.hosts",
-                    certificate=settings.admin.certificate,
-                    key=settings.admin.key,
-                ),
-            ],
-            linger_seconds=LONGEST_ANSWER_SECONDS,
-        )
-
-
-def _hosts_of(entries: Sequence[str], own: OwnNames, public_url: str = "") -> FindNames:
-    """Returns what finds the names that a port answers to: those of the settings, of this machine, and of the public URL."""
-    public = find_host(urlsplit(public_url).netloc)
-    listed = HostNames.parse((*entries, *((public,) if public else ())))
-    return lambda: replace(listed, names=listed.names | own.list_names())
+        serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
 
 
 @contextmanager

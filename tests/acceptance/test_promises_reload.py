@@ -16,7 +16,8 @@ from tests.appliance import Appliance, feed_of, record, running
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
 
-from feedmill.http.lingering import HEAD_SECONDS, REST_SECONDS
+from feedmill.http.deadlines import HEAD_SECONDS
+from feedmill.http.lingering import REST_SECONDS
 
 SETTINGS = """
 [gate]

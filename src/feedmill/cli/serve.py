@@ -6,6 +6,7 @@ process alone; the roles are forked, with all code loaded; when every port answe
 
 import http.client
 import os
+import resource
 import socket
 import ssl
 import sys
@@ -81,6 +82,7 @@ def serve(
     loaded = load_settings(config, os.environ)
     configure_logs("parent", level=loaded.settings.logs.level, form=loaded.settings.logs.format)
     _log_warnings(loaded)
+    _raise_file_limit()
     with hold_data(data):
         code = _run(data.absolute(), config, loaded)
     raise typer.Exit(code)
@@ -113,6 +115,12 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         )
         log.info("starting", data=str(data), addresses=state.addresses)
         return supervisor.run()
+
+
+def _raise_file_limit() -> None:
+    """Allows as many open files, and so connections, as the system lets this process have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _open_sockets(settings: Settings, stack: ExitStack) -> dict[str, socket.socket]:

@@ -43,8 +43,8 @@ class Body:
         return message
 
 
-STRANGERS: Final = Drain(max_bytes=4_194_304, seconds=5.0)
-TRUSTED: Final = Drain(max_bytes=268_435_456, seconds=30.0)
+STRANGERS: Final = Drain(max_bytes=4_194_304, seconds=2.0)
+TRUSTED: Final = Drain(max_bytes=268_435_456, seconds=25.0)
 
 Headers = tuple[tuple[bytes, bytes], ...]
 _PLAIN: Final = (b"content-type", b"text/plain")

@@ -15,7 +15,7 @@ class GateConfig:
     max_feed_bytes: int = 1_073_741_824
     server_header: str = "feedergate_1.0"
     allow_origins: tuple[str, ...] = ()
-    idle_seconds: float = 60.0
+    idle_seconds: float = 20.0
 
 
 CurrentConfig = Callable[[], GateConfig]

@@ -1,11 +1,14 @@
 """The feed port's HTTP protocol: uvicorn's, and a way for the application to drop its connection."""
 
 from feedmill.http.answers import DROP_EXTENSION
+from feedmill.http.deadlines import STEADY_BODIES
 from feedmill.http.lingering import LingeringProtocol
 
 
 class GateProtocol(LingeringProtocol):
     """To be given to uvicorn as ``http=GateProtocol``."""
+
+    body_rule = STEADY_BODIES
 
     def on_message_begin(self) -> None:
         """Adds the extension to the request's scope."""
@@ -14,4 +17,4 @@ class GateProtocol(LingeringProtocol):
 
     def _drop(self) -> None:
         if not self.transport.is_closing():
-            self.transport.abort()
+            self.cut_off()

@@ -18,15 +18,16 @@ from weakref import WeakSet
 
 import uvicorn
 
-from feedmill.http.requesthead import BoundedProtocol
+from feedmill.http.accepting import Acceptor
+from feedmill.http.deadlines import HEAD_SECONDS, TimedProtocol
+from feedmill.http.places import Places
 
-HEAD_SECONDS: Final = 10.0
 REST_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.05
 
 
-class LingeringProtocol(BoundedProtocol):
-    """uvicorn's, with a bound on heads, which can be told that the request it has, or the next one, is its last."""
+class LingeringProtocol(TimedProtocol):
+    """uvicorn's, with bounds on heads and times, which can be told that the request it has, or the next one, is its last."""
 
     _is_leaving = False
     _still_since = 0.0
@@ -50,11 +51,6 @@ class LingeringProtocol(BoundedProtocol):
         elif now_seconds - self._still_since >= (REST_SECONDS if self._rests() else HEAD_SECONDS):
             self.transport.close()
 
-    @property
-    def is_opening(self) -> bool:
-        """Whether the connection was taken and its transport, of TLS for instance, does not stand yet."""
-        return self.transport is None
-
     def _rests(self) -> bool:
         """Whether a request was answered and nothing of another one has come."""
         return self.cycle is not None and self.scope is self.cycle.scope
@@ -63,9 +59,10 @@ class LingeringProtocol(BoundedProtocol):
 class LingeringServer(uvicorn.Server):
     """uvicorn's, for one listening socket. Units: ``linger_seconds`` bounds how long requests are served after it left its port."""
 
-    def __init__(self, config: uvicorn.Config, linger_seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, linger_seconds: float, places: Places) -> None:
         super().__init__(config)
-        self.servers: list[asyncio.base_events.Server] = []
+        self.servers: list[Acceptor] = []  # type: ignore[assignment]
+        self._places = places
         self._linger_seconds = linger_seconds
         self._lingers = False
         self._taken: WeakSet[LingeringProtocol] = WeakSet()
@@ -85,22 +82,23 @@ class LingeringServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Opens the port, remembering every connection from when it is taken."""
-        made = self.config.http_protocol_class
+        await self.lifespan.startup()
+        self.servers = [Acceptor(listening, self._make_protocol, self._places, self.config.ssl) for listening in sockets or ()]
+        self.started = True
 
-        def make(**arguments: object) -> asyncio.Protocol:
-            protocol = made(**arguments)
-            if isinstance(protocol, LingeringProtocol):
-                self._taken.add(protocol)
-            return protocol
-
-        self.config.http_protocol_class = make  # type: ignore[assignment]
-        await super().startup(sockets)
+    def _make_protocol(self) -> LingeringProtocol:
+        made = self.config.http_protocol_class(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
+        assert isinstance(made, LingeringProtocol)
+        self._taken.add(made)
+        return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends, after lingering when it left its port."""
         self._close_port()
         await self._linger()
         await super().shutdown(sockets)
+        for server in self.servers:
+            server.end()
 
     def _close_port(self) -> None:
         for server in self.servers:

@@ -6,6 +6,7 @@ SIGHUP to leave their ports to the process that follows, see ``lingering``.
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import Iterator, Sequence
@@ -14,13 +15,15 @@ from dataclasses import dataclass
 import uvicorn
 import uvloop
 from setproctitle import getproctitle, setproctitle
-from starlette.types import ASGIApp
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from feedmill.http.deadlines import REST_SECONDS
 from feedmill.http.hostcheck import FindNames, HostCheck
 from feedmill.http.lingering import LingeringProtocol, LingeringServer
+from feedmill.http.places import Places, ShareOf
 
 SHUTDOWN_SECONDS = 8
-KEEP_ALIVE_SECONDS = 30
 LEAVING = ", leaving"
 """Stands behind the title of a process that has left its ports."""
 
@@ -30,14 +33,16 @@ class Listener:
     """An application on a socket that listens already; with a certificate it speaks TLS.
 
     Shape: ``hosts`` are the names that the port answers to, by the setting ``hosts_setting``, and ``open_paths`` what it answers under any
-    name; PEM files; ``protocol`` is uvicorn's.
+    name; at most ``most_connections`` are kept, of a client as ``share_of`` says; PEM files; ``protocol`` is uvicorn's.
     """
 
     app: ASGIApp
     hosts: FindNames
     hosts_setting: str
-    open_paths: frozenset[str] = frozenset()
     socket: socket.socket
+    most_connections: int
+    share_of: ShareOf
+    open_paths: frozenset[str] = frozenset()
     protocol: type[asyncio.Protocol] = LingeringProtocol
     certificate: str = ""
     key: str = ""
@@ -51,11 +56,16 @@ class _Server(LingeringServer):
 
 def serve(listeners: Sequence[Listener], *, linger_seconds: float) -> None:
     """Serves until SIGTERM, or until SIGHUP and the end of what was begun. Units: what was begun is given up after ``linger_seconds``."""
+    # of requests that make no sense it warns one by one, and anybody can send thousands
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     uvloop.run(_serve(listeners, linger_seconds))
 
 
 async def _serve(listeners: Sequence[Listener], linger_seconds: float) -> None:
-    servers = [(_Server(_configure(listener), linger_seconds), listener.socket) for listener in listeners]
+    servers = [
+        (_Server(_configure(listener), linger_seconds, Places(listener.most_connections, listener.share_of)), listener.socket)
+        for listener in listeners
+    ]
 
     def stop() -> None:
         for server, _ in servers:
@@ -73,8 +83,20 @@ async def _serve(listeners: Sequence[Listener], linger_seconds: float) -> None:
     await asyncio.gather(*(server.serve(sockets=[listening]) for server, listening in servers))
 
 
+def _bear_disconnects(app: ASGIApp) -> ASGIApp:
+    """Returns an application that ends without an error when its client goes away in the middle of a body."""
+
+    async def serve_one(scope: Scope, receive: Receive, send: Send) -> None:
+        with contextlib.suppress(ClientDisconnect):
+            await app(scope, receive, send)
+
+    return serve_one
+
+
 def _configure(listener: Listener) -> uvicorn.Config:
-    checked = HostCheck(listener.app, names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths)
+    checked = HostCheck(
+        _bear_disconnects(listener.app), names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths
+    )
     return uvicorn.Config(
         checked,
         http=listener.protocol,
@@ -84,7 +106,7 @@ def _configure(listener: Listener) -> uvicorn.Config:
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=int(REST_SECONDS),
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         ssl_certfile=listener.certificate or None,
         ssl_keyfile=listener.key or None,

@@ -161,6 +161,8 @@ class Limits(Section):
     max_documents: Annotated[int, Field(ge=0)] = 0
     max_document_bytes: Annotated[int, Field(ge=1)] = 31_457_280
     stuck_seconds: Annotated[float, Field(gt=0, le=86_400)] = 60.0
+    max_connections: Annotated[int, Field(ge=32, le=1_000_000)] = 4_000
+    max_connections_per_address: Annotated[int, Field(ge=16, le=1_000_000)] = 500
 
 
 class StoreSettings(Section):
