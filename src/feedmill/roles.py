@@ -100,7 +100,10 @@ def _run_web(house: House, ports: Ports) -> None:
     settings = house.settings
     house.resting_note().clear()
     searcher, signing, token = house.searcher(), house.signing(), read_token(house.data)
-    frontends = FrontEnds(lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()})
+    frontends = FrontEnds(
+        lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()},
+        image_sources=settings.search.image_sources,
+    )
     signin = build_signin(signing, _signin_options_of(house, token))
     site = SearchSite(
         find_problems=_problems_of(house),

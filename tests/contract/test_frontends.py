@@ -1,12 +1,15 @@
 import socket
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from lxml import etree
 from searchhouse import NOW, SearchHouse, ask, open_house
 from structlog.testing import capture_logs
 
-from feedmill.http.frontends import FrontEnds, read_custom
+from feedmill.http.customxml import check_custom, read_custom
+from feedmill.http.frontends import FrontEnds
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.stylesheets import compile_stylesheet
 from feedmill.model.errors import Corrupt
@@ -180,6 +183,106 @@ def test_search_through_a_stylesheet_that_fails_is_told_to_the_log(tmp_path: Pat
     house.store.close()
 
 
-@pytest.mark.parametrize(("text", "given"), [("<HOME/>", "<HOME/>"), ("", ""), (" ", ""), ("<a", "&lt;a"), ("a\0&b", "a &amp;b")])
-def test_read_custom_is_always_well_formed(text: str, given: str) -> None:
-    assert read_custom(text) == given
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("<HOME/>", "<HOME/>"),
+        ("<?xml version='1.0' encoding='UTF-7'?><a>+ADw-</a>", "<a>+ADw-</a>"),
+        ("<?pi x?><!--c--><a xml:lang='de'><!--c--><b/></a>", '<a xml:lang="de"><b/></a>'),
+        ("plain & text", "plain &amp; text"),
+        ("<a", "&lt;a"),
+        ("a\0&b", "a &amp;b"),
+        ("<a>&undefined;</a>", "&lt;a&gt;&amp;undefined;&lt;/a&gt;"),
+    ],
+)
+def test_custom_xml_of_own_names_stands_in_the_results(text: str, given: str) -> None:
+    made = etree.tostring(read_custom(check_custom(text)), encoding="unicode")
+    assert made == f"<CUSTOM>{given}</CUSTOM>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<html xmlns="http://www.w3.org/1999/xhtml"/>',
+        '<a><b xmlns="http://www.w3.org/1999/xhtml"/></a>',
+        '<a><h:script xmlns:h="http://www.w3.org/1999/xhtml">x</h:script></a>',
+        '<a xmlns:x="http://www.w3.org/1999/xlink"/>',
+        '<a x:href="y" xmlns:x="http://www.w3.org/1999/xlink"/>',
+        '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>',
+        "<!DOCTYPE a><a/>",
+    ],
+)
+def test_custom_xml_with_a_namespace_or_a_doctype_is_refused(tmp_path: Path, text: str) -> None:
+    house = open_house(tmp_path)
+    app = search_app(house.searcher(), open_app(house, tmp_path))
+    answer = ask(app, "/search", f"q=needle&proxystylesheet=old&proxycustom={quote(text)}")
+    assert answer.status == 400
+    assert "proxycustom" in answer.text
+    house.store.close()
+
+
+def test_custom_xml_that_is_large_is_refused(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    app = search_app(house.searcher(), open_app(house, tmp_path))
+    assert ask(app, "/search", f"q=a&proxystylesheet=old&proxycustom={'x' * 8_192}").status == 200
+    assert ask(app, "/search", f"q=a&proxystylesheet=old&proxycustom={'x' * 8_193}").status == 400
+    house.store.close()
+
+
+def test_custom_xml_without_a_stylesheet_does_nothing(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    house.add([house.make("http://a.com/1", "needle")])
+    app = search_app(house.searcher(), open_app(house, tmp_path))
+    foreign = quote('<html xmlns="http://www.w3.org/1999/xhtml"><a href="http://evil.example/">x</a></html>')
+    xml = ask(app, "/search", f"q=needle&output=xml&proxycustom={foreign}")
+    root = etree.fromstring(xml.body)
+    assert root.find("CUSTOM") is None
+    assert root.findtext("RES/R/U") == "http://a.com/1"
+    page = ask(app, "/search", f"q=needle&proxystylesheet=default_frontend&proxycustom={foreign}")
+    assert (page.status, "http://a.com/1" in page.text, 'href="http://evil' in page.text) == (200, True, False)
+    house.store.close()
+
+
+def test_page_of_a_front_end_shows_images_of_this_server_and_of_those_in_the_settings(tmp_path: Path) -> None:
+    house = open_house(tmp_path)
+    site = open_app(house, tmp_path)
+    open_app_to = replace(
+        site, frontends=FrontEnds(lambda: {"old": str(tmp_path / "old.xsl")}, image_sources=("https://images.example.com",))
+    )
+    policies = [
+        ask(search_app(house.searcher(), each), "/search", "q=a&proxystylesheet=old").headers["content-security-policy"]
+        for each in (site, open_app_to)
+    ]
+    images = [next(part for part in policy.split("; ") if part.startswith("img-src")) for policy in policies]
+    assert images == ["img-src 'self' data:", "img-src 'self' data: https://images.example.com"]
+    house.store.close()
+
+
+@pytest.mark.parametrize(
+    ("output", "is_sandboxed"),
+    [
+        ('method="html"', False),
+        ('method="text"', False),
+        ('method="xml"', True),
+        ('method="xml" media-type="application/xhtml+xml"', True),
+        ('method="html" media-type="application/xml"', True),
+        ('method="html" media-type="image/svg+xml"', True),
+        ('method="text" media-type="application/json"', False),
+    ],
+)
+def test_page_that_is_xml_is_sandboxed(tmp_path: Path, output: str, is_sandboxed: bool) -> None:
+    house = open_house(tmp_path)
+    sheet = f'{HEAD}<xsl:output {output}/><xsl:template match="/"><a/></xsl:template></xsl:stylesheet>'
+    answer = ask(search_app(house.searcher(), open_app(house, tmp_path, sheet)), "/search", "q=a&proxystylesheet=old")
+    assert ("sandbox" in answer.headers["content-security-policy"].split("; ")) == is_sandboxed
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    house.store.close()
+
+
+@pytest.mark.parametrize("query", ["q=a", "q=a&output=xml", "q=a&output=xml_no_dtd&oe=utf-16", "q=a&access=a"])
+def test_answers_as_xml_are_sandboxed(tmp_path: Path, query: str) -> None:
+    house = open_house(tmp_path)
+    answer = ask(search_app(house.searcher(), open_app(house, tmp_path)), "/search", query)
+    assert answer.headers["content-type"].startswith("text/xml")
+    assert "sandbox" in answer.headers["content-security-policy"].split("; ")
+    house.store.close()

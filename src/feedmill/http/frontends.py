@@ -6,6 +6,8 @@
   minutes, or until a request asks for it anew.
 - The page may hold styles, and scripts from this server alone; script that stands in the page does not run, since titles and URLs in it
   come from documents that anybody may have written.
+- Its images are this server's alone, or of servers that the settings file names: by an image's URL a page could tell another server what
+  was found, and who may set stylesheets by API may not always see all documents.
 Source: Search Protocol Reference, "Custom HTML Output", "proxyreload".
 """
 
@@ -14,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from html import escape
 
 from lxml import etree
 
@@ -25,8 +26,8 @@ from feedmill.model.serving import DEFAULT_FRONTEND
 
 KEPT_SECONDS = 900.0
 MAX_PAGE_BYTES = 20_000_000
-PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: http: https:; font-src 'self';"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src {images}; font-src 'self';"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
@@ -66,10 +67,12 @@ class _Ready:
 class FrontEnds:
     """The front ends by name, each with the path of its stylesheet, "" for the built-in page. May be used from several threads.
 
-    ``stylesheets`` is asked anew for each page, since front ends can be set while the server runs.
+    ``stylesheets`` is asked anew for each page, since front ends can be set while the server runs. ``policy`` is what browsers are told
+    that pages may do; ``image_sources`` are origins whose images they may show besides this server's.
     """
 
-    def __init__(self, stylesheets: Stylesheets, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stylesheets: Stylesheets, clock: Callable[[], float] = time.monotonic, image_sources: tuple[str, ...] = ()) -> None:
+        self.policy = _POLICY.format(images=" ".join(("'self'", "data:", *image_sources)))
         self._stylesheets = stylesheets
         self._clock = clock
         self._transformer = Transformer()
@@ -88,13 +91,16 @@ class FrontEnds:
             raise NotFound(f"there is no front end {name[:200]!a}")
         return path or ""
 
-    def render(self, name: str, xml: bytes, *, reload: bool = False) -> Page:
-        """Makes a page of result XML. Errors: NotFound, Corrupt for a stylesheet that cannot be read or that fails."""
+    def render(self, name: str, xml: bytes, *, reload: bool = False, custom: bytes = b"") -> Page:
+        """Makes a page of result XML, with ``custom`` in it as CUSTOM.
+
+        Errors: NotFound, Corrupt for a stylesheet that cannot be read or that fails, BadRequest for ``custom`` that is refused.
+        """
         path = self._path_of(name)
         with self._lock:
             ready = self._find(name, path, reload=reload)
         try:
-            body = self._transformer.transform(ready.stylesheet, xml)
+            body = self._transformer.transform(ready.stylesheet, xml, custom)
         except Corrupt as exc:
             raise Corrupt(f"the stylesheet of front end {name} failed: {exc}") from exc
         if len(body) > MAX_PAGE_BYTES:
@@ -114,16 +120,6 @@ class FrontEnds:
             ready = _Ready(data, output, self._clock() + KEPT_SECONDS)
             self._ready[name, path] = ready
         return ready
-
-
-def read_custom(text: str) -> str:
-    """Returns what ``proxycustom=`` gives to the stylesheet: XML that is well-formed, anything else as text; "" for nothing."""
-    if not text.strip():
-        return ""
-    try:
-        return etree.tostring(etree.fromstring(text.encode("utf-8", "replace"), make_parser()), encoding="unicode")
-    except (etree.LxmlError, ValueError):
-        return escape("".join(character if character.isprintable() else " " for character in text))
 
 
 def _read_output(stylesheet: bytes) -> _Output:

@@ -14,7 +14,8 @@ from starlette.responses import Response
 from feedmill.core.querylang import parse_query
 from feedmill.http.bodies import read_body
 from feedmill.http.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
-from feedmill.http.frontends import PAGE_POLICY, FrontEnds, read_custom
+from feedmill.http.customxml import check_custom
+from feedmill.http.frontends import FrontEnds
 from feedmill.http.gsaparameters import UNTHINNED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.parameters import MAX_FACETS
@@ -119,26 +120,28 @@ class SearchProtocol:
             asked = self._with_facets(wanted)
             return self._show(self._searcher.search(asked, access, find_deadline(request)), asked, request)
         client = request.client.host if request.client is not None else ""
-        reply = self._make_reply(wanted, access, client, find_deadline(request))
+        # without a stylesheet that looks at it the parameter does nothing
+        custom = check_custom(wanted.values.get("proxycustom", "")) if is_page else b""
+        results = None if custom else self._list(wanted, access, find_deadline(request))
+        reply = self._make_reply(wanted, client, results)
         if frontend is not None:
             # a stylesheet names the encoding of its page itself
             xml = render_results(replace(reply, charset=UTF_8, has_doctype=False))
-            page = self._frontends.render(frontend, xml, reload=wanted.values.get("proxyreload") == "1")
+            page = self._frontends.render(frontend, xml, reload=wanted.values.get("proxyreload") == "1", custom=custom)
             # any site may load a script, with the cookies of whoever looks at it
             media_type = "text/plain" if page.is_script and wanted.access != "p" else page.media_type
-            return Response(page.body, media_type=media_type, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_POLICY})
+            return Response(
+                page.body, media_type=media_type, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": self._frontends.policy}
+            )
         return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=KEPT_IN_PRIVATE)
 
-    def _make_reply(self, wanted: Wanted, access: ClassSet, client: str, deadline: Deadline) -> Reply:
-        custom = read_custom(wanted.values.get("proxycustom", ""))
-        results = None if custom else self._list(wanted, access, deadline)
+    def _make_reply(self, wanted: Wanted, client: str, results: ResultList | None) -> Reply:
         reply = Reply(
             query=wanted.values.get("q", ""),
             parameters=echo_parameters(wanted, client, start=results.start if results is not None and results.results else None),
             results=results,
             shows_total=wanted.shows_total,
             now=self._clock(),
-            custom=custom,
             charset=find_charset(wanted.values.get("oe", "")),
             has_doctype=wanted.values.get("output", "") == "xml",
         )

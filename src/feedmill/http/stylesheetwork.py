@@ -1,7 +1,8 @@
 """The process that applies stylesheets: request after request from its input, answer after answer to its output.
 
-    request   length of the stylesheet, length of the XML, both
-    answer    0 for a page, 1 for why there is none; whether the process ends with this answer; length; bytes
+    request   lengths of the stylesheet, of the XML and of what is to stand in it as CUSTOM; all three
+    answer    0 for a page, 1 for why there is none, 2 for what is wrong with CUSTOM; whether the process ends with this answer;
+              length; bytes
 
 It ends with its input, and with an answer that it grew large for, whose memory goes back so. A stylesheet that takes too long ends it by a
 signal, which no loop in the engine holds back; one that needs too much memory gets none.
@@ -17,13 +18,15 @@ from typing import BinaryIO, Final
 from lxml import etree
 from setproctitle import setproctitle
 
+from feedmill.http.customxml import read_custom
 from feedmill.http.stylesheets import compile_stylesheet, make_parser
-from feedmill.model.errors import Corrupt
+from feedmill.model.errors import BadRequest, Corrupt
 
-REQUEST: Final = struct.Struct(">QQ")
+REQUEST: Final = struct.Struct(">QQQ")
 ANSWER: Final = struct.Struct(">B?Q")
 PAGE: Final = 0
 FAULT: Final = 1
+REFUSAL: Final = 2
 MAX_MEMORY_BYTES: Final = 1_500_000_000
 # what a text that doubles fails at, having reached a quarter of the bound, is far above; what pages of results need is far below
 _LARGE_BYTES: Final = MAX_MEMORY_BYTES // 8
@@ -44,10 +47,9 @@ def main(seconds: int) -> None:
 def _work(source: BinaryIO, sink: BinaryIO, seconds: int) -> None:
     kept: dict[bytes, etree.XSLT] = {}
     while len(head := source.read(REQUEST.size)) == REQUEST.size:
-        sheet_bytes, xml_bytes = REQUEST.unpack(head)
-        sheet, xml = source.read(sheet_bytes), source.read(xml_bytes)
+        sheet, xml, custom = (source.read(size) for size in REQUEST.unpack(head))
         signal.alarm(seconds)
-        kind, body = _apply(kept, sheet, xml)
+        kind, body = _apply(kept, sheet, xml, custom)
         signal.alarm(0)
         is_large = _peak_bytes() > _LARGE_BYTES
         sink.write(ANSWER.pack(kind, is_large, len(body)))
@@ -57,14 +59,19 @@ def _work(source: BinaryIO, sink: BinaryIO, seconds: int) -> None:
             return
 
 
-def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes) -> tuple[int, bytes]:
+def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes, custom: bytes) -> tuple[int, bytes]:
     try:
         if sheet not in kept:
             transform = compile_stylesheet(sheet)
             if len(kept) >= _KEPT:
                 kept.clear()
             kept[sheet] = transform
-        return PAGE, bytes(kept[sheet](etree.fromstring(xml, make_parser())))
+        document = etree.fromstring(xml, make_parser())
+        if custom:
+            document.append(read_custom(custom))
+        return PAGE, bytes(kept[sheet](document))
+    except BadRequest as exc:
+        return REFUSAL, str(exc).encode()
     except (Corrupt, etree.LxmlError) as exc:
         return FAULT, f"{exc}{_tell_memory()}".encode("utf-8", "replace")
     except MemoryError:

@@ -12,8 +12,8 @@ import weakref
 from contextlib import suppress
 from typing import Final
 
-from feedmill.http.stylesheetwork import ANSWER, PAGE, REQUEST
-from feedmill.model.errors import Busy, Corrupt
+from feedmill.http.stylesheetwork import ANSWER, PAGE, REFUSAL, REQUEST
+from feedmill.model.errors import BadRequest, Busy, Corrupt
 
 AT_ONCE: Final = 4
 WAIT_SECONDS: Final = 2.0
@@ -30,8 +30,11 @@ class Transformer:
         for _ in range(at_once):
             self._free.put(None)
 
-    def transform(self, stylesheet: bytes, xml: bytes) -> bytes:
-        """Gives the page. Errors: Corrupt for a stylesheet that fails, says why; Busy when all are at work for too long."""
+    def transform(self, stylesheet: bytes, xml: bytes, custom: bytes = b"") -> bytes:
+        """Gives the page. Errors: Corrupt for a stylesheet that fails, says why; Busy when all are at work for too long.
+
+        Shape: ``custom`` is what is to stand in the XML as CUSTOM, not parsed yet. Errors: BadRequest where it is refused.
+        """
         try:
             worker = self._free.get(timeout=WAIT_SECONDS)
         except queue.Empty as exc:
@@ -39,7 +42,7 @@ class Transformer:
         try:
             if worker is None or not worker.is_alive:
                 worker = _start(self._max_seconds)
-            return worker.ask(stylesheet, xml)
+            return worker.ask(stylesheet, xml, custom)
         finally:
             self._free.put(worker)
 
@@ -62,13 +65,13 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, stylesheet: bytes, xml: bytes) -> bytes:
-        """Gives the page. Errors: Corrupt."""
+    def ask(self, stylesheet: bytes, xml: bytes, custom: bytes) -> bytes:
+        """Gives the page. Errors: Corrupt; BadRequest for ``custom``."""
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None
         assert sink is not None
         try:
-            sink.write(REQUEST.pack(len(stylesheet), len(xml)) + stylesheet + xml)
+            sink.write(REQUEST.pack(len(stylesheet), len(xml), len(custom)) + stylesheet + xml + custom)
             sink.flush()
             kind, is_last, size = ANSWER.unpack(source.read(ANSWER.size))
             body = source.read(size)
@@ -80,7 +83,7 @@ class _Worker:
             self._process.wait()
         if kind == PAGE:
             return body
-        raise Corrupt(body.decode("utf-8", "replace"))
+        raise (BadRequest if kind == REFUSAL else Corrupt)(body.decode("utf-8", "replace"))
 
     def _tell_end(self) -> str:
         """Tells why the process ended, which closed its pipes."""

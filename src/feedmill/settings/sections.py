@@ -20,6 +20,7 @@ from feedmill.settings.servingsections import BiasSettings, CollectionSettings, 
 from feedmill.settings.signin import Audit, History, SignIn
 
 _SOURCE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
+_IMAGE_SOURCE = re.compile(r"https?://(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
 _STORE_URL = re.compile(r"postgresql(\+psycopg)?://.")
 
 
@@ -51,6 +52,12 @@ def _check_origin(text: str) -> str:
     scheme, found, rest = text.partition("://")
     if text != "*" and (scheme not in ("http", "https") or not found or not rest or "/" in rest):
         raise ValueError(f"'{text}' is no origin; give scheme and host alone, such as https://tools.example.com, or *")
+    return text
+
+
+def _check_image_source(text: str) -> str:
+    if not _IMAGE_SOURCE.fullmatch(text):
+        raise ValueError(f"'{text}' is no origin of images; give scheme and host alone, such as https://images.example.com")
     return text
 
 
@@ -98,6 +105,7 @@ class Search(Section):
     hosts: Hosts = ()
     certificate: str = ""
     key: str = ""
+    image_sources: tuple[Annotated[str, AfterValidator(_check_image_source)], ...] = ()
     click_days: Annotated[int, Field(ge=0, le=3_650)] = 90
     deadline_seconds: Annotated[float, Field(ge=0.1, le=300)] = 5.0
     searches_per_client: Annotated[int, Field(ge=1, le=1_000)] = 8

@@ -45,7 +45,7 @@ _MARKUP = re.compile("[&<>]")
 class Reply:
     """What an answer holds besides results.
 
-    Shape: ``previous`` and ``following`` are relative URLs or "", ``custom`` well-formed XML for CUSTOM. ``shows_total``: M is told.
+    Shape: ``previous`` and ``following`` are relative URLs or "". ``shows_total``: M is told.
     """
 
     query: str
@@ -55,7 +55,6 @@ class Reply:
     previous: str = ""
     following: str = ""
     now: datetime
-    custom: str = ""
     charset: Charset = UTF_8
     has_doctype: bool = False
 
@@ -68,8 +67,6 @@ def render_results(reply: Reply) -> bytes:
     if reply.results is not None:
         parts += (f"<CT>{_text(warning)}</CT>\n" for warning in reply.results.warnings)
         parts += (_render_spelling(reply.results.spelling), _render_offers(reply.results))
-    if reply.custom:
-        parts.append(f"<CUSTOM>{reply.custom}</CUSTOM>\n")
     if reply.results is not None and reply.results.results:
         parts.append(_render_list(reply, reply.results))
     return encode("".join([*parts, "</GSP>\n"]), reply.charset)
