@@ -5,12 +5,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, ask, open_house
+from tests.anytext import any_query, any_text
 
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.errors import Corrupt
 from feedmill.ports import SearchIndex
 from feedmill.services.searching.searcher import Searcher
+
+# what either port of searching reads besides the query
+_READ_PARAMETERS = """
+    access as_dt as_epq as_eq as_ft as_filetype as_lq as_occt as_oq as_q as_sitesearch client cursor dnavs entqr facet filter getfields ie
+    inmeta lr match num numgm oe output partialfields proxycustom proxyreload proxystylesheet rc requiredfields select site sitesearch
+    sort start tlen ud""".split()
 
 
 @pytest.fixture
@@ -246,17 +253,57 @@ def test_page_says_where_parts_of_the_query_suffice(house: SearchHouse, query: s
 def test_page_nothing_found_and_warnings_are_said(house: SearchHouse) -> None:
     text = ask(search_app(house.searcher()), "/", [("q", "nowhere OR")]).text
     assert "Nothing was found for <q" in text
-    assert "OR without a term on both sides was searched as a word" in text
+    assert "OR without a term on both sides was ignored" in text
     assert f">{'x' * 149}…</q>" in ask(search_app(house.searcher()), "/", [("q", "x" * 900)]).text
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(query=st.text(max_size=60), start=st.text(max_size=8), num=st.text(max_size=8))
+@given(query=any_query() | any_text() | st.text(max_size=60), start=st.text(max_size=8), num=st.text(max_size=8))
 def test_search_port_any_parameters_answer(house: SearchHouse, query: str, start: str, num: str) -> None:
     app = search_app(house.searcher())
     parameters = [("q", query), ("start", start), ("num", num)]
     assert ask(app, "/api/v1/search", parameters).status == 200
     assert ask(app, "/", parameters).status == 200
+    assert ask(app, "/search", parameters).status == 200
+    assert ask(app, "/suggest", parameters).status == 200
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=st.sampled_from(_READ_PARAMETERS), value=any_query() | any_text())
+def test_search_port_any_value_of_a_parameter_is_answered_or_refused(house: SearchHouse, name: str, value: str) -> None:
+    app = search_app(house.searcher())
+    for path in ("/api/v1/search", "/search"):
+        assert ask(app, path, [("q", "word"), (name, value)]).status in (200, 400)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("2,375.9,5..9", 'inmeta:p:"1\t234"..', 'inmeta:p:"1\n234"..', "1\u2007234..9", "inmeta:p:1\u3000234..", "0.125,0.250..9"),
+        *(
+            "9" * 5_000,
+            f"{'9' * 5_000}..{'9' * 5_001}",
+            f"inmeta:p:{'9' * 5_000}..",
+            f"daterange:{'9' * 5_000}..",
+            "daterange:9999-12-31..",
+        ),
+        *("OR", "(OR)", "-", '""', "inmeta:", "site:", "..", "5..", "*", "a* OR", "-*", "x\x00y", "\ufdfa" * 50, "\u0e01" * 500),
+    ],
+)
+def test_search_port_odd_queries_are_answered(house: SearchHouse, query: str) -> None:
+    app = search_app(house.searcher())
+    assert ask(app, "/api/v1/search", [("q", query)]).status == 200
+    assert ask(app, "/search", [("q", query), ("output", "xml_no_dtd"), ("client", "default_frontend")]).status == 200
+
+
+@pytest.mark.parametrize(
+    "query", ["invoice OR", "OR invoice", "invoice OR OR bill", "(OR) invoice", "invoice -", 'invoice ""', "site: invoice"]
+)
+def test_search_port_operator_without_operand_is_ignored_with_a_warning(house: SearchHouse, query: str) -> None:
+    house.add([house.make("http://a.com/1", "an invoice")])
+    found = ask(search_app(house.searcher()), "/api/v1/search", [("q", query)]).json
+    assert [result["url"] for result in found["results"]] == ["http://a.com/1"]
+    assert any("was ignored" in warning for warning in found["warnings"])
 
 
 # --- the rest of the port -------------------------------------------------------------------------------------------------------

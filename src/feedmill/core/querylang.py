@@ -12,8 +12,8 @@
 - A range of numbers may have a unit, at one end or both (``$5..$10``) or as the next word (``5..10 kg``).
 - ``info:``, ``link:``, ``cache:`` and ``related:`` take everything up to white space, or what stands in quotes.
 - ``allintitle:``, ``allinurl:`` and ``allintext:`` hold for every plain word and phrase behind them.
-- Nothing is an error. What cannot be understood (an operator without a value or that does not exist, an OR without a neighbour, a
-  quote without its partner) is searched as words, and a warning says so.
+- Nothing is an error. An operator without an operand (an OR without a term on both sides, a sign or ``site:`` with nothing behind it, a
+  range without ends, a quote without its partner) is ignored, what else cannot be understood is searched as words; a warning says so.
 - A query of negative terms alone lists everything else; the empty query is ``Everything``.
 - A ``*`` in or behind a word stands for any characters of it (``core.wildcards``).
 - Length and number of terms are bounded; what is beyond is left out with a warning.
@@ -77,6 +77,12 @@ _HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
 # two dots; what writes for its user makes one sign of three
 _NUMBERS = re.compile(r"([^-+].*?)(?:\.{2,3}|\u2026)([^.].*)")
 _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
+_ALONE = re.compile(r"(site|inurl|intitle|intext|filetype|ext|daterange|inmeta|info|link|cache|related):", re.IGNORECASE)
+# what stands behind a range's operator where both its ends are missing
+_NO_ENDS = re.compile(r"(?:.*:)?\.{2,3}")
+_BOTH_SIDES = "a term on both sides"
+# with nothing between its ends, or a number at one of them alone
+_OPEN_RANGE = re.compile(r"(?:.*[0-9])?(?:\.{2,3}|\u2026)|(?:\.{2,3}|\u2026)\W?[0-9].*")
 # a cached copy is named by twelve letters and digits before its URL
 _COPY = re.compile(r"[A-Za-z0-9_-]{12}:(?=.)")
 
@@ -102,6 +108,7 @@ class _Reading:
     is_full: bool = False
     placed: _Placed | None = None
     is_placed_out: bool = False
+    unfilled: str = ""
 
     def warn(self, text: str) -> None:
         self.warnings[text] = None
@@ -113,6 +120,7 @@ class _Reading:
             self.warn(f"only the first {MAX_TERMS} terms were searched")
             return
         self.terms += 1
+        self.unfilled = ""
         if not isinstance(node, Plain):
             self.is_restricted = True
         if self.joins_next:
@@ -120,6 +128,10 @@ class _Reading:
             self.joins_next = False
         else:
             self.clauses.append([node])
+
+    def ignore(self, operator: str, wanted: str) -> None:
+        """Tells that an operator was passed over for want of an operand."""
+        self.warn(f"{operator} without {wanted} was ignored")
 
     def give_unit(self, word: str) -> bool:
         """Takes a word as the unit of the range of numbers before it; whether it is one."""
@@ -147,9 +159,13 @@ def _parse(text: str) -> ParsedQuery:
         text = text[:MAX_CHARACTERS]
         reading.warn(f"only the first {MAX_CHARACTERS} characters of the query were read")
     for match in _TOKEN.finditer(text):
-        _read_token(match, reading, is_last=text[match.end() :].strip() == "" if match["word"] == "OR" else False)
+        _read_token(match, reading)
         if reading.is_full:
             break
+    if reading.joins_next and not reading.is_full:
+        reading.ignore("OR", _BOTH_SIDES)
+    if reading.unfilled and not reading.is_full:
+        reading.ignore(reading.unfilled, "a term")
     return ParsedQuery(root=_join(reading.clauses), warnings=tuple(reading.warnings), is_restricted=reading.is_restricted)
 
 
@@ -157,17 +173,15 @@ def _join(clauses: list[list[Node]]) -> Node:
     return join_all(clause[0] if len(clause) == 1 else Or(tuple(clause)) for clause in clauses)
 
 
-def _read_token(match: re.Match[str], reading: _Reading, *, is_last: bool) -> None:
+def _read_token(match: re.Match[str], reading: _Reading) -> None:
     if match["quote"] is not None:
         reading.warn("a quote without its partner was ignored")
         return
-    if match["word"] == "OR" and match["minus"] is None:
-        if reading.clauses and not reading.joins_next and not is_last:
-            reading.joins_next = True
-            return
-        reading.warn("OR without a term on both sides was searched as a word")
+    if match["word"] is not None and _reads_operator(match["word"], match["minus"], reading):
+        return
     if match["every"] is not None:
         reading.placed, reading.is_placed_out = _PLACED[match["every"].lower()], match["minus"] == "-"
+        reading.unfilled = f"allin{match['every'].lower()}:"
         return
     node = _read_atom(match, reading)
     if node is None:
@@ -180,6 +194,27 @@ def _read_token(match: re.Match[str], reading: _Reading, *, is_last: bool) -> No
     reading.add(Not(node) if is_out else node)
 
 
+def _reads_operator(word: str, sign: str | None, reading: _Reading) -> bool:
+    """Takes a word as an operator that needs others; whether it is one. Parentheses group nothing, and are often written around an OR."""
+    bare = word.strip("()")
+    if bare == "OR" and sign is None:
+        if bare == word and reading.clauses and not reading.joins_next:
+            reading.joins_next = True
+        else:
+            reading.ignore("OR", _BOTH_SIDES)
+    elif bare in ("-", "+") and sign is None:
+        reading.ignore(bare, "a term")
+    elif _ALONE.fullmatch(bare):
+        reading.ignore(bare.lower(), "a value")
+    elif _OPEN_RANGE.fullmatch(bare):
+        reading.ignore("..", "a number on both sides")
+        # the number at one end is a word, as it is without the dots
+        return not any(character.isalnum() for character in bare)
+    else:
+        return False
+    return True
+
+
 def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
     if match["operator"] is not None:
         return _read_operator(match["operator"].lower(), match["value"], reading)
@@ -187,7 +222,10 @@ def _read_atom(match: re.Match[str], reading: _Reading) -> Node | None:
         return _read_exact(match["exact"].lower(), match["quoted"] or match["url"].lstrip('"'), reading)
     phrase = match["phrase"] if match["typeset"] is None else match["typeset"][1:-1].replace('"', " ")
     if phrase is not None:
-        return Phrase(phrase) if phrase.strip() else None
+        if phrase.strip():
+            return Phrase(phrase)
+        reading.ignore("a pair of quotes", "words")
+        return None
     return _read_word(match["word"], reading, is_fixed=match["minus"] == "+" or match["word"][0] in "+-" or match["word"] == "OR")
 
 
@@ -209,10 +247,11 @@ def _read_numbers(word: str) -> NumberRange | None:
     return None if ends is None or ends[0] is None or ends[1] is None else NumberRange(ends[0], ends[1], ends[2])
 
 
-def _read_exact(operator: str, url: str, reading: _Reading) -> Node:
+def _read_exact(operator: str, url: str, reading: _Reading) -> Node | None:
     url = url.strip()
     if not url:
-        return _read_without_value(operator, reading)
+        reading.ignore(f"{operator}:", "a value")
+        return None
     if operator == "link":
         return LinksTo(url)
     if operator == "related":
@@ -223,10 +262,11 @@ def _read_exact(operator: str, url: str, reading: _Reading) -> Node:
     return Info(url)
 
 
-def _read_operator(operator: str, value: str, reading: _Reading) -> Node:
+def _read_operator(operator: str, value: str, reading: _Reading) -> Node | None:
     plain = value.replace('"', "").strip()
-    if not plain:
-        return _read_without_value(operator, reading)
+    if not plain or _NO_ENDS.fullmatch(plain):
+        reading.ignore(f"{operator}:{plain}", "a value")
+        return None
     if operator in _SIMPLE:
         return _SIMPLE[operator](plain)
     node = read_inmeta(plain) if operator == "inmeta" else _read_daterange(plain)
@@ -234,11 +274,6 @@ def _read_operator(operator: str, value: str, reading: _Reading) -> Node:
         return node
     reading.warn(f"{operator}:{plain} was searched as words")
     return Phrase(f"{operator}:{plain}")
-
-
-def _read_without_value(operator: str, reading: _Reading) -> Node:
-    reading.warn(f"{operator}: without a value was searched as a word")
-    return Word(operator)
 
 
 def _read_daterange(text: str) -> Node | None:

@@ -157,15 +157,16 @@ def _fold_lines(text: str, form: Literal["NFC", "NFKC"]) -> str:
 def without_accents(text: str) -> str:
     """Returns the text without the marks that are accents, judged by the letter that carries them; in composed form."""
     apart = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", _accents(is_wide=_WIDE.search(apart) is not None).sub("", apart))
+    is_wide = any(unicodedata.category(character) == "Mn" for character in set(_WIDE.findall(apart)))
+    return unicodedata.normalize("NFC", _accents(is_wide=is_wide).sub("", apart))
 
 
 @cache
 def _accents(*, is_wide: bool) -> re.Pattern[str]:
     """Builds the pattern of all marks behind a letter of a script whose marks are accents.
 
-    Marks beyond the first plane are looked for in wide texts alone: a class that has them is a list that is gone through for every
-    character, another one is a table.
+    Marks beyond the first plane are looked for in texts alone that have some: a class that holds them is a list, which is gone through
+    for every character, another one is a table.
     """
     marks = {code for low, high in _MARKED[: 2 if is_wide else 1] for code in range(low, high) if unicodedata.category(chr(code)) == "Mn"}
     letters = [code for low, high in _STRIPPED for code in range(low, high + 1) if code not in marks]
