@@ -5,6 +5,7 @@
 
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.identity.argon2 import Argon2Hasher
+from feedmill.adapters.index.entrybuilder import ProcessEntryBuilder
 from feedmill.adapters.index.schema import SCHEMA_VERSION
 from feedmill.adapters.index.tantivy import TantivyIndex, can_serve
 from feedmill.adapters.index.writer import TantivyWriter
@@ -231,7 +233,16 @@ class House:
         pool = ExtractorPool(
             limits, bulk_workers=settings.workers or os.cpu_count() or 2, quick_workers=QUICK_WORKERS, quick_seconds=QUICK_SECONDS
         )
-        return Extracting(self.store, self.blobs, pool, self.bell, utc_now, on_extracted=metrics.count_extraction)
+        return Extracting(
+            self.store,
+            self.blobs,
+            pool,
+            self.bell,
+            utc_now,
+            on_extracted=metrics.count_extraction,
+            in_flight=self.in_flight("extractor"),
+            recorder=self.failure_recorder(),
+        )
 
     def indexing(self) -> Indexing:
         """Makes the indexer."""
@@ -244,7 +255,16 @@ class House:
             can_serve=lambda name: can_serve(root / name),
         )
         return Indexing(
-            IndexTools(store=self.store, blobs=self.blobs, bell=self.bell, clock=utc_now, desk=self.desk()),
+            IndexTools(
+                store=self.store,
+                blobs=self.blobs,
+                bell=self.bell,
+                clock=utc_now,
+                desk=self.desk(),
+                in_flight=self.in_flight("indexer"),
+                builder=ProcessEntryBuilder(root / "apart", (sys.executable, "-m", "feedmill.cli.entrybuilding")),
+                recorder=self.failure_recorder(),
+            ),
             folders,
             schema=str(SCHEMA_VERSION),
             on_committed=metrics.count_commit,

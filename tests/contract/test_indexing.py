@@ -18,7 +18,7 @@ from feedmill.model.document import Metadata
 from feedmill.model.errors import DiskFull
 from feedmill.model.feed import FeedState
 from feedmill.model.search import IndexDocument, SearchRequest
-from feedmill.ports import Stage
+from feedmill.ports import BuiltEntries, PreparedEntry, Stage
 from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
 from feedmill.services.indexing.rebuilding import request_rebuild
@@ -33,9 +33,19 @@ class FusedWriter:
     writer: MemoryWriter
     fuse: Fuse
 
+    def prepare(self, document: IndexDocument) -> PreparedEntry:
+        return self.writer.prepare(document)
+
+    def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
+        self.writer.put_prepared(entries)
+        self.fuse.burn()
+
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
         self.writer.put_many(documents)
         self.fuse.burn()
+
+    def adopt(self, built: BuiltEntries) -> str:
+        return self.writer.adopt(built)
 
     def remove_many(self, keys: Iterable[int]) -> None:
         self.writer.remove_many(keys)

@@ -37,7 +37,8 @@ class IndexDocument:
 
     Shape: ``headings`` stand in ``body`` too; ``anchors`` are texts of links that lead to it, a frequent one several times, from documents
     that whoever may see it may see as well; ``patterns`` are the terms of the URL patterns of the settings that mean it. Units:
-    ``pagerank`` 68 to 100, ``link_rank`` 0 to 100, 0 where no link is known to lead to it.
+    ``pagerank`` 68 to 100, ``link_rank`` 0 to 100, 0 where no link is known to lead to it. Without ``has_values`` the numbers and dates in
+    text and metadata are not looked for.
     """
 
     key: int
@@ -57,6 +58,7 @@ class IndexDocument:
     anchors: Sequence[str] = ()
     link_rank: int = 0
     patterns: tuple[str, ...] = ()
+    has_values: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

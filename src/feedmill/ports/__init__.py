@@ -24,7 +24,7 @@ from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
-from feedmill.ports.search import IndexWriter, SearchIndex, Vocabulary
+from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
 from feedmill.ports.store import Store, UnitOfWork
 from feedmill.ports.work import Bell, Extractor, FeedFile, FeedFiles, InFlight
 
@@ -34,11 +34,13 @@ __all__ = [
     "BlobFile",
     "BlobGarbage",
     "BlobStore",
+    "BuiltEntries",
     "Classes",
     "Clock",
     "ComparedTo",
     "DeadGroup",
     "Documents",
+    "EntryBuilder",
     "Extractor",
     "Facts",
     "Failures",
@@ -66,6 +68,7 @@ __all__ = [
     "Marks",
     "PastMembership",
     "Policies",
+    "PreparedEntry",
     "Publication",
     "Queues",
     "SearchIndex",

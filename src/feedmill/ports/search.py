@@ -1,10 +1,12 @@
 """The derived index."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from feedmill.core.snippets import Sought
 from feedmill.model.access import ClassSet
+from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
@@ -84,8 +86,43 @@ class SearchIndex(Protocol):
         """Counts documents in the index."""
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedEntry:
+    """A document as the engine takes it. Shape: ``entry`` is the engine's own; ``key`` the document's id."""
+
+    key: int
+    entry: object
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltEntries:
+    """Entries that were built beside the writer. Shape: ``payload`` is the engine's own."""
+
+    keys: frozenset[int]
+    payload: object
+
+
+class EntryBuilder(Protocol):
+    """Builds index entries in a process of its own; a document that crashes it or takes long costs no other's time."""
+
+    def start(self, documents: Sequence[IndexDocument]) -> None:
+        """Begins to build; only when nothing is being built. Errors: DiskFull."""
+
+    def find_outcome(self) -> BuildOutcome | None:
+        """Returns how the build ended, once; None while it goes on and when there is none. What it built is kept until the next start."""
+
+    def cancel(self) -> None:
+        """Ends what is being built, and forgets what was."""
+
+
 class IndexWriter(Protocol):
     """The derived index, write side; one writer an index."""
+
+    def prepare(self, document: IndexDocument) -> PreparedEntry:
+        """Builds a document's entry and changes nothing. Errors: of any kind, each the document's own."""
+
+    def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
+        """Adds prepared entries, each replacing the earlier one of its key."""
 
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
         """Adds documents, each replacing the earlier one of its key."""
@@ -95,6 +132,12 @@ class IndexWriter(Protocol):
 
     def commit(self) -> str:
         """Makes all of it durable and gives the commit's token. After any error nothing of the batch is kept and the writer is usable."""
+
+    def adopt(self, built: BuiltEntries) -> str:
+        """Takes over entries that were built beside it, each replacing the earlier one of its key, and gives the token of that commit.
+
+        The caller has nothing uncommitted. Quick whatever the entries hold.
+        """
 
     def close(self) -> None:
         """Closes the writer; what was not committed is gone."""

@@ -26,6 +26,7 @@ from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits, IndexDocument, Sort
+from feedmill.ports import BuiltEntries, PreparedEntry
 from feedmill.ports.search import go_on
 
 
@@ -133,6 +134,21 @@ class MemoryWriter:
     def __init__(self, index: MemoryIndex) -> None:
         self._index = index
         self._changes: dict[int, IndexDocument | None] | None = {}
+
+    def prepare(self, document: IndexDocument) -> PreparedEntry:
+        """Takes a document as it is."""
+        return PreparedEntry(document.key, document)
+
+    def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
+        """Adds prepared entries."""
+        self.put_many(entry.entry for entry in entries if isinstance(entry.entry, IndexDocument))
+
+    def adopt(self, built: BuiltEntries) -> str:
+        """Takes over documents that were built beside it. Shape: the payload is a list of them."""
+        assert isinstance(built.payload, list)
+        self.remove_many(built.keys)
+        self.put_many(built.payload)
+        return self.commit()
 
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
         """Adds documents, each replacing the earlier one of its key."""

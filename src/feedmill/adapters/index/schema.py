@@ -83,7 +83,8 @@ def sample_of(key: int) -> int:
 
 def make_entry(document: IndexDocument) -> Document:
     """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
-    typed = typed_terms(document.metadata)
+    typed = typed_terms(document.metadata) if document.has_values else []
+    text_numbers = text_number_terms((document.title, document.body), document.language) if document.has_values else []
     stems = stems_of(document.language)
     title = lay_out_whole(document.title, stems)
     body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
@@ -108,7 +109,7 @@ def make_entry(document: IndexDocument) -> Document:
         "filetype": filetype_terms(document.url, document.mimetype),
         "links": link_terms(document.links),
         "patterns": list(document.patterns),
-        "typed": [*typed, *text_number_terms((document.title, document.body), document.language)],
+        "typed": [*typed, *text_numbers],
         "datasource": document.datasource,
         "mimetype": document.mimetype,
     }

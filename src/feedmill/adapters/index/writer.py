@@ -14,8 +14,10 @@ import tantivy
 from feedmill.adapters.index.analysis import register
 from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.schema import build_schema, make_entry
+from feedmill.adapters.index.segments import adopt_segments
 from feedmill.model.errors import Conflict
 from feedmill.model.search import IndexDocument
+from feedmill.ports import BuiltEntries, PreparedEntry
 
 MIN_HEAP_BYTES = 15_000_000
 
@@ -40,6 +42,29 @@ class TantivyWriter:
                 entry = make_entry(document)
                 self._open_writer.delete_documents_by_term("key", document.key)
                 self._open_writer.add_document(entry)
+
+    def prepare(self, document: IndexDocument) -> PreparedEntry:
+        """Builds a document's entry. Errors: any, untranslated: what a document's values raise says nothing of the engine."""
+        return PreparedEntry(document.key, make_entry(document))
+
+    def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
+        """Adds prepared entries. Errors: Corrupt, with the whole uncommitted batch gone."""
+        with self._rolled_back("adding to the index"):
+            for entry in entries:
+                assert isinstance(entry.entry, tantivy.Document)
+                self._open_writer.delete_documents_by_term("key", entry.key)
+                self._open_writer.add_document(entry.entry)
+
+    def adopt(self, built: BuiltEntries) -> str:
+        """Takes over built segments, with the writer closed meanwhile. Errors: DiskFull, Corrupt; the earlier entries may be gone then."""
+        assert isinstance(built.payload, Path)
+        self.remove_many(built.keys)
+        self.commit()
+        self.close()
+        try:
+            return adopt_segments(self._folder, built.payload)
+        finally:
+            self._writer = self._open()
 
     def remove_many(self, keys: Iterable[int]) -> None:
         """Removes documents by key."""

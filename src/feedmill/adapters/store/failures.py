@@ -32,6 +32,8 @@ class SqlFailures:
     def find_many(self, document_ids: Sequence[int]) -> dict[int, Failure]:
         """Finds failures by document."""
         found: dict[int, Failure] = {}
+        if self._is_empty():
+            return found
         for batch in batches(document_ids):
             query = sa.select(document_failures).where(document_failures.c.document_id.in_(batch))
             for row in self._connection.execute(query).mappings():
@@ -46,10 +48,14 @@ class SqlFailures:
 
     def remove_many(self, document_ids: Sequence[int]) -> None:
         """Removes the failures of documents."""
-        if not document_ids or self._connection.execute(sa.select(document_failures.c.document_id).limit(1)).first() is None:
+        if not document_ids or self._is_empty():
             return
         for batch in batches(document_ids):
             self._connection.execute(sa.delete(document_failures).where(document_failures.c.document_id.in_(batch)))
+
+    def _is_empty(self) -> bool:
+        """Whether there is no failure at all, as almost always."""
+        return self._connection.execute(sa.select(document_failures.c.document_id).limit(1)).first() is None
 
     def count(self) -> dict[str, int]:
         """Counts documents by step."""

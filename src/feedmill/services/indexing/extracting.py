@@ -1,5 +1,8 @@
 """Extraction: takes marked documents, has their text made out of process, keeps it, and passes the marks on to the indexer.
 
+A document for which handing over or keeping fails goes on without its text, with the reason; one that ended the extractor waits until
+others are done (``services.isolation.attempts``).
+
 A small change takes the quick workers, as far as ``pacing`` lets it. A document that is too slow for them goes on with the others.
 """
 
@@ -10,13 +13,24 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from feedmill import __version__
 from feedmill.model.document import Document, Event, EventKind, Text
 from feedmill.model.errors import Broken, Corrupt, FeedmillError
 from feedmill.model.extraction import Answer, Task
 from feedmill.model.queue import QueueName
-from feedmill.ports import Bell, BlobStore, Clock, Extractor, Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.ports import Bell, BlobStore, Clock, Extractor, InFlight, Lane, Mark, Stage, Store, UnitOfWork
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.indexing.pacing import Pacing
+from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
+from feedmill.services.isolation.batches import Failed, belongs_to_item, describe, run_halved
+from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.isolation.inflight import NoInFlight
+from feedmill.services.isolation.recording import FailureRecorder
+
+HAND_OVER = "extract.hand_over"
+KEEP = "extract.keep"
+STEPS = "extract."
+"""What the names of the steps of extraction begin with."""
 
 POLL_SECONDS = 0.5
 COLLECT_SECONDS = 0.02
@@ -52,6 +66,8 @@ class Extracting:
         clock: Clock,
         *,
         on_extracted: Callable[[str], None] = _tell_nobody,
+        in_flight: InFlight | None = None,
+        recorder: FailureRecorder | None = None,
     ) -> None:
         self._store = store
         self._blobs = blobs
@@ -59,13 +75,23 @@ class Extracting:
         self._bell = bell
         self._clock = clock
         self._on_extracted = on_extracted
+        self._attempts = Attempts(store, in_flight or NoInFlight(), clock)
+        self._recorder = recorder or FailureRecorder(clock, __version__)
+        self._suspected_feeds = self._find_suspected_feeds()
         self._reached: dict[Lane, Mark | None] = dict.fromkeys(Lane)
         self._jobs: dict[int, _Job] = {}
         self._done: list[tuple[_Job, Answer]] = []
         self._again: list[_Job] = []
         self._done_since = 0.0
+        self._failed: dict[int, Failed[Document]] = {}
         self._pacing = Pacing()
         self._trouble = FailureNote(store, QueueName.EXTRACT)
+
+    def _find_suspected_feeds(self) -> frozenset[int]:
+        """Finds the feeds of documents that ended the extractor: others of theirs may be like them."""
+        items = [item.removeprefix("document:") for step in (HAND_OVER, KEEP) for item in self._attempts.list_items(step)]
+        with self._store.reading() as unit:
+            return frozenset(mark.feed_id for mark in unit.marks.find_many([int(item) for item in items]).values()) - {0}
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
         """Works until stopped; what is in flight then is done again at the next start. Errors: Broken."""
@@ -142,11 +168,40 @@ class Extracting:
         reached = self._reached[lane]
         busy = self._jobs.keys() | {job.mark.document_id for job, _ in self._done} | {job.mark.document_id for job in self._again}
         listed = unit.marks.list(Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached)
-        marks = [mark for mark in listed if mark.document_id not in busy][:room]
+        marks = self._list_due([mark for mark in listed if mark.document_id not in busy])[:room]
         self._reached[lane] = marks[-1] if len(marks) == room else None
         return marks
 
+    def _list_due(self, marks: list[Mark]) -> list[Mark]:
+        """Lists marks to work on now: those of feeds with a document that ended this process wait until it has nothing else to lose."""
+        due = [mark for mark in marks if all(self._attempts.is_due(_key_of(step, mark)) for step in (HAND_OVER, KEEP))]
+        if not self._suspected_feeds:
+            return due
+        return [mark for mark in due if mark.feed_id not in self._suspected_feeds] or ([] if self._jobs else due)
+
     def _hand_over(self, mark: Mark, document: Document) -> None:
+        key = _key_of(HAND_OVER, mark)
+        if self._attempts.is_hopeless(key):
+            self._give_up(mark, document, HAND_OVER, tell_interruptions(HAND_OVER, self._attempts.count(key)))
+            return
+        try:
+            with self._attempts.on(key):
+                fault_point(HAND_OVER, document.url)
+                self._submit(mark, document)
+        except BaseException as error:
+            if not belongs_to_item(error):
+                raise
+            self._jobs.pop(mark.document_id, None)
+            self._give_up(mark, document, HAND_OVER, describe(HAND_OVER, error))
+
+    def _give_up(self, mark: Mark, document: Document, step: str, reason: str) -> None:
+        """Has a document go on without text."""
+        answer = Answer(key=mark.document_id, mimetype=document.attributes.mimetype or "", reason=reason)
+        job = _Job(mark=mark, document=document, task=Task(key=mark.document_id, url=document.url, mimetype=None))
+        self._failed[mark.document_id] = Failed(document, step, reason)
+        self._done.append((job, answer))
+
+    def _submit(self, mark: Mark, document: Document) -> None:
         assert document.content is not None
         path = self._blobs.path(document.content) if document.content_bytes > INLINE_BYTES else None
         try:
@@ -178,15 +233,50 @@ class Extracting:
 
     def _keep(self, done: Sequence[tuple[_Job, Answer]]) -> None:
         """Keeps texts, then sets them and passes the marks on in one transaction."""
-        texts = [(job, self._text_of(job, answer)) for job, answer in done]
+        texts = [(job, self._text_isolated(job, answer)) for job, answer in done]
         self._blobs.sync()
-        for _, text in texts:
+        for each in run_halved(texts, self._save, step=KEEP):
+            self._save_failed(each.item[0], each.reason)
+        for job, text in texts:
+            self._failed.pop(job.task.key, None)
             self._on_extracted("whole" if text.reason is None else "cut" if text.blob is not None else "failed")
+        self._attempts.clear([_key_of(step, job.mark) for job, _ in texts for step in (HAND_OVER, KEEP)])
+
+    def _text_isolated(self, job: _Job, answer: Answer) -> Text:
+        """Keeps a text; where that fails, gives what says so in its place."""
+        key = _key_of(KEEP, job.mark)
+        if self._attempts.is_hopeless(key):
+            return self._lose(job, tell_interruptions(KEEP, self._attempts.count(key)))
+        try:
+            with self._attempts.on(key):
+                fault_point(KEEP, job.document.url)
+                return self._text_of(job, answer)
+        except BaseException as error:
+            if not belongs_to_item(error):
+                raise
+            return self._lose(job, describe(KEEP, error))
+
+    def _lose(self, job: _Job, reason: str) -> Text:
+        self._failed[job.task.key] = Failed(job.document, KEEP, reason)
+        assert job.document.content is not None
+        return Text(source=job.document.content, mimetype=job.document.attributes.mimetype, reason=reason)
+
+    def _save_failed(self, job: _Job, reason: str) -> None:
+        """Passes a mark on whose text the store does not take; the document is indexed without it."""
+        with self._store.writing() as unit:
+            unit.marks.advance([job.mark])
+            self._recorder.record(unit, [Failed(job.document, KEEP, reason)], feeds=_feed_of(job), is_found=True)
+
+    def _save(self, texts: Sequence[tuple[_Job, Text]]) -> None:
         failed = {job.document.url: text for job, text in texts if text.reason is not None}
         with self._store.writing() as unit:
             unit.documents.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
             unit.marks.advance([job.mark for job, _ in texts])
             unit.queues.note_progress(QueueName.EXTRACT)
+            self._recorder.clear(unit, [job.task.key for job, _ in texts if job.task.key not in self._failed], STEPS)
+            for job, _ in texts:
+                if job.task.key in self._failed:
+                    self._recorder.record(unit, [self._failed[job.task.key]], feeds=_feed_of(job), is_found=True)
             if failed:
                 documents = [d for d in unit.documents.find_many(list(failed)).values() if d.text == failed[d.url]]
                 unit.documents.save_many([replace(document, events=document.events + 1) for document in documents], moved=())
@@ -211,3 +301,11 @@ class Extracting:
     def _event(self, text: Text) -> Event:
         kind = EventKind.CUT if text.blob is not None else EventKind.EXTRACTION_FAILED
         return Event(kind=kind, at=self._clock(), detail=text.reason or "")
+
+
+def _key_of(step: str, mark: Mark) -> str:
+    return key_of(step, f"document:{mark.document_id}")
+
+
+def _feed_of(job: _Job) -> dict[int, int]:
+    return {job.task.key: job.mark.feed_id}

@@ -4,69 +4,55 @@ Marks are worked off in batches: documents go to the engine, the engine commits,
 removed and the commit's token made known, in one transaction. Whatever dies in between is done again, and doing it again changes nothing.
 Small changes commit at once; a large feed commits every two seconds.
 
+A failing document costs itself (``filling``). One that is large, or that ended the indexer before, is prepared in a process of its own
+(``apart``), so that no other waits for it. Where the engine fails to commit a batch, the next one is half as long, until it is one
+document, which is set aside where the engine commits without it.
+
 A rebuild (``rebuilding``) writes every live document to a new folder beside the serving one. While it runs, marks go to both; at its end
 the pointer flips.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
-from feedmill.core.anchors import NOTHING_TOLD
+from feedmill import __version__
 from feedmill.core.shown import is_indexed
-from feedmill.model.document import Document
-from feedmill.model.errors import FeedmillError
+from feedmill.model.document import Document, DocumentState
+from feedmill.model.entrybuild import Trouble
+from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
-from feedmill.ports import Bell, BlobStore, Clock, IndexWriter, Lane, Mark, SearchIndex, Stage, Store, UnitOfWork
+from feedmill.ports import BuiltEntries, IndexWriter, Lane, Mark, Stage, UnitOfWork
 from feedmill.services import facts
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
-from feedmill.services.indexing.entries import entry_of, read_kept_text
+from feedmill.services.indexing.apart import ApartLane, Ended
+from feedmill.services.indexing.extracting import STEPS as EXTRACTION
+from feedmill.services.indexing.filling import Filling, Uncommitted, item_of, record_troubles
+from feedmill.services.indexing.indextools import IndexFolders, IndexTools
 from feedmill.services.indexing.linking import Linking
+from feedmill.services.indexing.preparing import BUILD
 from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
-from feedmill.services.servingdesk import ServingDesk, nothing_set
+from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.isolation.batches import describe
+from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.sweeps.patternsweep import PatternSweep
+
+__all__ = ["IndexFolders", "IndexTools", "Indexing"]
 
 POLL_SECONDS = 0.5
 BATCH = 250
 COMMIT_SECONDS = 2.0
 COMMIT_DOCUMENTS = 20_000
 SETTLED_AT_ONCE = 200
+RETRIED_AT_ONCE = 500
+
+COMMIT = "index.commit"
 
 log = structlog.get_logger(__name__)
-
-
-def _serves_none(_folder: str) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexFolders:
-    """Lists index folders, opens writers on them, reads them and removes those that are served no more.
-
-    ``can_serve`` says of a folder of another schema whether this program may read and write it all the same.
-    """
-
-    list: Callable[[], Sequence[str]]
-    open: Callable[[str], IndexWriter]
-    read: Callable[[str], SearchIndex]
-    remove: Callable[[str], None]
-    can_serve: Callable[[str], bool] = _serves_none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexTools:
-    """What the indexer works with. Units: ``rest`` between two pieces of what nobody waits for, in times of the one before."""
-
-    store: Store
-    blobs: BlobStore
-    bell: Bell
-    clock: Clock
-    desk: ServingDesk = field(default_factory=lambda: ServingDesk(nothing_set))
-    rest: float = 3.0
 
 
 def _tell_nobody(_documents: int) -> None:
@@ -80,7 +66,6 @@ class Indexing:
         self, tools: IndexTools, folders: IndexFolders, *, schema: str, on_committed: Callable[[int], None] = _tell_nobody
     ) -> None:
         self._store = tools.store
-        self._blobs = tools.blobs
         self._bell = tools.bell
         self._clock = tools.clock
         self._folders = folders
@@ -89,19 +74,44 @@ class Indexing:
             self._folder = choose_folder(unit, schema, folders.can_serve)
         self._remove_others()
         self._writer = folders.open(self._folder)
-        self._patterns = PatternSweep(tools.store, tools.desk)
-        self._links = Linking(tools.store, tools.blobs, folders.read, rest=tools.rest)
-        self._pending: dict[int, Mark] = {}
-        self._pending_since = 0.0
+        self._attempts = Attempts(tools.store, tools.in_flight, tools.clock)
+        self._recorder = tools.recorder or FailureRecorder(tools.clock, __version__)
+        self._patterns = PatternSweep(tools.store, tools.desk, self._attempts)
+        self._links = Linking(tools.store, tools.blobs, folders.read, rest=tools.rest, attempts=self._attempts, recorder=self._recorder)
+        self._lane = ApartLane(tools.builder) if tools.builder is not None else None
+        self._filling = Filling(tools.blobs, self._links, self._patterns, self._attempts, self._lane)
+        self._filling.suspected_feeds = self._find_suspected_feeds()
+        self._uncommitted = Uncommitted()
         self._reached: Mark | None = None
+        self._at_once = max(1, BATCH >> 2 * self._attempts.count(key_of(COMMIT, "batch")))
+        self._has_refused = False
         self._rebuild: Rebuild | None = None
         self._trouble = FailureNote(tools.store, QueueName.INDEX)
+        self._retry_failed()
 
     def _remove_others(self) -> None:
-        """Removes what a rebuild left that was cut short, or that had ended but for this."""
+        """Removes what a rebuild left that was cut short, or that had ended but for this, and what was built apart."""
         for name in self._folders.list():
             if name != self._folder:
                 self._folders.remove(name)
+
+    def _find_suspected_feeds(self) -> frozenset[int]:
+        """Finds the feeds of documents that ended the indexer: others of theirs may be like them."""
+        items = [item.removeprefix("document:") for item in self._attempts.list_items(BUILD)]
+        with self._store.reading() as unit:
+            return frozenset(mark.feed_id for mark in unit.marks.find_many([int(item) for item in items]).values()) - {0}
+
+    def _retry_failed(self) -> None:
+        """Marks documents for which a step of another version of the program failed."""
+        after = 0
+        while True:
+            with self._store.writing() as unit:
+                failures = unit.failures.list_of_others(self._recorder.program, after=after, limit=RETRIED_AT_ONCE)
+                ids = [failure.document_id for failure in failures]
+                _mark_again(unit, ids)
+            if not ids:
+                return
+            after = ids[-1]
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
         """Works until stopped; what is not committed then is done again at the next start."""
@@ -112,58 +122,79 @@ class Indexing:
             except FeedmillError as error:
                 log.warning("indexer_waits", reason=str(error))
                 self._trouble.note(str(error))
-                self._forget_pending()
+                self._heed(error)
                 self._bell.wait(POLL_SECONDS)
-        self._writer.close()
+        self.close()
 
     def turn(self) -> bool:
         """Takes the next batch, commits when it is time. Whether there is more to do."""
-        self._continue_rebuild()
+        is_rebuilding = self._continue_rebuild()
         is_sweeping = self._follow_patterns()
+        self._continue_apart()
         marks, documents = self._next_batch()
         if marks:
-            if not self._pending:
-                self._pending_since = time.monotonic()
-            for target in self._links.take_back(documents, marks):
-                # what is written of it already is out of date, so that its mark has to stay
-                self._pending.pop(target, None)
-            self._put(self._writer, documents, marks)
-            if self._rebuild is not None:
-                self._put(self._rebuild.writer, documents, marks)
-            self._pending.update({mark.document_id: mark for mark in marks})
-        if self._pending and self._is_time_to_commit(marks):
+            self._take_back_links(documents, marks)
+            taken = self._filling.fill(self._writers, marks, documents, self._uncommitted)
+            self._note_reached(marks[:taken])
+        if self._uncommitted and self._is_time_to_commit(marks):
             self._commit()
         elif not marks:
             self._settle_only()
-            if not (self._pending or is_sweeping or self._rebuild is not None):
+            if not (self._uncommitted or is_sweeping or is_rebuilding):
                 return self._links.step()
-        return bool(marks) or is_sweeping or self._rebuild is not None
+        return bool(marks) or is_sweeping or is_rebuilding
+
+    @property
+    def _writers(self) -> list[IndexWriter]:
+        return [self._writer] if self._rebuild is None else [self._writer, self._rebuild.writer]
+
+    def _take_back_links(self, documents: dict[int, Document], marks: Sequence[Mark]) -> None:
+        targets = self._links.take_back(documents, marks)
+        for target in targets:
+            # what is written of it already is out of date, so that its mark has to stay
+            self._uncommitted.forget(target)
+        if targets and self._lane is not None:
+            self._lane.cancel(targets)
 
     def _follow_patterns(self) -> bool:
         """Goes by the URL patterns of the settings; whether documents are still held against new ones."""
         if self._patterns.has_news():
-            if self._pending:
+            if self._uncommitted:
                 self._commit()
+            if self._lane is not None:
+                self._lane.cancel()
             self._patterns.adopt()
         return self._patterns.step()
 
     def close(self) -> None:
-        """Closes the writers."""
+        """Closes the writers, and ends the process beside them."""
+        if self._lane is not None:
+            self._lane.close()
         self._writer.close()
 
     def _next_batch(self) -> tuple[list[Mark], dict[int, Document]]:
+        held = len(self._uncommitted.marks) + (len(self._lane) if self._lane is not None else 0)
         with self._store.reading() as unit:
-            quick = unit.marks.list(Stage.INDEX, BATCH + len(self._pending), lane=Lane.QUICK)
+            quick = unit.marks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
             bulk = unit.marks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
-            self._reached = bulk[-1] if bulk else self._reached
-            marks = [mark for mark in (*quick, *bulk) if self._pending.get(mark.document_id) != mark]
+            marks = [mark for mark in (*quick, *bulk) if not self._is_held(mark)][: self._at_once]
+            if bulk and not marks:
+                self._reached = bulk[-1]
             return marks, unit.documents.find_by_id([mark.document_id for mark in marks])
+
+    def _is_held(self, mark: Mark) -> bool:
+        return self._uncommitted.marks.get(mark.document_id) == mark or (self._lane is not None and self._lane.holds(mark))
+
+    def _note_reached(self, taken: Sequence[Mark]) -> None:
+        self._reached = next((mark for mark in reversed(taken) if mark.lane is Lane.BULK), self._reached)
 
     def _is_time_to_commit(self, marks: Sequence[Mark]) -> bool:
         """Whether somebody waits for a small change, enough has gathered, or nothing more is on its way."""
         if any(mark.lane is Lane.QUICK for mark in marks):
             return True
-        if len(self._pending) >= COMMIT_DOCUMENTS or time.monotonic() - self._pending_since >= COMMIT_SECONDS:
+        if len(self._uncommitted.marks) >= min(COMMIT_DOCUMENTS, self._at_once if self._at_once < BATCH else COMMIT_DOCUMENTS):
+            return True
+        if time.monotonic() - self._uncommitted.since >= COMMIT_SECONDS:
             return True
         return not marks and not self._awaits_extraction()
 
@@ -171,46 +202,137 @@ class Indexing:
         with self._store.reading() as unit:
             return bool(unit.marks.list(Stage.EXTRACT, 1))
 
-    def _put(self, writer: IndexWriter, documents: dict[int, Document], marks: Sequence[Mark]) -> None:
-        found = [documents.get(mark.document_id) for mark in marks]
-        writer.put_many(self._entries([document for document in found if document is not None and is_indexed(document)]))
-        writer.remove_many(
-            mark.document_id for mark, document in zip(marks, found, strict=True) if document is None or not is_indexed(document)
-        )
-
-    def _entries(self, documents: Sequence[Document]) -> Iterator[IndexDocument]:
-        told = self._links.find_told(documents) if documents else {}
-        for document in documents:
-            patterns = self._patterns.book.terms_of(document.url)
-            yield entry_of(document, read_kept_text(self._blobs, document), told.get(document.id or 0, NOTHING_TOLD), patterns)
-
     def _commit(self) -> None:
         """Commits, then takes the marks off and lets searchers know."""
-        token = self._writer.commit()
-        marks = list(self._pending.values())
+        marks = dict(self._uncommitted.marks)
+        key = key_of(COMMIT, item_of(next(iter(marks))) if len(marks) == 1 else "batch")
+        try:
+            with self._attempts.on(key):
+                token = self._writer.commit()
+        except Corrupt:
+            self._has_refused = True
+            raise
+        self._make_known(token, marks, self._uncommitted.troubles)
+        self._clear_pending()
+        self._at_once = min(BATCH, 2 * self._at_once)
+        self._attempts.clear([key])
+
+    def _make_known(self, token: str, marks: Mapping[int, Mark], troubles: Mapping[int, tuple[Document, Trouble]]) -> None:
         with self._store.writing() as unit:
-            unit.marks.remove(marks)
+            unit.marks.remove(list(marks.values()))
             unit.queues.note_progress(QueueName.INDEX)
-            self._links.note_indexed(unit, marks)
+            self._links.note_indexed(unit, marks.values())
+            record_troubles(unit, self._recorder, marks, troubles)
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_GENERATION, str(int(unit.facts.get(facts.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
-        self._clear_pending()
+        self._attempts.clear([key_of(BUILD, item_of(key)) for key in marks])
+        if self._rebuild is not None:
+            self._rebuild.apart.difference_update(marks)
         self._on_committed(len(marks))
         log.info("index_committed", documents=len(marks), token=token)
 
     def _clear_pending(self) -> None:
-        self._pending.clear()
+        self._uncommitted.clear()
         self._reached = None
 
+    # --- trouble with the engine ---
+
+    def _heed(self, error: FeedmillError) -> None:
+        """After a failure nothing of the batch is in the engine: its marks are still there and are taken again, fewer at once."""
+        marks = list(self._uncommitted.marks.values())
+        self._forget_pending()
+        has_refused, self._has_refused = self._has_refused, False
+        if not has_refused or not marks:
+            return
+        if len(marks) > 1:
+            self._at_once = max(1, min(len(marks), self._at_once) // 2)
+        elif self._can_commit():
+            self._set_aside(marks[0], Trouble(COMMIT, describe(COMMIT, error)))
+
+    def _can_commit(self) -> bool:
+        try:
+            self._writer.commit()
+        except FeedmillError:
+            return False
+        return True
+
+    def _set_aside(self, mark: Mark, trouble: Trouble) -> None:
+        """Takes the document of a mark out of the index, with the reason, at the next commit."""
+        with self._store.reading() as unit:
+            document = unit.documents.find_by_id([mark.document_id]).get(mark.document_id)
+        if document is None:
+            self._filling.remove(self._writers, mark, self._uncommitted)
+        else:
+            self._filling.set_aside(self._writers, mark, document, trouble, self._uncommitted)
+
     def _forget_pending(self) -> None:
-        """After a failure nothing of the batch is in the engine: its marks are still there and are taken again."""
         self._clear_pending()
         self._writer.close()
         if self._rebuild is not None:
             self._rebuild.writer.close()
             self._rebuild = None
         self._writer = self._folders.open(self._folder)
+
+    # --- documents apart ---
+
+    def _continue_apart(self) -> None:
+        """Takes over what was built in the process beside this one, and gives it the next documents."""
+        if self._lane is None:
+            return
+        ended_build = self._lane.find_ended()
+        if ended_build is not None:
+            for mark, _, trouble in ended_build.aside:
+                self._set_aside(mark, trouble)
+            if ended_build.work:
+                self._take_over(self._lane, ended_build)
+        if self._lane.is_free:
+            self._start_apart(self._lane)
+
+    def _start_apart(self, lane: ApartLane) -> None:
+        waiting = lane.list_next()
+        with self._store.reading() as unit:
+            current = unit.marks.find_many([mark.document_id for mark in waiting])
+            documents = unit.documents.find_by_id([mark.document_id for mark in waiting])
+        work: dict[int, tuple[Mark, Document]] = {}
+        for mark in waiting:
+            document = documents.get(mark.document_id)
+            now = current.get(mark.document_id)
+            if now is None or now.version != mark.version or document is None or not is_indexed(document):
+                # the mark that is there now takes the usual way
+                lane.drop([mark.document_id])
+            else:
+                work[mark.document_id] = now, document
+        made: list[IndexDocument] = []
+        started: dict[int, tuple[Mark, Document]] = {}
+        for document_id, entry, trouble in self._filling.assemble_apart(work):
+            mark, document = work[document_id]
+            if entry is None:
+                assert trouble is not None
+                lane.drop([document_id])
+                self._filling.set_aside(self._writers, mark, document, trouble, self._uncommitted)
+            else:
+                made.append(entry)
+                started[document_id] = mark, document
+        if made:
+            lane.start(started, made)
+
+    def _take_over(self, lane: ApartLane, built: Ended) -> None:
+        """Makes what was built part of the index, unless one of its documents has changed meanwhile: then it is built again."""
+        with self._store.reading() as unit:
+            current = unit.marks.find_many(list(built.work))
+        if any(key not in current or current[key].version != mark.version for key, (mark, _) in built.work.items()):
+            lane.take_back(built.work)
+            return
+        if self._uncommitted:
+            self._commit()
+        marks = {key: current[key] for key in built.work}
+        failed = {key: (built.work[key][1], trouble) for key, trouble in built.outcome.troubles.items()}
+        entries = BuiltEntries(frozenset(marks), built.outcome.payload)
+        if self._rebuild is not None:
+            self._rebuild.writer.commit()
+            self._rebuild.writer.adopt(entries)
+        self._make_known(self._writer.adopt(entries), marks, failed)
 
     # --- feeds ---
 
@@ -233,13 +355,22 @@ class Indexing:
 
     # --- rebuild ---
 
-    def _continue_rebuild(self) -> None:
+    def _continue_rebuild(self) -> bool:
+        """Writes the next documents to the new folder; whether there is more to do but to wait for documents apart."""
         if self._rebuild is None:
             self._begin_rebuild()
-        elif (documents := self._rebuild.next_documents(self._store)) is not None:
-            self._rebuild.writer.put_many(self._entries([document for document in documents if is_indexed(document)]))
+        elif self._rebuild.waiting or self._rebuild.find_next(self._store):
+            left_out = self._rebuild.write_some(self._filling, self._attempts)
+            if left_out:
+                with self._store.writing() as unit:
+                    self._rebuild.apart.update(_mark_again(unit, left_out))
+        elif self._rebuild.apart:
+            with self._store.reading() as unit:
+                self._rebuild.apart &= unit.marks.find_many(sorted(self._rebuild.apart)).keys()
+            return False
         else:
             self._flip(self._rebuild)
+        return self._rebuild is not None
 
     def _begin_rebuild(self) -> None:
         with self._store.reading() as unit:
@@ -253,11 +384,13 @@ class Indexing:
         """Commits both folders with all that is pending, then points searchers to the new one."""
         token = rebuild.writer.commit()
         self._writer.commit()
+        marks = dict(self._uncommitted.marks)
         with self._store.writing() as unit:
-            unit.marks.remove(list(self._pending.values()))
+            unit.marks.remove(list(marks.values()))
             unit.queues.note_progress(QueueName.INDEX)
             unit.queues.note_progress(QueueName.REBUILD)
-            self._links.note_indexed(unit, self._pending.values())
+            self._links.note_indexed(unit, marks.values())
+            record_troubles(unit, self._recorder, marks, self._uncommitted.troubles)
             unit.facts.put(facts.INDEX_FOLDER, rebuild.folder)
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_REBUILD, "")
@@ -269,3 +402,22 @@ class Indexing:
         old, self._folder, self._writer, self._rebuild = self._folder, rebuild.folder, rebuild.writer, None
         self._folders.remove(old)
         log.info("rebuild_ended", folder=self._folder)
+
+
+def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
+    """Marks live documents that have no mark, and returns all that have one now. What extraction failed for is extracted again."""
+    marked = unit.marks.find_many(document_ids)
+    documents = unit.documents.find_by_id([key for key in document_ids if key not in marked])
+    live = {key: document for key, document in documents.items() if document.state is DocumentState.LIVE}
+    failures = unit.failures.find_many(list(live))
+    textless = [replace(live[key], text=None) for key, failure in failures.items() if failure.step.startswith(EXTRACTION)]
+    unit.documents.save_many(textless, moved=())
+    live.update((document.id, document) for document in textless if document.id is not None)
+    unit.marks.put_many([_repeating(document) for document in live.values()])
+    return [*marked, *live]
+
+
+def _repeating(document: Document) -> Mark:
+    assert document.id is not None
+    mark = Mark.repeating(document.id, document.version, document.datasource)
+    return replace(mark, stage=Stage.EXTRACT) if document.awaits_extraction else mark

@@ -24,6 +24,13 @@ from feedmill.model.query import LinksTo
 from feedmill.model.queue import QueueName
 from feedmill.ports import BlobStore, LinkWork, Mark, SearchIndex, Store, UnitOfWork
 from feedmill.services import facts
+from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
+from feedmill.services.isolation.batches import Failed, run_halved
+from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.isolation.recording import FailureRecorder
+
+READ = "links.read"
+WRITE = "links.write"
 
 READ_AT_ONCE = 50
 WRITTEN_AT_ONCE = 100
@@ -39,8 +46,19 @@ Pairs = Mapping[tuple[int, int], str]
 class Linking:
     """The links of one store; ``find_index`` gives the index of a folder's name. Units: ``rest`` in times of the work before it."""
 
-    def __init__(self, store: Store, blobs: BlobStore, find_index: Callable[[str], SearchIndex], *, rest: float) -> None:
+    def __init__(
+        self,
+        store: Store,
+        blobs: BlobStore,
+        find_index: Callable[[str], SearchIndex],
+        *,
+        rest: float,
+        attempts: Attempts,
+        recorder: FailureRecorder,
+    ) -> None:
         self._rest = rest
+        self._attempts = attempts
+        self._recorder = recorder
         self._rests_until = 0.0
         self._store = store
         self._blobs = blobs
@@ -84,20 +102,40 @@ class Linking:
         if begun < self._rests_until:
             return False
         with self._store.reading() as unit:
-            waiting = unit.links.list_queued(LinkWork.READ, READ_AT_ONCE)
+            waiting = [one for one in unit.links.list_queued(LinkWork.READ, READ_AT_ONCE) if self._attempts.is_due(_key_of(one))]
             changed = [] if waiting else unit.links.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
         if waiting:
-            self._read(waiting)
+            self._read_isolated(waiting)
         elif changed:
-            self._write(changed)
+            self._set_aside(run_halved(changed, self._write, step=WRITE), LinkWork.WRITE)
         ended = time.monotonic()
         self._rests_until = ended + self._rest * (WRITING_SECONDS if changed else ended - begun)
         return bool(waiting or changed)
+
+    def _read_isolated(self, ids: Sequence[int]) -> None:
+        """Reads links, those of a document that ended the process again and again never again."""
+        hopeless = [one for one in ids if self._attempts.is_hopeless(_key_of(one))]
+        failed = [Failed(one, READ, tell_interruptions(READ, self._attempts.count(_key_of(one)))) for one in hopeless]
+        failed += run_halved([one for one in ids if one not in hopeless], self._read, step=READ)
+        self._set_aside(failed, LinkWork.READ)
+        self._attempts.clear([_key_of(one) for one in ids])
+
+    def _set_aside(self, failed: Sequence[Failed[int]], work: LinkWork) -> None:
+        """Takes documents out of the line for which a step failed; they are found all the same."""
+        if not failed:
+            return
+        with self._store.writing() as unit:
+            unit.links.unqueue(work, [each.item for each in failed])
+            documents = unit.documents.find_by_id([each.item for each in failed])
+            told = [Failed(documents[each.item], each.step, each.reason) for each in failed if each.item in documents]
+            self._recorder.record(unit, told, is_found=True)
 
     def _write(self, ids: Sequence[int]) -> None:
         with self._store.writing() as unit:
             marked = unit.marks.find_many(ids)
             documents = unit.documents.find_by_id([one for one in ids if one not in marked])
+            for document in documents.values():
+                fault_point(WRITE, document.url)
             live = [document for document in documents.values() if document.state is DocumentState.LIVE]
             unit.marks.put_many([_mark_of(document) for document in live])
             unit.links.unqueue(LinkWork.WRITE, ids)
@@ -176,6 +214,11 @@ class Linking:
         return self._index[1]
 
     def _read_links(self, document: Document) -> dict[str, str]:
+        with self._attempts.on(_key_of(document.id or 0)):
+            fault_point(READ, document.url)
+            return self._list_told(document)
+
+    def _list_told(self, document: Document) -> dict[str, str]:
         if document.text is None or document.text.blob is None:
             return {}
         try:
@@ -183,6 +226,10 @@ class Linking:
         except Corrupt:
             # the indexer says so when it reads the same
             return {}
+
+
+def _key_of(document_id: int) -> str:
+    return key_of(READ, f"document:{document_id}")
 
 
 def _may_tell(document: Document | None) -> bool:

@@ -6,13 +6,18 @@ Else a new one serves at once with what it holds so far.
 
 import json
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from itertools import islice
 
+from feedmill.core.shown import is_indexed
 from feedmill.model.document import Document
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexWriter, Store, UnitOfWork
 from feedmill.services import facts
+from feedmill.services.indexing.filling import COPY, SLICE_SECONDS, Filling, item_of
+from feedmill.services.isolation.attempts import Attempts, key_of
 
 DOCUMENTS_AT_ONCE = 250
 TOLD_EVERY_SECONDS = 2.0
@@ -40,32 +45,59 @@ def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool
 
 @dataclass(slots=True)
 class Rebuild:
-    """A folder that is being filled with every live document, by id; ``reached`` is the last one."""
+    """A folder that is being filled with every live document, by id; ``reached`` is the last one.
+
+    Shape: ``waiting`` were found and are not written; ``failed`` are those of them that have a failure; ``apart`` are left to their
+    marks, and must be written before the folder is whole.
+    """
 
     folder: str
     writer: IndexWriter
     reached: int = 0
     written: int = 0
     total: int = 0
+    waiting: deque[Document] = field(default_factory=deque)
+    failed: Collection[int] = ()
+    apart: set[int] = field(default_factory=set)
     begun_at_seconds: float = field(default_factory=time.monotonic)
     told_at_seconds: float = 0.0
 
-    def next_documents(self, store: Store) -> list[Document] | None:
-        """Gives the next documents to copy, None at the end; tells now and then how far it is."""
+    def find_next(self, store: Store) -> bool:
+        """Finds the next documents to copy; whether there are any. Tells now and then how far it is."""
         with store.reading() as unit:
             documents = unit.documents.list_live(after=self.reached, limit=DOCUMENTS_AT_ONCE)
             if not self.reached:
                 self.total = unit.documents.count_live()
+            self.failed = unit.failures.find_many([document.id for document in documents if document.id is not None]).keys()
         if not documents:
-            return None
+            return False
         self.reached = documents[-1].id or 0
         self.written += len(documents)
+        self.waiting.extend(document for document in documents if is_indexed(document))
         if time.monotonic() - self.told_at_seconds >= TOLD_EVERY_SECONDS:
             self.told_at_seconds = time.monotonic()
             with store.writing() as unit:
                 unit.facts.put(facts.INDEX_PROGRESS, self._tell_progress())
                 unit.queues.note_progress(QueueName.REBUILD, reached=self.reached)
-        return documents
+        return True
+
+    def write_some(self, filling: Filling, attempts: Attempts) -> list[int]:
+        """Writes waiting documents for a bounded time; returns those that are left to their marks: large ones and ones that fail."""
+        begun = time.monotonic()
+        left: list[int] = []
+        batch = list(islice(self.waiting, DOCUMENTS_AT_ONCE))
+        told = filling.find_told(batch)
+        for document in batch:
+            self.waiting.popleft()
+            key = key_of(COPY, item_of(document.id or 0))
+            is_written = document.id not in self.failed and not attempts.count(key)
+            with attempts.on(key):
+                is_written = is_written and filling.copy(self.writer, document, told)
+            if not is_written:
+                left.append(document.id or 0)
+            if time.monotonic() - begun > SLICE_SECONDS:
+                break
+        return left
 
     def _tell_progress(self) -> str:
         taken = time.monotonic() - self.begun_at_seconds

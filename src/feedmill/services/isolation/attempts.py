@@ -2,10 +2,12 @@
 
 A process notes the item that it works on outside of its own memory (``ports.InFlight``), which costs a microsecond. When it is killed
 or crashes there, the next process of its kind finds the note and counts an interruption for the item in the store. An item that was
-interrupted is suspected: its caller works on it alone, after everything else, and sets it aside after ``MAX_INTERRUPTIONS``.
+interrupted is suspected: its caller has another process work on it, or works on it after everything else, and sets it aside after
+``MAX_INTERRUPTIONS``.
 An administrator's kill hits an innocent item too; one finished attempt clears it.
 """
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -13,7 +15,9 @@ import structlog
 
 from feedmill.ports import Clock, InFlight, Store
 
-MAX_INTERRUPTIONS = 3
+MAX_INTERRUPTIONS = 2
+STEADY_SECONDS = 12.0
+"""For how long a process works on other items before it tries a suspected one: a role that dies later than that starts again at once."""
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +37,7 @@ class Attempts:
         self._store = store
         self._in_flight = in_flight
         self._clock = clock
+        self._begun_at_seconds = time.monotonic()
         with store.reading() as unit:
             self._counts = unit.interruptions.list()
         left = in_flight.find_left()
@@ -55,9 +60,17 @@ class Attempts:
         """Returns how often work on an item ended the process."""
         return self._counts.get(key, 0) if self._counts else 0
 
+    def list_items(self, step: str) -> list[str]:
+        """Lists the items of a step that ended the process."""
+        return [key.removeprefix(f"{step} ") for key in self._counts if key.startswith(f"{step} ")]
+
     def is_hopeless(self, key: str) -> bool:
         """Returns whether an item is to be set aside."""
         return self.count(key) >= MAX_INTERRUPTIONS
+
+    def is_due(self, key: str) -> bool:
+        """Returns whether an item may be worked on now: a suspected one waits until the process has worked on others for a while."""
+        return not self.count(key) or time.monotonic() - self._begun_at_seconds >= STEADY_SECONDS
 
     def clear(self, keys: Iterable[str]) -> None:
         """Forgets the interruptions of items that are finished or set aside."""

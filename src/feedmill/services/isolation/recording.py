@@ -35,6 +35,9 @@ class FailureRecorder:
         it is tried. The feed's count of errors stays: it counts records that were not taken, and these were.
         """
         known = unit.failures.find_many([document.id for document in _documents(failed) if document.id is not None])
+        if is_found:
+            # what fails in a later stage does not make a document found that is not
+            failed = [each for each in failed if not _hides(known.get(each.item.id or 0), each)]
         unit.failures.put_many([self._failure_of(each, is_found) for each in failed])
         late: dict[int, list[LogEntry]] = {}
         for each in failed:
@@ -49,6 +52,11 @@ class FailureRecorder:
         for feed_id, entries in late.items():
             unit.feeds.log_late(feed_id, entries)
 
+    def clear(self, unit: UnitOfWork, document_ids: Sequence[int], steps: str) -> None:
+        """Removes the failures of documents in steps whose names begin so."""
+        known = unit.failures.find_many(document_ids)
+        unit.failures.remove_many([key for key, failure in known.items() if failure.step.startswith(steps)])
+
     def _failure_of(self, failed: Failed[Document], is_found: bool) -> Failure:
         document = failed.item
         assert document.id is not None
@@ -61,6 +69,12 @@ class FailureRecorder:
             program=self.program,
             is_found=is_found,
         )
+
+
+def _hides(old: Failure | None, new: Failed[Document]) -> bool:
+    if old is None or old.is_found or old.version != new.item.version:
+        return False
+    return old.step.partition(".")[0] != new.step.partition(".")[0]
 
 
 def _documents(failed: Sequence[Failed[Document]]) -> list[Document]:

@@ -19,8 +19,12 @@ from feedmill.model.queue import QueueName
 from feedmill.model.serving import Serving
 from feedmill.ports import LiveUrl, Mark, Store, UnitOfWork
 from feedmill.services import facts
+from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.isolation.batches import belongs_to_item, describe
+from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.servingdesk import ServingDesk
 
+STEP = "sweep.patterns"
 DOCUMENTS_AT_ONCE = 2_000
 
 log = structlog.get_logger(__name__)
@@ -29,8 +33,9 @@ log = structlog.get_logger(__name__)
 class PatternSweep:
     """The patterns by which one indexer writes, and the sweep towards them."""
 
-    def __init__(self, store: Store, desk: ServingDesk) -> None:
+    def __init__(self, store: Store, desk: ServingDesk, attempts: Attempts) -> None:
         self._store = store
+        self._attempts = attempts
         self._desk = desk
         self._serving = Serving()
         self._wanted: tuple[str, ...] = ()
@@ -77,12 +82,27 @@ class PatternSweep:
             self._end()
             return False
         # compared before the transaction, for which others would wait; what changes meanwhile has a mark of its own by then
-        meant = [document for document in documents if self._missing.covers(document.url)]
+        meant = [document for document in documents if self._is_meant(document)]
         with self._store.writing() as unit:
             _mark(unit, meant)
             unit.facts.put(facts.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
             unit.queues.note_progress(QueueName.PATTERNS)
         return True
+
+    def _is_meant(self, document: LiveUrl) -> bool:
+        """Whether a missing pattern means a document; one for which that cannot be told is written anew, which is always right."""
+        key = key_of(STEP, f"document:{document.document_id}")
+        if self._attempts.count(key):
+            return True
+        try:
+            with self._attempts.on(key):
+                fault_point(STEP, document.url)
+                return self._missing.covers(document.url)
+        except BaseException as error:
+            if not belongs_to_item(error):
+                raise
+            log.warning("document_failed", url=document.url, step=STEP, reason=describe(STEP, error))
+            return True
 
     def _end(self) -> None:
         with self._store.writing() as unit:

@@ -1,0 +1,108 @@
+"""Documents that the indexer does not prepare itself but in a process of its own, so that all others are indexed meanwhile.
+
+These are large ones, ones that ended the indexer while it prepared them, and the other documents of the feed of such a one. What is
+built becomes part of the index at once (``IndexWriter.adopt``). A document that ends that process too, or takes too long in it, is set
+aside; where it is not known which document it was, the batch is halved.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from feedmill.model.document import Document
+from feedmill.model.entrybuild import BuildOutcome, Trouble
+from feedmill.model.search import IndexDocument
+from feedmill.ports import EntryBuilder, Mark
+from feedmill.services.indexing.preparing import BUILD
+
+LARGE_CHARACTERS = 250_000
+"""From this size on a document is large: about what the indexer prepares and commits in a quarter of a second."""
+
+DOCUMENTS_AT_ONCE = 400
+CHARACTERS_AT_ONCE = 10_000_000
+
+
+def size_of(document: IndexDocument) -> int:
+    """Returns how many characters of a document are to be analysed."""
+    return len(document.body) + len(document.title) + sum(len(name) + len(value) for name, value in document.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A build that has ended: what of it is to be taken over, and the documents to set aside."""
+
+    outcome: BuildOutcome
+    work: dict[int, tuple[Mark, Document]]
+    aside: list[tuple[Mark, Document, Trouble]] = field(default_factory=list)
+
+
+class ApartLane:
+    """The documents that wait for the process of their own, and those that are in it."""
+
+    def __init__(self, builder: EntryBuilder) -> None:
+        self._builder = builder
+        self._waiting: dict[int, Mark] = {}
+        self._work: dict[int, tuple[Mark, Document]] = {}
+        self._at_once = DOCUMENTS_AT_ONCE
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._work)
+
+    def holds(self, mark: Mark) -> bool:
+        """Returns whether this version of a document is in the lane."""
+        held = self._waiting.get(mark.document_id) or (self._work[mark.document_id][0] if mark.document_id in self._work else None)
+        return held is not None and held.version == mark.version
+
+    def put(self, mark: Mark) -> None:
+        """Puts a document into the lane, in place of an earlier version that waits."""
+        self._waiting[mark.document_id] = mark
+
+    @property
+    def is_free(self) -> bool:
+        """Whether documents wait and the process has none."""
+        return bool(self._waiting) and not self._work
+
+    def list_next(self) -> list[Mark]:
+        """Lists the next documents to build, oldest first."""
+        return list(self._waiting.values())[: self._at_once]
+
+    def drop(self, document_ids: Iterable[int]) -> None:
+        """Takes documents out of the waiting line."""
+        for document_id in document_ids:
+            self._waiting.pop(document_id, None)
+
+    def start(self, work: dict[int, tuple[Mark, Document]], documents: list[IndexDocument]) -> None:
+        """Has documents of the waiting line built."""
+        self._builder.start(documents)
+        self.drop(work)
+        self._work = work
+
+    def find_ended(self) -> Ended | None:
+        """Returns how the build ended, once; where its process ended before its time, all but the document at fault wait again."""
+        outcome = self._builder.find_outcome() if self._work else None
+        if outcome is None:
+            return None
+        work, self._work = self._work, {}
+        if outcome.payload is not None:
+            self._at_once = min(2 * self._at_once, DOCUMENTS_AT_ONCE)
+            return Ended(outcome, work)
+        at_fault = outcome.ended_on if outcome.ended_on in work else next(iter(work)) if len(work) == 1 else None
+        if at_fault is None:
+            self._at_once = max(1, len(work) // 2)
+        aside = [(*work.pop(at_fault), Trouble(BUILD, f"step {BUILD} failed: {outcome.reason}"))] if at_fault is not None else []
+        self.take_back(work)
+        return Ended(outcome, {}, aside)
+
+    def take_back(self, work: dict[int, tuple[Mark, Document]]) -> None:
+        """Has documents wait again, before those that wait already."""
+        self._waiting = {key: mark for key, (mark, _) in work.items() if key not in self._waiting} | self._waiting
+
+    def cancel(self, document_ids: Iterable[int] | None = None) -> None:
+        """Ends the build where it holds one of the documents (any, without them): what it was made from has changed."""
+        if self._work and (document_ids is None or not self._work.keys().isdisjoint(document_ids)):
+            self._builder.cancel()
+            work, self._work = self._work, {}
+            self.take_back(work)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._builder.cancel()

@@ -1,0 +1,189 @@
+"""Filling index writers with marked documents, one document at a time, within a bounded time.
+
+A document that cannot be prepared is written in a reduced form, or taken out of the index; its mark goes like any other's, with the
+failure in the same transaction. A document whose old entry may be seen by users who lost access is taken out before it waits for
+anything.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from feedmill.core.anchors import NOTHING_TOLD, Told
+from feedmill.core.shown import is_indexed
+from feedmill.model.document import Document
+from feedmill.model.entrybuild import Trouble
+from feedmill.model.search import IndexDocument
+from feedmill.ports import BlobStore, IndexWriter, Mark, UnitOfWork
+from feedmill.services.indexing.apart import CHARACTERS_AT_ONCE, LARGE_CHARACTERS, ApartLane, size_of
+from feedmill.services.indexing.linking import Linking
+from feedmill.services.indexing.preparing import BUILD, assemble, find_told, put_isolated
+from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.isolation.batches import Failed, belongs_to_item
+from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.isolation.recording import FailureRecorder
+from feedmill.services.sweeps.patternsweep import PatternSweep
+
+SLICE_SECONDS = 0.25
+"""For how long documents are prepared before the indexer looks for quicker ones again."""
+
+COPY = "index.rebuild"
+STEPS = "index."
+"""What the names of the steps of indexing begin with: an entry that was written whole clears the failures of these alone."""
+
+
+def item_of(document_id: int) -> str:
+    """Returns the name of a document as an item in flight."""
+    return f"document:{document_id}"
+
+
+@dataclass(slots=True)
+class Uncommitted:
+    """What the engine has of marked documents and was not committed. Shape: ``troubles`` by the documents' ids."""
+
+    marks: dict[int, Mark] = field(default_factory=dict)
+    troubles: dict[int, tuple[Document, Trouble]] = field(default_factory=dict)
+    since: float = 0.0
+    has_removed: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.marks) or self.has_removed
+
+    def note(self, mark: Mark, document: Document | None, trouble: Trouble | None) -> None:
+        """Notes that the engine has what there is of a mark."""
+        if not self:
+            self.since = time.monotonic()
+        self.marks[mark.document_id] = mark
+        self.troubles.pop(mark.document_id, None)
+        if trouble is not None and document is not None:
+            self.troubles[mark.document_id] = document, trouble
+
+    def forget(self, document_id: int) -> None:
+        """Forgets a mark, which stays and is done again."""
+        self.marks.pop(document_id, None)
+        self.troubles.pop(document_id, None)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self.marks.clear()
+        self.troubles.clear()
+        self.has_removed = False
+
+
+class Filling:
+    """Fills writers. ``lane`` takes documents that are prepared in a process of their own, None where there is none."""
+
+    def __init__(self, blobs: BlobStore, links: Linking, patterns: PatternSweep, attempts: Attempts, lane: ApartLane | None) -> None:
+        self._blobs = blobs
+        self._links = links
+        self._patterns = patterns
+        self._attempts = attempts
+        self._lane = lane
+        self.suspected_feeds: frozenset[int] = frozenset()
+
+    def fill(
+        self, writers: Sequence[IndexWriter], marks: Sequence[Mark], documents: Mapping[int, Document], uncommitted: Uncommitted
+    ) -> int:
+        """Takes marks in order until the time is over, at least one; returns how many were taken."""
+        begun = time.monotonic()
+        wanted = {key: document for key, document in documents.items() if is_indexed(document)}
+        told, untold = self.find_told([wanted[mark.document_id] for mark in marks if mark.document_id in wanted])
+        for place, mark in enumerate(marks):
+            if place and time.monotonic() - begun > SLICE_SECONDS:
+                return place
+            document = wanted.get(mark.document_id)
+            if document is None:
+                self.remove(writers, mark, uncommitted)
+            else:
+                self._take(writers, mark, document, told.get(mark.document_id, NOTHING_TOLD), untold.get(mark.document_id), uncommitted)
+        return len(marks)
+
+    def find_told(self, documents: Sequence[Document]) -> tuple[dict[int, Told], dict[int, Trouble]]:
+        """Returns what links tell of documents, and for which that failed."""
+        return find_told(self._links.find_told, documents)
+
+    def _take(
+        self, writers: Sequence[IndexWriter], mark: Mark, document: Document, told: Told, untold: Trouble | None, uncommitted: Uncommitted
+    ) -> None:
+        key = key_of(BUILD, item_of(mark.document_id))
+        if self._lane is not None and (self._attempts.count(key) or mark.feed_id in self.suspected_feeds):
+            self._put_apart(writers, mark, uncommitted)
+            return
+        with self._attempts.on(key):
+            made, trouble = assemble(self._blobs, document, told, self._patterns.book.terms_of)
+            trouble = trouble or untold
+            if made is not None and self._lane is not None and size_of(made) >= LARGE_CHARACTERS:
+                self._put_apart(writers, mark, uncommitted)
+                return
+            trouble = (put_isolated(writers, made) if made is not None else None) or trouble
+        if trouble is not None and trouble.lacks is None:
+            self.set_aside(writers, mark, document, trouble, uncommitted)
+        else:
+            uncommitted.note(mark, document, trouble)
+
+    def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
+        """Writes a document to another folder; returns False where something failed, or where it belongs apart."""
+        if document.id in told[1]:
+            return False
+        try:
+            fault_point(COPY, document.url)
+            made, trouble = assemble(self._blobs, document, told[0].get(document.id or 0, NOTHING_TOLD), self._patterns.book.terms_of)
+            if made is None or trouble is not None or (self._lane is not None and size_of(made) >= LARGE_CHARACTERS):
+                return False
+            writer.put_prepared([writer.prepare(made)])
+        except BaseException as error:
+            if not belongs_to_item(error):
+                raise
+            return False
+        return True
+
+    def remove(self, writers: Sequence[IndexWriter], mark: Mark, uncommitted: Uncommitted) -> None:
+        """Takes a document that is not to be found out of the index."""
+        for writer in writers:
+            writer.remove_many([mark.document_id])
+        uncommitted.note(mark, None, None)
+
+    def set_aside(self, writers: Sequence[IndexWriter], mark: Mark, document: Document, trouble: Trouble, uncommitted: Uncommitted) -> None:
+        """Takes a document out of the index for which a step failed: an earlier entry may be seen by whom it is closed to now."""
+        for writer in writers:
+            writer.remove_many([mark.document_id])
+        uncommitted.note(mark, document, trouble)
+
+    # --- apart ---
+
+    def _put_apart(self, writers: Sequence[IndexWriter], mark: Mark, uncommitted: Uncommitted) -> None:
+        assert self._lane is not None
+        self._lane.put(mark)
+        if mark.tightens:
+            if not uncommitted:
+                uncommitted.since = time.monotonic()
+            for writer in writers:
+                writer.remove_many([mark.document_id])
+            uncommitted.has_removed = True
+
+    def assemble_apart(self, work: Mapping[int, tuple[Mark, Document]]) -> Iterator[tuple[int, IndexDocument | None, Trouble | None]]:
+        """Yields documents for the process of their own, until they are much."""
+        told, untold = self.find_told([document for _, document in work.values()])
+        characters = 0
+        for document_id, (_, document) in work.items():
+            made, trouble = assemble(self._blobs, document, told.get(document_id, NOTHING_TOLD), self._patterns.book.terms_of)
+            characters += size_of(made) if made is not None else 0
+            yield document_id, made, trouble or untold.get(document_id)
+            if characters >= CHARACTERS_AT_ONCE:
+                return
+
+
+def record_troubles(
+    unit: UnitOfWork, recorder: FailureRecorder, marks: Mapping[int, Mark], troubles: Mapping[int, tuple[Document, Trouble]]
+) -> None:
+    """Records what failed for documents whose marks go, and clears what failed before for those that were written whole."""
+    recorder.clear(unit, [key for key in marks if key not in troubles], STEPS)
+    feeds = {key: mark.feed_id for key, mark in marks.items()}
+    for is_found in (False, True):
+        failed = [
+            Failed(document, trouble.step, trouble.told_reason)
+            for document, trouble in troubles.values()
+            if (trouble.lacks is not None) is is_found
+        ]
+        if failed:
+            recorder.record(unit, failed, feeds=feeds, is_found=is_found)

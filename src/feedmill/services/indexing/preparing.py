@@ -1,0 +1,109 @@
+"""Preparing documents for the index, one at a time, so that a document that cannot be prepared costs itself.
+
+What fails is left out where that is safe: the kept text, what links tell, then what ``core.reducedforms`` leaves out. The access class
+and the terms of URL patterns are never left out: where they cannot be had, the document is set aside.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from feedmill.core.anchors import NOTHING_TOLD, Told
+from feedmill.core.reducedforms import iter_forms
+from feedmill.model.document import Document
+from feedmill.model.entrybuild import Trouble
+from feedmill.model.search import IndexDocument
+from feedmill.ports import BlobStore, IndexWriter
+from feedmill.services.indexing.entries import NO_TEXT, entry_of, read_kept_text
+from feedmill.services.isolation.batches import belongs_to_item, describe, run_each
+from feedmill.services.isolation.faultpoints import fault_point
+
+READ_TEXT = "index.text"
+BUILD = "index.entry"
+PUT = "index.put"
+TELL = "index.links"
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(Generic[P]):
+    """What the engine takes, None where no form could be built, and what failed on the way."""
+
+    entry: P | None
+    trouble: Trouble | None = None
+
+
+def find_told(
+    find: Callable[[Sequence[Document]], dict[int, Told]], documents: Sequence[Document]
+) -> tuple[dict[int, Told], dict[int, Trouble]]:
+    """Returns what links tell of documents, by id, and what failed; a document of which it cannot be found is told nothing of."""
+    if not documents:
+        return {}, {}
+    try:
+        for document in documents:
+            fault_point(TELL, document.url)
+        return find(documents), {}
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+
+    def find_one(document: Document) -> dict[int, Told]:
+        fault_point(TELL, document.url)
+        return find([document])
+
+    done, failed = run_each(documents, find_one, step=TELL)
+    told = {key: one for _, found in done for key, one in found.items()}
+    return told, {each.item.id or 0: Trouble(TELL, each.reason, "what links say of it") for each in failed}
+
+
+def assemble(
+    blobs: BlobStore, document: Document, told: Told, list_patterns: Callable[[str], tuple[str, ...]]
+) -> tuple[IndexDocument | None, Trouble | None]:
+    """Returns a document as the index takes it, None where what decides who may find it cannot be had, and what failed."""
+    trouble: Trouble | None = None
+    try:
+        fault_point(READ_TEXT, document.url)
+        kept = read_kept_text(blobs, document)
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+        kept, trouble = NO_TEXT, Trouble(READ_TEXT, describe(READ_TEXT, error), "its text")
+    try:
+        return entry_of(document, kept, told or NOTHING_TOLD, list_patterns(document.url)), trouble
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+        return None, Trouble(BUILD, describe(BUILD, error))
+
+
+def prepare(build: Callable[[IndexDocument], P], document: IndexDocument) -> Prepared[P]:
+    """Builds a document's entry, in the first of its forms that can be built."""
+    reason = ""
+    for form, lacks in iter_forms(document):
+        try:
+            fault_point(BUILD, document.url)
+            entry = build(form)
+        except BaseException as error:
+            if not belongs_to_item(error):
+                raise
+            reason = reason or describe(BUILD, error)
+        else:
+            return Prepared(entry, Trouble(BUILD, reason, lacks) if lacks else None)
+    return Prepared(None, Trouble(BUILD, reason))
+
+
+def put_isolated(writers: Sequence[IndexWriter], document: IndexDocument) -> Trouble | None:
+    """Builds a document's entry once and gives it to the writers; returns what failed."""
+    prepared = prepare(writers[0].prepare, document)
+    if prepared.entry is None:
+        return prepared.trouble
+    try:
+        fault_point(PUT, document.url)
+        for writer in writers:
+            writer.put_prepared([prepared.entry])
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+        return Trouble(PUT, describe(PUT, error))
+    return prepared.trouble
