@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from searchhouse import NOW, SearchHouse, ask, open_house
+from tests.asgi import ask_app
 
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
 from feedmill.core.concepts import find_alike, name_group, weigh_words
 from feedmill.http.clicks import MAX_CHARACTERS, read_click
 from feedmill.http.search import SearchSite, search_app
-from feedmill.model.click import Click
+from feedmill.model.click import Click, ClickSender
 from feedmill.model.document import Document
 
 SITE = SearchSite(find_clusters=find_clusters)
@@ -91,6 +92,9 @@ def lines(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
 
 
+ANN, BOB, PROXY = ClickSender(name="10.0.0.1"), ClickSender(name="10.0.0.2"), ClickSender(name="10.0.0.3", is_many=True)
+
+
 def click(at: datetime = NOW, url: str = "http://a") -> Click:
     return Click(at=at, kind="c", query="q", url=url, place=1, site="", client="", details="")
 
@@ -129,16 +133,36 @@ def test_click_of_anything_is_one_bounded_line(values: dict[str, str]) -> None:
 
 
 def test_click_log_keeps_its_days_and_its_size(tmp_path: Path) -> None:
-    log = FolderClickLog(tmp_path, 3, max_day_bytes=1_000)
-    assert [log.keep(click(NOW + timedelta(days=day))) for day in range(6)] == [True] * 6
+    log = FolderClickLog(tmp_path, 3, max_day_bytes=20_000)
+    assert [log.keep(click(NOW + timedelta(days=day)), ANN) for day in range(6)] == [True] * 6
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["2026-03-04.jsonl", "2026-03-05.jsonl", "2026-03-06.jsonl"]
-    kept = [log.keep(click(NOW + timedelta(days=5))) for _ in range(20)]
+    kept = [log.keep(click(NOW + timedelta(days=5)), ClickSender(name=str(number))) for number in range(400)]
     assert (kept[0], kept[-1]) == (True, False)
-    assert (tmp_path / "2026-03-06.jsonl").stat().st_size <= 1_000
+    assert (tmp_path / "2026-03-06.jsonl").stat().st_size <= 20_000
 
 
 def test_click_log_that_is_off_or_cannot_write_costs_nothing(tmp_path: Path) -> None:
-    assert not FolderClickLog(tmp_path / "off", 0).keep(click())
+    assert not FolderClickLog(tmp_path / "off", 0).keep(click(), ANN)
     assert not (tmp_path / "off").exists()
     (tmp_path / "file").write_text("")
-    assert not FolderClickLog(tmp_path / "file", 9).keep(click(datetime(2026, 1, 1, tzinfo=UTC)))
+    assert not FolderClickLog(tmp_path / "file", 9).keep(click(datetime(2026, 1, 1, tzinfo=UTC)), ANN)
+
+
+def test_click_log_gives_no_sender_more_than_its_share_of_a_day(tmp_path: Path) -> None:
+    log = FolderClickLog(tmp_path, 3, max_day_bytes=100_000)
+    kept = {sender.name: sum(log.keep(click(), sender) for _ in range(500)) for sender in (ANN, PROXY, BOB)}
+    line_bytes = len((tmp_path / "2026-03-01.jsonl").read_bytes().splitlines(keepends=True)[0])
+    assert kept == {ANN.name: 1_000 // line_bytes, PROXY.name: 10_000 // line_bytes, BOB.name: 1_000 // line_bytes}
+    assert not log.keep(click(), ANN)
+    assert log.keep(click(NOW + timedelta(days=1)), ANN)
+
+
+def test_clicks_are_counted_by_address(house: SearchHouse, tmp_path: Path) -> None:
+    log = FolderClickLog(tmp_path / "clicks", 90, max_day_bytes=100_000)
+    app = search_app(house.searcher(), SearchSite(clicks=log, clock=lambda: NOW))
+    for peer in ("2001:db8::1", "2001:db8::2", "10.0.0.1"):
+        for _ in range(50):
+            assert ask_app(app, "GET", "/click", query="q=a", peer=peer).status == 204
+    found = lines(tmp_path / "clicks")
+    line_bytes = (tmp_path / "clicks" / "2026-03-01.jsonl").stat().st_size // len(found)
+    assert len(found) == 2 * (1_000 // line_bytes)

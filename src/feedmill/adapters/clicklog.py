@@ -1,18 +1,25 @@
 """Clicks as lines of JSON in one file a day, ``clicks/2026-03-01.jsonl``.
 
-A day's file takes so many bytes and no more, whoever sends; files older than the days to keep are removed when a new one begins. A line
+A day's file takes so many bytes and no more, and of them a hundredth of each sender, so that none uses the day up for all. Who sent how
+much is counted in memory alone. Files older than the days to keep are removed when a new one begins. A line
 is written in one piece, so that a crash costs the last line at most. Reports for people are made of these files by whatever reads JSON.
 """
 
 import json
 import threading
+from collections import OrderedDict
 from dataclasses import asdict
 from datetime import date, timedelta
 from pathlib import Path
 
-from feedmill.model.click import Click
+from feedmill.model.click import Click, ClickSender
 
 MAX_DAY_BYTES = 50_000_000
+SENDERS_TO_A_DAY = 100
+SHARES_OF_MANY = 10
+"""How many shares a sender has that speaks for many people."""
+
+MAX_COUNTED = 20_000
 
 
 class FolderClickLog:
@@ -24,9 +31,10 @@ class FolderClickLog:
         self._max_day_bytes = max_day_bytes
         self._lock = threading.Lock()
         self._today: date | None = None
+        self._sent_bytes: OrderedDict[str, int] = OrderedDict()
 
-    def keep(self, click: Click) -> bool:
-        """Keeps a click and tells whether it did: not when the day's file is full or cannot be written."""
+    def keep(self, click: Click, sender: ClickSender) -> bool:
+        """Keeps a click and tells whether it did: not when the day's file or the sender's share is full, or it cannot be written."""
         if self._days <= 0:
             return False
         fields = {**asdict(click), "at": click.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
@@ -36,13 +44,23 @@ class FolderClickLog:
             try:
                 self._begin_day(click.at.date())
                 with path.open("ab", buffering=0) as file:
-                    if file.tell() + len(line) > self._max_day_bytes:
+                    if file.tell() + len(line) > self._max_day_bytes or not self._has_room(sender, len(line)):
                         return False
                     file.write(line)
+                    self._count(sender, len(line))
             except OSError:
                 # a click is worth no failure
                 return False
         return True
+
+    def _has_room(self, sender: ClickSender, size_bytes: int) -> bool:
+        share_bytes = self._max_day_bytes // SENDERS_TO_A_DAY * (SHARES_OF_MANY if sender.is_many else 1)
+        return self._sent_bytes.get(sender.name, 0) + size_bytes <= share_bytes
+
+    def _count(self, sender: ClickSender, size_bytes: int) -> None:
+        self._sent_bytes[sender.name] = self._sent_bytes.pop(sender.name, 0) + size_bytes
+        while len(self._sent_bytes) > MAX_COUNTED:
+            self._sent_bytes.popitem(last=False)
 
     def _begin_day(self, day: date) -> None:
         if day == self._today:
@@ -52,4 +70,5 @@ class FolderClickLog:
         for kept in self._folder.glob("????-??-??.jsonl"):
             if kept.name < oldest:
                 kept.unlink(missing_ok=True)
+        self._sent_bytes.clear()
         self._today = day

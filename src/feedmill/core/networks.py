@@ -70,5 +70,16 @@ def _parse_peer(address: str | None) -> IPv4Address | IPv6Address | None:
     return mapped or peer
 
 
+def name_network(address: str) -> str:
+    """Returns what is counted as one place: an IPv4 address, or the /64 network that an IPv6 host chooses its addresses from.
+
+    A text that is no address is its own place.
+    """
+    peer = _parse_peer(address)
+    if peer is None:
+        return address
+    return str(ip_network((peer, 64), strict=False)) if isinstance(peer, IPv6Address) else str(peer)
+
+
 LOOPBACK = Networks.parse(("127.0.0.0/8", "::1"))
 """This machine alone."""

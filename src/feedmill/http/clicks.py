@@ -17,9 +17,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from feedmill.core.networks import name_network
+from feedmill.http.asker import find_asker
 from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.parameters import read_number
-from feedmill.model.click import Click
+from feedmill.http.signin.clients import Clients
+from feedmill.model.click import Click, ClickSender
 
 MAX_CHARACTERS = 2_000
 MAX_SHORT_CHARACTERS = 100
@@ -29,14 +32,14 @@ MAX_PLACE = 100_000
 class ClickLog(Protocol):
     """Where clicks are kept."""
 
-    def keep(self, click: Click) -> bool:
+    def keep(self, click: Click, sender: ClickSender) -> bool:
         """Keeps a click and tells whether it did."""
 
 
 class NoClickLog:
     """Keeps no clicks."""
 
-    def keep(self, click: Click) -> bool:  # noqa: ARG002 - the protocol names it
+    def keep(self, click: Click, sender: ClickSender) -> bool:  # noqa: ARG002 - the protocol names them
         """Keeps nothing."""
         return False
 
@@ -63,16 +66,25 @@ def _cut(values: Mapping[str, str], name: str, size: int) -> str:
     return "".join(character if character.isprintable() else " " for character in values.get(name, "")[:size]).strip()
 
 
-def click_route(log: ClickLog, clock: Callable[[], datetime]) -> Callable[[Request], Awaitable[Response]]:
+def click_route(log: ClickLog, clock: Callable[[], datetime], clients: Clients) -> Callable[[Request], Awaitable[Response]]:
     """Gives the endpoint that takes clicks."""
 
     async def take_click(request: Request) -> Response:
         click = read_click(request.query_params, clock())
         if click is not None and _is_from_here(request):
-            await run_in_threadpool(log.keep, click)
+            await run_in_threadpool(log.keep, click, find_sender(request, clients))
         return Response(status_code=204, headers=NEVER_KEPT)
 
     return take_click
+
+
+def find_sender(request: Request, clients: Clients) -> ClickSender:
+    """Returns whose clicks are counted with a request's: a signed-in user's, else an address's, of IPv6 a /64 network's."""
+    users = find_asker(request).identity.users
+    if users:
+        return ClickSender(name="user " + "|".join(f"{user.namespace}\\{user.name}" for user in users))
+    client = clients.find(request.scope)
+    return ClickSender(name=name_network(client.address), is_many=client.is_shared)
 
 
 def _is_from_here(request: Request) -> bool:

@@ -7,11 +7,11 @@ refused at once. A place is taken until nothing is at work for its search any mo
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
 from starlette.requests import Request
 
+from feedmill.core.networks import name_network
 from feedmill.http.asker import find_asker
 from feedmill.http.signin.clients import Clients
 
@@ -50,7 +50,7 @@ class SearchPlaces:
         if users:
             return Owner("user " + "|".join(f"{user.namespace}\\{user.name}" for user in users), self._at_once)
         client = self._clients.find(request.scope)
-        return Owner(_name_network(client.address), self._at_once * (MANY if client.is_shared else 1))
+        return Owner(name_network(client.address), self._at_once * (MANY if client.is_shared else 1))
 
     async def enter(self, owner: Owner, seconds: float) -> bool:
         """Takes a place, waiting for it that long at most; whether there was one."""
@@ -90,13 +90,3 @@ class SearchPlaces:
     def count(self) -> int:
         """Counts the clients that have searches at work."""
         return len(self._lines)
-
-
-def _name_network(address: str) -> str:
-    try:
-        peer = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(peer, IPv6Address):
-        return str(peer.ipv4_mapped or ip_network((peer, 64), strict=False))
-    return str(peer)

@@ -20,3 +20,11 @@ class Click:
     site: str
     client: str
     details: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickSender:
+    """Whose clicks are counted together, which is kept nowhere. ``is_many``: it is known to speak for many people."""
+
+    name: str
+    is_many: bool = False

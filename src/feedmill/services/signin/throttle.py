@@ -10,7 +10,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address, ip_network
+
+from feedmill.core.networks import name_network
 
 MAX_COUNTS = 20_000
 
@@ -78,7 +79,7 @@ class Throttle:
         """Counts an attempt no longer; one that succeeded also clears what was counted of this name from this address."""
         with self._lock:
             if has_succeeded and address:
-                self._remember((name, _network_of(address)))
+                self._remember((name, name_network(address)))
             for place, (key, _) in enumerate(self._keys(name, address)):
                 count = self._counts.get(key)
                 if count is not None:
@@ -95,7 +96,7 @@ class Throttle:
             self._known.popitem(last=False)
 
     def _keys(self, name: str, address: str) -> list[tuple[tuple[str, str], int]]:
-        network = _network_of(address)
+        network = name_network(address)
         keys = [((name, network), self._bounds.by_both), ((name, "*"), self._bounds.by_name)]
         return [*keys, (("*", network), self._bounds.by_address)] if network else keys
 
@@ -117,14 +118,3 @@ class Throttle:
         self._counts[key] = count
         while len(self._counts) > self._max_counts:
             self._counts.popitem(last=False)
-
-
-def _network_of(address: str) -> str:
-    """Gives what is counted as one place: an IPv4 address, or the /64 network that an IPv6 host chooses its addresses from."""
-    try:
-        peer = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(peer, IPv6Address) and peer.ipv4_mapped is None:
-        return str(ip_network((peer, 64), strict=False))
-    return str(peer.ipv4_mapped or peer) if isinstance(peer, IPv6Address) else str(peer)
