@@ -1,13 +1,12 @@
 """The extractor's pool with real worker processes."""
 
 import contextlib
-import io
+import encodings.aliases
 import os
 import signal
 import subprocess
 import sys
 import time
-import zipfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,9 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 from tests.appliance import is_alive
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
+from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.core.textblob import decode_text
 from feedmill.model.errors import Busy
@@ -260,6 +261,7 @@ def test_pool_document_that_needs_too_much_memory_has_a_reason() -> None:
 def test_pool_workers_end_when_their_server_is_killed() -> None:
     program = """
 import time
+from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.pool import ExtractorPool
 from feedmill.model.errors import Busy
 from feedmill.model.extraction import ExtractionLimits, Task
@@ -279,14 +281,6 @@ time.sleep(600)
     parent.wait()
     parent.stdout.close()
     wait_for([], lambda: [pid for pid in processes if is_alive(pid)])
-
-
-def make_zip(parts: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
 
 
 def make_hostile() -> dict[str, bytes]:
@@ -345,3 +339,48 @@ def test_pool_random_bytes_are_always_answered(shared: ExtractorPool, documents:
     for key, (data, label) in enumerate(documents):
         shared.submit(Task(key=key, url="u", mimetype=label, data=data), quick=False)
     assert set(collect_all(shared, len(documents))) == set(range(len(documents)))
+
+
+def list_documents_of_every_format() -> list[Task]:
+    """Lists small documents of every format that is read, and pages in every charset that Python knows."""
+    documents: dict[str, bytes] = {
+        "a.docx": make_docx(paragraph("word words")),
+        "a.xlsx": make_xlsx('<row r="1"><c r="A1"><v>1</v></c></row>'),
+        "a.pptx": make_pptx(["<a:p><a:r><a:t>slide words</a:t></a:r></a:p>"]),
+        "a.odt": make_opendocument("text", "<text:p>open words</text:p>"),
+        "a.pdf": make_pdf(["portable words", "Žluťoučký"], "Title"),
+        "a.png": make_png(3, 4, {"Title": "picture"}),
+        "a.epub": make_epub("Book", "book words"),
+        "a.rtf": rb"{\rtf1\ansi rich words \par}",
+        "a.md": b"# head\n\n|a|b|\n|-|-|\n|1|2|\n",
+        "a.xml": b"<?xml version='1.0' encoding='iso-8859-2'?><a>words \xb9</a>",
+        "a.svg": b"<svg xmlns='http://www.w3.org/2000/svg'><text>drawn words</text></svg>",
+        "a.csv": b"a,b\n1,2\n",
+        "a.txt": b"xyzzy plugh frob nitz quux blah zot foo bar baz",
+        "a.zip": make_zip({"a": "b"}),
+        "a.eml": b"From: =?koi8-r?B?8A==?= <a@h>\r\nSubject: s\r\nDate: today\r\nMIME-Version: 1.0\r\n"
+        b"Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: text/html; charset=cp855\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\nPHA+\xaa\r\n--x\r\nContent-Type: text/plain; charset=iso-2022-kr\r\n"
+        b"Content-Transfer-Encoding: x-uuencode\r\n\r\nbegin 6 a\r\n#86)C\r\n`\r\nend\r\n--x--\r\n",
+    }
+    tasks = [Task(key=key, url=f"http://h/{name}", mimetype=None, data=data) for key, (name, data) in enumerate(documents.items())]
+    text = "<p>Příliš žluťoučký kůň; съешь ещё этих мягких; 日本語のテキスト; ελληνικά; עברית; nothing more than words"
+    for key, codec in enumerate(sorted(set(encodings.aliases.aliases.values())), len(tasks)):
+        with contextlib.suppress(LookupError, UnicodeError):
+            data = text.encode(codec, "ignore")
+            tasks += [Task(key=key * 2, url="http://h/", mimetype="text/html", data=data, charset=codec)]
+            tasks += [Task(key=key * 2 + 1, url="http://h/", mimetype="text/html", data=data)]
+    return tasks
+
+
+def test_worker_that_may_open_nothing_reads_as_one_that_may(shared: ExtractorPool) -> None:
+    """All that readers load is loaded before: a document read in a worker has the same text as in this process."""
+    tasks = {task.key: task for task in list_documents_of_every_format()}
+    for task in tasks.values():
+        shared.submit(task, quick=False)
+    answers = collect_all(shared, len(tasks))
+    assert len(answers) == len(tasks)
+    for key, task in tasks.items():
+        expected, answer = extract(task, ExtractionLimits()), answers[key]
+        found = (decode_text(answer.body) if answer.body else "", answer.title, answer.language, answer.reason)
+        assert found == (expected.text, expected.title, expected.language, expected.reason), task.url

@@ -12,6 +12,7 @@ import weakref
 from contextlib import suppress
 from typing import Final
 
+from feedmill.adapters.sandbox.environment import bare_environment
 from feedmill.http.stylesheetwork import ANSWER, PAGE, REFUSAL, REQUEST
 from feedmill.model.errors import BadRequest, Busy, Corrupt
 
@@ -58,7 +59,7 @@ class _Worker:
     def __init__(self, max_seconds: int) -> None:
         command = [sys.executable, "-m", "feedmill.http.stylesheetwork", str(max_seconds)]
         self._max_seconds = max_seconds
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=bare_environment())
         weakref.finalize(self, _end, self._process)
 
     @property

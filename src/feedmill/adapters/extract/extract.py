@@ -9,6 +9,7 @@ from feedmill.adapters.extract import sniff
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line, clean_text
 from feedmill.adapters.extract.content import Content, Unreadable
+from feedmill.adapters.extract.filepassing import read_path
 from feedmill.adapters.extract.html import read_html
 from feedmill.adapters.extract.image import name_of, read_image
 from feedmill.adapters.extract.language import detect_language
@@ -38,11 +39,11 @@ _BINARY_READERS: dict[str, Callable[[bytes, ExtractionLimits], Content]] = {
 _LEGACY = frozenset({sniff.DOC, sniff.XLS, sniff.PPT, sniff.RTF, sniff.EPUB, sniff.MSG})
 
 
-def extract(task: Task, limits: ExtractionLimits) -> Extraction:
-    """Extracts one document. Errors: none but those that end the process."""
+def extract(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes] = read_path) -> Extraction:
+    """Extracts one document. Shape: ``read_file`` returns the first bytes of a path. Errors: none but those that end the process."""
     mimetype = sniff.normalize(task.mimetype) or sniff.BINARY
     try:
-        data, cut = _load(task, limits)
+        data, cut = _load(task, limits, read_file)
         mimetype = sniff.sniff(data, task.mimetype, task.url)
         return _answer(task, mimetype, _read(task, data, mimetype, cut, limits), cut, limits)
     except Unreadable as exc:
@@ -56,18 +57,12 @@ def extract(task: Task, limits: ExtractionLimits) -> Extraction:
     return Extraction(key=task.key, mimetype=mimetype, reason=reason)
 
 
-def _load(task: Task, limits: ExtractionLimits) -> tuple[bytes, bool]:
+def _load(task: Task, limits: ExtractionLimits, read_file: Callable[[str, int], bytes]) -> tuple[bytes, bool]:
     limit = limits.max_document_bytes
-    if task.data is not None:
-        return (task.data[:limit], True) if len(task.data) > limit else (task.data, False)
-    if task.path is None:
-        return b"", False
-    try:
-        with open(task.path, "rb") as stream:
-            data = stream.read(limit + 1)
-    except OSError as exc:
-        raise Unreadable(f"the content cannot be opened: {exc.strerror or exc}") from exc
-    return data[:limit], len(data) > limit
+    data = task.data
+    if data is None:
+        data = b"" if task.path is None else read_file(task.path, limit + 1)
+    return (data[:limit], True) if len(data) > limit else (data, False)
 
 
 def _read(task: Task, data: bytes, mimetype: str, cut: bool, limits: ExtractionLimits) -> Content:

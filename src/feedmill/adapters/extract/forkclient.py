@@ -12,11 +12,11 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
+from feedmill.adapters.sandbox.environment import bare_environment
 from feedmill.model.extraction import ExtractionLimits
 
 TITLE = "feedmill: extractor"
 _PIPE_BYTES = 1 << 20
-_KEPT = frozenset({"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"})
 _MESSAGE_BYTES = 4_096
 _PAUSE_SECONDS = 0.2
 _GOODBYE_SECONDS = 0.5
@@ -73,10 +73,12 @@ class ForkClient:
         self._control = ours
         return True
 
-    def spawn(self, number: int, niceness: int) -> tuple[int, int]:
-        """Asks for a worker and returns our ends of its pipes: tasks to write, answers to read. Errors: OSError."""
+    def spawn(self, number: int, niceness: int) -> tuple[int, int, socket.socket]:
+        """Asks for a worker and returns our ends of what leads to it: tasks to write, answers to read, files to send. Errors: OSError."""
         if self._control is None:
             raise OSError("no fork server runs")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
         tasks_out, tasks_in = os.pipe2(os.O_CLOEXEC)
         answers_out, answers_in = os.pipe2(os.O_CLOEXEC)
         for descriptor in (tasks_in, answers_out):
@@ -85,15 +87,18 @@ class ForkClient:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
-            socket.send_fds(self._control, [f"spawn {number} {niceness}".encode("ascii")], [tasks_out, answers_in])
+            descriptors = [tasks_out, answers_in, theirs.fileno()]
+            socket.send_fds(self._control, [f"spawn {number} {niceness}".encode("ascii")], descriptors)
         except OSError:
             os.close(tasks_in)
             os.close(answers_out)
+            ours.close()
             raise
         finally:
             os.close(tasks_out)
             os.close(answers_in)
-        return tasks_in, answers_out
+            theirs.close()
+        return tasks_in, answers_out, ours
 
     def kill(self, number: int) -> None:
         """Kills a worker at once, whatever it does."""
@@ -162,6 +167,5 @@ class ForkClient:
 
 
 def _environment() -> dict[str, str]:
-    """Keeps what a program needs to start, and no passwords; numeric libraries get one thread, so that forking is safe."""
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(("LC_", "PYTHON"))}
-    return kept | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    """Returns a bare environment; numeric libraries get one thread, so that forking is safe."""
+    return bare_environment() | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

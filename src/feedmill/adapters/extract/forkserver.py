@@ -5,14 +5,13 @@ is ready in milliseconds, and all workers share that memory. It never sees a doc
 
 Commands come over a socket that keeps message borders, answers go back the same way:
 
-    spawn ID NICENESS  with the two ends of the pipes   ->  started ID PID
+    spawn ID NICENESS  with the ends of two pipes and a socket  ->  started ID PID
     kill ID
-                                                        ->  ended ID STATUS  when a worker has ended
+                                                                ->  ended ID STATUS  when a worker has ended
 
 It ends when the socket is closed or its parent is gone; its workers end with it.
 """
 
-import ctypes
 import gc
 import json
 import os
@@ -22,8 +21,9 @@ import socket
 import sys
 from dataclasses import fields
 
-from feedmill.adapters.extract import charset, language, pdf
+from feedmill.adapters.extract.preload import preload
 from feedmill.adapters.extract.worker import work
+from feedmill.adapters.sandbox.confinement import harden
 from feedmill.model.extraction import ExtractionLimits
 
 _LOOK_SECONDS = 1.0
@@ -39,17 +39,17 @@ class ForkServer:
         self._pids: dict[int, int] = {}
         self._parent = os.getppid()
         self._wakeup, self._alarm = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._selector = selectors.DefaultSelector()
 
     def run(self) -> None:
         """Serves until the pool is gone."""
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._alarm, warn_on_full_buffer=False)
-        selector = selectors.DefaultSelector()
-        selector.register(self._control, selectors.EVENT_READ)
-        selector.register(self._wakeup, selectors.EVENT_READ)
+        self._selector.register(self._control, selectors.EVENT_READ)
+        self._selector.register(self._wakeup, selectors.EVENT_READ)
         wanted = True
         while wanted and os.getppid() == self._parent:
-            for key, _ in selector.select(_LOOK_SECONDS):
+            for key, _ in self._selector.select(_LOOK_SECONDS):
                 if key.fileobj is self._control:
                     wanted = self._obey()
                 else:
@@ -61,7 +61,7 @@ class ForkServer:
 
     def _obey(self) -> bool:
         try:
-            message, descriptors, _, _ = socket.recv_fds(self._control, _MESSAGE_BYTES, 2)
+            message, descriptors, _, _ = socket.recv_fds(self._control, _MESSAGE_BYTES, 3)
         except ConnectionError:
             return False
         words = message.decode("ascii").split()
@@ -89,9 +89,10 @@ class ForkServer:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self._selector.close()
             for descriptor in (self._control.detach(), self._wakeup, self._alarm):
                 os.close(descriptor)
-            work(descriptors[0], descriptors[1], self._limits, niceness, parent)
+            work(descriptors[0], descriptors[1], socket.socket(fileno=descriptors[2]), self._limits, niceness, parent)
             status = 0
         finally:
             os._exit(status)
@@ -117,10 +118,8 @@ def main(arguments: list[str]) -> None:
     known = {field.name for field in fields(ExtractionLimits)}
     parsed = {name: value for name, value in json.loads(limits).items() if name in known}
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    charset.warm_up()
-    language.load_model()
-    pdf.warm_up()
-    ctypes.CDLL(None)
+    harden()
+    preload()
     gc.collect()
     gc.freeze()
     ForkServer(socket.socket(fileno=int(descriptor)), ExtractionLimits(**parsed)).run()

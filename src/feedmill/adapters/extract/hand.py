@@ -1,15 +1,20 @@
-"""One worker as the pool sees it: two pipes, the tasks that it holds in order, and since when it works on the first."""
+"""One worker as the pool sees it: two pipes, a socket for files, the tasks that it holds in order, and since when it works on the first."""
 
+import contextlib
 import os
+import socket
 import time
 from collections import deque
 from dataclasses import dataclass, field
 
+from feedmill.adapters.extract.filepassing import send_file
 from feedmill.adapters.extract.frames import AnswerReader, pack_task
 from feedmill.model.extraction import Answer, Task
 
 _READ_BYTES = 1 << 20
 MAX_HELD = 128
+MAX_FILES = 16
+"""How many open files may be under way to a worker: they count against what the user may have open."""
 _MAX_UNWRITTEN_BYTES = 1 << 20
 
 
@@ -34,6 +39,7 @@ class Hand:
     number: int
     tasks_fd: int
     answers_fd: int
+    files: socket.socket
     reader: AnswerReader
     held: deque[Job] = field(default_factory=deque)
     ready: bool = False
@@ -47,7 +53,9 @@ class Hand:
     @property
     def has_room(self) -> bool:
         """Whether another task may be given to it."""
-        return not self.closing and not self.retiring and len(self.held) < MAX_HELD and self._unwritten_bytes < _MAX_UNWRITTEN_BYTES
+        is_leaving = self.closing or self.retiring
+        is_full = len(self.held) >= MAX_HELD or self._unwritten_bytes >= _MAX_UNWRITTEN_BYTES
+        return not is_leaving and not is_full and sum(job.task.path is not None for job in self.held) < MAX_FILES
 
     @property
     def wants_to_write(self) -> bool:
@@ -59,6 +67,10 @@ class Hand:
         if not self.held:
             self.busy_since = time.monotonic()
         self.held.append(job)
+        if job.task.path is not None:
+            # a worker that is gone shows at its answers
+            with contextlib.suppress(OSError):
+                send_file(self.files, job.task.path)
         message = pack_task(job.task)
         self._unwritten.append(memoryview(message))
         self._unwritten_bytes += len(message)
@@ -104,6 +116,7 @@ class Hand:
         return self.held.popleft()
 
     def close(self) -> None:
-        """Closes both pipes."""
+        """Closes the pipes and the socket."""
         os.close(self.tasks_fd)
         os.close(self.answers_fd)
+        self.files.close()

@@ -127,10 +127,10 @@ class WorkerLane:
     def _spawn(self) -> bool:
         number = next(self.numbers)
         try:
-            tasks_fd, answers_fd = self.client.spawn(number, self.niceness)
+            tasks_fd, answers_fd, files = self.client.spawn(number, self.niceness)
         except OSError:
             return False
-        self.hands[number] = Hand(number, tasks_fd, answers_fd, AnswerReader(max_answer_bytes(self.limits)))
+        self.hands[number] = Hand(number, tasks_fd, answers_fd, files, AnswerReader(max_answer_bytes(self.limits)))
         return True
 
     def _take_back(self, hand: Hand) -> None:

@@ -1,0 +1,10 @@
+"""The environment of processes that read hostile input: what a program needs to start, and no secret."""
+
+import os
+
+_KEPT = frozenset({"LANG", "TZ", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH"})
+
+
+def bare_environment() -> dict[str, str]:
+    """Returns the variables of this process that a child may know."""
+    return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}

@@ -1,0 +1,29 @@
+"""Calls into the kernel that Python's ``os`` lacks."""
+
+import ctypes
+import os
+
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_CAP_AMBIENT = 47
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def prctl(option: int, first: int = 0, second: int | None = None) -> None:
+    """Calls prctl(2). Shape: ``second`` may be an address. Errors: OSError."""
+    _check(_libc.prctl(option, ctypes.c_ulong(first), ctypes.c_void_p(second), ctypes.c_ulong(0), ctypes.c_ulong(0)))
+
+
+def syscall(number: int, *arguments: int | None) -> int:
+    """Calls the kernel by number and returns its result. Shape: None is a null pointer. Errors: OSError."""
+    return _check(_libc.syscall(ctypes.c_long(number), *(ctypes.c_void_p(argument) for argument in arguments)))
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result

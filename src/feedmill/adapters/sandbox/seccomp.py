@@ -1,0 +1,179 @@
+"""System call filters: a list of what is allowed, everything else is refused.
+
+A filter is a program of the classic Berkeley packet filter that the kernel runs before each system call. It sees the call's number, the
+architecture that the number belongs to, and the arguments as numbers, never what they point to. So a call that takes a path is refused as
+a whole, and calls that are harmless with some arguments alone have these compared:
+
+- the program first compares the architecture, and on x86_64 the bit of the x32 ABI: calls by another table end the process;
+- a call that is allowed without condition is allowed;
+- a call with conditions is allowed when all of them hold;
+- clone3, whose arguments lie in memory, answers ENOSYS, upon which the C library takes clone;
+- every other call answers EPERM, which libraries take as an ordinary error.
+
+Source: Linux, Documentation/userspace-api/seccomp_filter.rst; include/uapi/linux/seccomp.h, filter.h, bpf_common.h.
+"""
+
+import ctypes
+import errno
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from feedmill.adapters.sandbox import kernel
+from feedmill.adapters.sandbox.syscalls import X32_BIT, Architecture, find_architecture
+
+_MODE_FILTER: Final = 2
+_KILL_PROCESS: Final = 0x80000000
+_ERRNO: Final = 0x00050000
+_ALLOW: Final = 0x7FFF0000
+
+_LOAD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
+_JUMP_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+_JUMP_GREATER_EQUAL: Final = 0x35  # BPF_JMP | BPF_JGE | BPF_K
+_AND: Final = 0x54  # BPF_ALU | BPF_AND | BPF_K
+_RETURN: Final = 0x06  # BPF_RET | BPF_K
+_INSTRUCTION: Final = struct.Struct("=HBBI")
+_OFFSET_NUMBER: Final = 0
+_OFFSET_ARCHITECTURE: Final = 4
+_OFFSET_ARGUMENTS: Final = 16
+
+_PROT_EXEC: Final = 4
+_CLONE_THREAD: Final = 0x00010000
+_CLONE_NEW: Final = 0x7E020080
+"""The flags of clone that make namespaces."""
+_AF_UNIX: Final = 1
+_SOCK_STREAM: Final = 1
+_SOCK_FLAGS: Final = 0x80800
+"""SOCK_NONBLOCK and SOCK_CLOEXEC, which may stand beside a socket's type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """Holds when an argument, as far as ``mask`` covers it, is one of ``values``. Units: ``argument`` counts from 0."""
+
+    argument: int
+    values: tuple[int, ...]
+    mask: int = 0xFFFFFFFFFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What a process may call: names without condition, and names with conditions that must all hold."""
+
+    allowed: tuple[str, ...]
+    conditional: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
+
+
+_NOT_EXECUTABLE: Final = (Condition(argument=2, values=(0,), mask=_PROT_EXEC),)
+_OWN_LIMITS: Final = (Condition(argument=0, values=(0,)), Condition(argument=2, values=(0,)))
+_FCNTL: Final = (Condition(argument=1, values=(1, 2, 3, 4, 1030), mask=0xFFFFFFFF),)
+"""F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC; F_SETOWN would send signals to other processes."""
+_IOCTL: Final = (Condition(argument=1, values=(0x5401, 0x541B, 0x5421, 0x5450, 0x5451), mask=0xFFFFFFFF),)
+"""TCGETS, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX; FIOSETOWN would send signals to other processes."""
+_PRCTL: Final = (Condition(argument=0, values=(15, 0x53564D41), mask=0xFFFFFFFF),)
+"""PR_SET_NAME and PR_SET_VMA, by which libraries name their threads and memory."""
+
+COMPUTING: Final = Filter(
+    allowed=(
+        *("read", "pread64", "readv", "write", "writev", "close", "lseek", "fstat", "poll", "ppoll"),
+        *("munmap", "mremap", "madvise", "brk", "membarrier"),
+        *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall"),
+        *("nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times"),
+        *("futex", "set_robust_list", "set_tid_address", "rseq", "sched_yield", "sched_getaffinity", "getcpu"),
+        *("getpid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getrusage", "uname", "sysinfo", "getrandom"),
+        *("exit", "exit_group"),
+    ),
+    conditional={
+        "mmap": _NOT_EXECUTABLE,
+        "mprotect": _NOT_EXECUTABLE,
+        "prlimit64": _OWN_LIMITS,
+        "fcntl": _FCNTL,
+        "ioctl": _IOCTL,
+        "prctl": _PRCTL,
+    },
+)
+"""Computes, and uses the descriptors that it has."""
+
+EXTRACTING: Final = Filter(
+    allowed=(
+        *COMPUTING.allowed,
+        *("recvmsg", "recvfrom", "shutdown", "getsockname", "getsockopt"),
+        *("eventfd2", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2"),
+    ),
+    conditional={
+        **COMPUTING.conditional,
+        "clone": (
+            Condition(argument=0, values=(_CLONE_THREAD,), mask=_CLONE_THREAD),
+            Condition(argument=0, values=(0,), mask=_CLONE_NEW),
+        ),
+        # event loops wake themselves by such a pair; a datagram socket, or an address to send to, would reach other processes
+        "socketpair": (
+            Condition(argument=0, values=(_AF_UNIX,)),
+            Condition(argument=1, values=(_SOCK_STREAM,), mask=0xFFFFFFFF & ~_SOCK_FLAGS),
+        ),
+        "sendto": (Condition(argument=4, values=(0,)),),
+    },
+)
+"""Computes, takes the descriptors of documents, and runs the threads and the event loop of the reader of old office formats."""
+
+TRANSFORMING: Final = Filter(allowed=(*COMPUTING.allowed, "alarm", "setitimer"), conditional=COMPUTING.conditional)
+"""Computes, and sets itself an alarm."""
+
+
+def assemble(rules: Filter, architecture: Architecture) -> bytes:
+    """Returns the program of a filter. Shape: an array of ``struct sock_filter``."""
+    code = [_instruction(_LOAD, _OFFSET_ARCHITECTURE), _instruction(_JUMP_EQUAL, architecture.audit, 1, 0), _return(_KILL_PROCESS)]
+    code.append(_instruction(_LOAD, _OFFSET_NUMBER))
+    if architecture.has_x32:
+        code += [_instruction(_JUMP_GREATER_EQUAL, X32_BIT, 0, 1), _return(_KILL_PROCESS)]
+    for name in rules.allowed:
+        if (number := architecture.numbers.get(name)) is not None:
+            code += [_instruction(_JUMP_EQUAL, number, 0, 1), _return(_ALLOW)]
+    for name, conditions in rules.conditional.items():
+        if (number := architecture.numbers.get(name)) is not None:
+            block = [*(part for condition in conditions for part in _compare(condition)), _return(_ALLOW)]
+            code += [_instruction(_JUMP_EQUAL, number, 0, len(block)), *block]
+    code += [_instruction(_JUMP_EQUAL, architecture.numbers["clone3"], 0, 1), _return(_ERRNO | errno.ENOSYS), _return(_ERRNO | errno.EPERM)]
+    return b"".join(code)
+
+
+def _compare(condition: Condition) -> list[bytes]:
+    """Returns instructions that go on when the condition holds, and else refuse the call.
+
+    Each half of the argument is compared by itself, the machine works on 32 bits; both architectures keep the low half first.
+    """
+    offset = _OFFSET_ARGUMENTS + 8 * condition.argument
+    low_mask, high_mask = condition.mask & 0xFFFFFFFF, condition.mask >> 32
+    values = [value & 0xFFFFFFFF for value in condition.values]
+    code = [_instruction(_LOAD, offset), _instruction(_AND, low_mask)]
+    # the last of the values that fails falls to the refusal, any that holds jumps behind it
+    code += [_instruction(_JUMP_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
+    code.append(_return(_ERRNO | errno.EPERM))
+    if high_mask:
+        code += [_instruction(_LOAD, offset + 4), _instruction(_AND, high_mask), _instruction(_JUMP_EQUAL, 0, 1, 0)]
+        code.append(_return(_ERRNO | errno.EPERM))
+    return code
+
+
+def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return _INSTRUCTION.pack(code, if_true, if_false, value)
+
+
+def _return(action: int) -> bytes:
+    return _instruction(_RETURN, action)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+def install(rules: Filter) -> None:
+    """Filters the calls of this thread and those it starts, for good. Errors: OSError where the kernel or the architecture cannot."""
+    architecture = find_architecture()
+    if architecture is None:
+        raise OSError(errno.ENOSYS, "there is no table of system calls for this processor")
+    code = assemble(rules, architecture)
+    held = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // _INSTRUCTION.size, ctypes.addressof(held))
+    kernel.prctl(kernel.PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(program))

@@ -1,0 +1,109 @@
+"""Hostile code in the processes that read what strangers wrote: everything that it tries is refused.
+
+The code runs in a real worker of the pool, and a real process of stylesheets, beside a real server whose files, processes and ports it goes
+for. Where the kernel of this machine lacks a part of the sandbox, the attempts that this part alone refuses are skipped.
+"""
+
+import errno
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.appliance import Appliance
+from tests.intruder.intrusion import LANDLOCK, MARK, SECCOMP, Victims
+from tests.waiting import wait_until
+
+from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.adapters.sandbox.probe import probe_sandbox
+from feedmill.core.textblob import decode_text
+from feedmill.http.transforming import Transformer
+from feedmill.model.extraction import Answer, ExtractionLimits, Task
+
+INTRUDER = f"{Path(__file__).parent.parent / 'intruder'}:{Path(__file__).parent.parent.parent}"
+REFUSALS = {errno.EPERM, errno.EACCES, errno.ENOSYS}
+
+
+@pytest.fixture(scope="module")
+def bell() -> Iterator[str]:
+    """Listens at an abstract address, as the roles of a server do."""
+    name = f"feedmill-intruder-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind("\0" + name)
+        yield name
+
+
+@pytest.fixture(scope="module")
+def victims(server: Appliance, bell: str) -> Victims:
+    assert server.process is not None
+    roles = server.role_pids()
+    return Victims(
+        secrets=[str(server.data / name) for name in ("admin.token", "store.sqlite", "run.json")],
+        folder=str(server.data),
+        processes=[server.process.pid, os.getpid(), roles["gate"][0], roles["extractor"][0]],
+        port=server.gate,
+        bell=bell,
+    )
+
+
+@pytest.fixture(scope="module")
+def kernel_has(victims: Victims) -> frozenset[str]:
+    """Names the parts of the sandbox that this kernel has: found out by a process that does nothing but confine itself."""
+    sandbox = probe_sandbox()
+    return frozenset(name for name, is_there in ((SECCOMP, sandbox.seccomp), (LANDLOCK, sandbox.landlock)) if is_there)
+
+
+def judge(told: dict[str, dict[str, Any]], kernel_has: frozenset[str]) -> None:
+    """Fails for every attempt that a part refuses which this kernel has, and that was not refused; skips where there were others."""
+    judged = {name: each for name, each in told.items() if kernel_has.intersection(each["parts"])}
+    through = {name: each for name, each in judged.items() if each["code"] not in REFUSALS}
+    assert not through
+    if len(judged) < len(told):
+        pytest.skip(f"this kernel's sandbox lacks {sorted({SECCOMP, LANDLOCK} - kernel_has)}: {sorted(told.keys() - judged.keys())}")
+
+
+def test_worker_that_runs_hostile_code_is_refused_everything(
+    victims: Victims, kernel_has: frozenset[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", INTRUDER)
+    data = MARK + json.dumps(victims).encode()
+    with ExtractorPool(ExtractionLimits(), 1) as pool:
+        pool.submit(Task(key=1, url="http://h/1.eml", mimetype="message/rfc822", data=data), quick=False)
+        [answer] = wait_for_answers(pool)
+        assert answer.reason is None
+        judge(json.loads(decode_text(answer.body)), kernel_has)
+
+
+def wait_for_answers(pool: ExtractorPool) -> list[Answer]:
+    found: list[Answer] = []
+
+    def is_there() -> bool:
+        found.extend(pool.collect(1.0))
+        return bool(found)
+
+    wait_until(is_there, "an answer of the worker")
+    return found
+
+
+def test_stylesheet_that_runs_hostile_code_is_refused_everything(
+    victims: Victims, kernel_has: frozenset[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", INTRUDER)
+    judge(json.loads(Transformer().transform(MARK + json.dumps(victims).encode(), b"<a/>")), kernel_has)
+
+
+def test_same_code_outside_a_sandbox_gets_through(victims: Victims) -> None:
+    """What is refused inside is not refused for some other reason."""
+    tried = "intrusion.attempt_all(json.loads(sys.argv[1]), harmless=True)"
+    code = f"import json, sys; from tests.intruder import intrusion; print(json.dumps({tried}))"
+    done = subprocess.run([sys.executable, "-c", code, json.dumps(victims)], capture_output=True, check=True, env={"PYTHONPATH": INTRUDER})
+    told = json.loads(done.stdout)
+    through = {name for name, each in told.items() if each["code"] is None}
+    expected = {"read secret 0", "read secret 1", "list a folder", "fork", "connect to the gate", "open a TCP socket", "ring a bell"}
+    expected |= {"read /etc/passwd", "make memory executable", "signal parent", "call memfd_create", "signal process 0"}
+    assert through >= expected

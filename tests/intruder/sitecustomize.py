@@ -1,0 +1,44 @@
+"""Puts hostile code into a worker, as a fault of a parser would: a process that has this folder on its path reads mail by ``intrusion``.
+
+Only the fork server of the extractor and the processes of stylesheets do; it is they whose sandbox is tested.
+"""
+
+import json
+import sys
+
+
+def _take_over_the_fork_server() -> None:
+    from tests.intruder import intrusion
+
+    from feedmill.adapters.extract import extract, sniff
+    from feedmill.adapters.extract.content import Content
+    from feedmill.adapters.extract.mail import read_mail
+    from feedmill.model.extraction import ExtractionLimits
+
+    def read(data: bytes, limits: ExtractionLimits) -> Content:
+        if not data.startswith(intrusion.MARK):
+            return read_mail(data, limits)
+        return Content(text=json.dumps(intrusion.attempt_all(json.loads(data[len(intrusion.MARK) :]))))
+
+    extract._BINARY_READERS[sniff.MAIL] = read
+
+
+def _take_over_the_stylesheets() -> None:
+    from tests.intruder import intrusion
+
+    from feedmill.http import stylesheets
+
+    compile_stylesheet = stylesheets.compile_stylesheet
+
+    def compile_(data: bytes) -> object:
+        if not data.startswith(intrusion.MARK):
+            return compile_stylesheet(data)
+        return lambda _: json.dumps(intrusion.attempt_all(json.loads(data[len(intrusion.MARK) :]))).encode()
+
+    stylesheets.compile_stylesheet = compile_  # type: ignore[assignment]
+
+
+if "feedmill.adapters.extract.forkserver" in sys.orig_argv:
+    _take_over_the_fork_server()
+elif "feedmill.http.stylesheetwork" in sys.orig_argv:
+    _take_over_the_stylesheets()
