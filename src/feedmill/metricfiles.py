@@ -32,7 +32,7 @@ def reserve_metric_files() -> bool:
 
 
 def _reserve(file: Path) -> None:
-    descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         os.posix_fallocate(descriptor, 0, RESERVED_BYTES)
     finally:

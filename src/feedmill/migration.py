@@ -4,12 +4,13 @@ from pathlib import Path
 
 from feedmill.adapters.store.migrate import migrate as migrate_store
 from feedmill.bootstrap import open_store
+from feedmill.datafolder import prepare_folder
 from feedmill.settings import Settings
 
 
 def migrate(data: Path, settings: Settings) -> None:
     """Makes the data folder and brings its store to the newest schema; for the parent process alone."""
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare_folder(data)
     store = open_store(data, settings)
     try:
         migrate_store(store)

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from feedmill.datafolder import prepare_folder
 from feedmill.model.errors import Conflict
 
 LOCK_FILE = "feedmill.lock"
@@ -42,6 +43,8 @@ class RunState:
     addresses: dict[str, str] = field(default_factory=dict)
     tls: tuple[str, ...] = ()
     roles: dict[str, RoleState] = field(default_factory=dict)
+    sandbox: dict[str, int] = field(default_factory=dict)
+    """Which parts of the sandbox for hostile input this kernel has, as ``Sandbox`` of ``adapters/sandbox``."""
 
     def url(self, listener: str) -> str:
         """Gives the base URL of a listener, reachable from this machine."""
@@ -53,7 +56,7 @@ class RunState:
 @contextmanager
 def hold_data(data: Path) -> Iterator[None]:
     """Holds the data folder for one process, making it when it is not there. Errors: Conflict while another process holds it."""
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare_folder(data)
     with (data / LOCK_FILE).open("a+") as file:
         _lock(file, data)
         file.seek(0)

@@ -11,16 +11,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.appliance import Appliance
 from tests.intruder.intrusion import LANDLOCK, MARK, SECCOMP, Victims
+from tests.sandboxparts import find_sandbox
 from tests.waiting import wait_until
 
 from feedmill.adapters.extract.pool import ExtractorPool
-from feedmill.adapters.sandbox.probe import probe_sandbox
 from feedmill.core.textblob import decode_text
 from feedmill.http.transforming import Transformer
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
@@ -54,7 +55,7 @@ def victims(server: Appliance, bell: str) -> Victims:
 @pytest.fixture(scope="module")
 def kernel_has(victims: Victims) -> frozenset[str]:
     """Names the parts of the sandbox that this kernel has: found out by a process that does nothing but confine itself."""
-    sandbox = probe_sandbox()
+    sandbox = find_sandbox()
     return frozenset(name for name, is_there in ((SECCOMP, sandbox.seccomp), (LANDLOCK, sandbox.landlock)) if is_there)
 
 
@@ -107,3 +108,26 @@ def test_same_code_outside_a_sandbox_gets_through(victims: Victims) -> None:
     expected = {"read secret 0", "read secret 1", "list a folder", "fork", "connect to the gate", "open a TCP socket", "ring a bell"}
     expected |= {"read /etc/passwd", "make memory executable", "signal parent", "call memfd_create", "signal process 0"}
     assert through >= expected
+
+
+def test_status_tells_the_parts_of_the_sandbox(server: Appliance) -> None:
+    command = [sys.executable, "-m", "feedmill.cli.main", "status", "--data", str(server.data)]
+    told = subprocess.run([*command, "--json"], capture_output=True, check=True)
+    assert json.loads(told.stdout)["sandbox"] == asdict(find_sandbox())
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "sandbox:" in shown.stdout
+
+
+@pytest.mark.skipif(not find_sandbox().no_capabilities, reason="root keeps what lets it read any process")
+def test_processes_of_the_server_are_closed_to_others_of_the_same_user(server: Appliance) -> None:
+    assert server.process is not None
+    pids = [server.process.pid, *(pid for pids in server.role_pids().values() for pid in pids)]
+    code = (
+        "import sys; from feedmill.adapters.sandbox.confinement import _drop_capabilities as drop; drop()\n"
+        "for pid in sys.argv[1:]:\n"
+        "    for part in ('environ', 'mem', 'maps'):\n"
+        "        try: open(f'/proc/{pid}/{part}', 'rb').read(1); print(pid, part)\n"
+        "        except PermissionError: pass\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code, *map(str, pids)], capture_output=True, text=True, check=True)
+    assert told.stdout == ""

@@ -348,7 +348,7 @@ def list_documents_of_every_format() -> list[Task]:
         "a.xlsx": make_xlsx('<row r="1"><c r="A1"><v>1</v></c></row>'),
         "a.pptx": make_pptx(["<a:p><a:r><a:t>slide words</a:t></a:r></a:p>"]),
         "a.odt": make_opendocument("text", "<text:p>open words</text:p>"),
-        "a.pdf": make_pdf(["portable words", "Žluťoučký"], "Title"),
+        "a.pdf": make_pdf(["portable words", "more words"], "Title"),
         "a.png": make_png(3, 4, {"Title": "picture"}),
         "a.epub": make_epub("Book", "book words"),
         "a.rtf": rb"{\rtf1\ansi rich words \par}",

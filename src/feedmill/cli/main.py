@@ -28,6 +28,7 @@ from feedmill.cli.status import STATUS_EXAMPLES, status
 from feedmill.cli.tokens import TOKENS_EXAMPLES, tokens_app
 from feedmill.cli.users import USERS_EXAMPLES, users_app
 from feedmill.cli.validate import VALIDATE_EXAMPLES, validate
+from feedmill.datafolder import UMASK
 from feedmill.logs import configure_logs
 from feedmill.model.errors import BadSettings, FeedmillError
 
@@ -76,6 +77,7 @@ def _program(
 
 def main() -> None:
     """Runs the command that the arguments name, and ends the process with its exit code."""
+    os.umask(UMASK)
     try:
         app()
     except FeedmillError as exc:

@@ -12,7 +12,7 @@ import ssl
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +21,8 @@ import structlog
 import typer
 from setproctitle import setproctitle
 
+from feedmill.adapters.sandbox.confinement import Sandbox, harden
+from feedmill.adapters.sandbox.probe import probe_sandbox
 from feedmill.admintoken import ensure_token
 from feedmill.bootstrap import open_auditing
 from feedmill.cli.options import DATA, Config, Data
@@ -83,6 +85,7 @@ def serve(
     configure_logs("parent", level=loaded.settings.logs.level, form=loaded.settings.logs.format)
     _log_warnings(loaded)
     _raise_file_limit()
+    harden()
     with hold_data(data):
         code = _run(data.absolute(), config, loaded)
     raise typer.Exit(code)
@@ -99,7 +102,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         migrate(data, loaded.settings)
         ensure_token(data)
         _tell_settings(data, loaded, write_snapshot(data, loaded), "start")
-        state = _describe(loaded.settings, sockets)
+        state = _describe(loaded.settings, sockets, _find_sandbox())
         write_state(data, state)
         stack.callback(remove_state, data)
         reloader = _Reloader(data, config, loaded)
@@ -137,13 +140,23 @@ def _empty_metrics(data: Path) -> Path:
     return folder
 
 
-def _describe(settings: Settings, sockets: dict[str, socket.socket]) -> RunState:
+def _find_sandbox() -> Sandbox:
+    """Finds out, and tells the log, which parts of the sandbox for hostile input this kernel lacks."""
+    sandbox = probe_sandbox()
+    if sandbox.missing:
+        reason = "the kernel, or the container, lacks these parts; code that a document smuggles into a reader may reach more"
+        log.warning("sandbox_incomplete", missing=list(sandbox.missing), reason=reason)
+    return sandbox
+
+
+def _describe(settings: Settings, sockets: dict[str, socket.socket], sandbox: Sandbox) -> RunState:
     with_tls = {"gate_tls": settings.gate.certificate, "search": settings.search.certificate, "admin": settings.admin.certificate}
     return RunState(
         pid=os.getpid(),
         started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         addresses={name: _address(listening) for name, listening in sockets.items()},
         tls=tuple(name for name, certificate in with_tls.items() if certificate and name in sockets),
+        sandbox=asdict(sandbox),
     )
 
 

@@ -33,6 +33,8 @@ def _print_status(told: dict[str, Any]) -> None:
         out.print(f"  {name:<10}{address}")
     for name, role in told["roles"].items():
         out.print(f"  {name:<14}process {role['pid']}, started again {role['restarts']} times")
+    if told["sandbox"]:
+        out.print(f"sandbox:    {_tell_sandbox(told['sandbox'])}")
     out.print(f"feeds:      {told['feeds_waiting']} waiting")
     out.print(f"documents:  {told['documents']}")
     for stage, count in told["marks"].items():
@@ -48,6 +50,13 @@ def _print_status(told: dict[str, Any]) -> None:
     out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{partial}{rebuilding}{learning}")
     out.print()
     out.print(settings_table(told["settings"]))
+
+
+def _tell_sandbox(sandbox: dict[str, int]) -> str:
+    """Returns the parts that are in force and those that this kernel lacks."""
+    there = [f"{name} {value}" if value is not True else name for name, value in sandbox.items() if value]
+    missing = [name for name, value in sandbox.items() if not value]
+    return ", ".join(there) + (f"; this kernel lacks {', '.join(missing)}" if missing else "")
 
 
 def _print_queues(queues: list[dict[str, Any]]) -> None:

@@ -29,6 +29,7 @@ def tell_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
         "started_at": server.started_at if server else None,
         "addresses": server.addresses if server else {},
         "roles": {name: asdict(role) for name, role in server.roles.items()} if server else {},
+        "sandbox": server.sandbox if server else {},
         **tell_overview(store),
         "queues": watch.tell(),
         "settings": list_settings(loaded, kept),

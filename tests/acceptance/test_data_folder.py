@@ -1,0 +1,104 @@
+"""The data folder is its owner's alone, also one that was made open to others, with all that is in it."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from tests.appliance import Appliance
+
+from feedmill.datafolder import prepare_folder
+
+FEED = b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
+<gsafeed><header><datasource>test</datasource><feedtype>incremental</feedtype></header><group>
+<record url="http://folder.example.com/1" mimetype="text/html"><content>closed folders</content></record>
+<record url="http://folder.example.com/2" mimetype="text/plain"><content>%b</content></record></group></gsafeed>""" % (
+    b"large words " * 120_000
+)
+
+
+def list_open(folder: Path) -> dict[str, str]:
+    """Lists what others may read, write or enter, with its mode."""
+    paths = [folder, *folder.rglob("*")]
+    modes = {str(path): path.lstat().st_mode for path in paths if not path.is_symlink()}
+    return {path: oct(stat.S_IMODE(mode)) for path, mode in modes.items() if mode & 0o077}
+
+
+def test_folder_that_was_open_is_closed_with_all_that_is_in_it(tmp_path: Path) -> None:
+    appliance = Appliance(tmp_path / "data")
+    use(appliance)
+    for path in [appliance.data, *appliance.data.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    outside = tmp_path / "outside"
+    outside.write_text("not ours to close")
+    outside.chmod(0o644)
+    (appliance.data / "link").symlink_to(outside)
+
+    use(appliance)
+
+    assert "data_folder_closed" in appliance.log.read_text()
+    assert outside.stat().st_mode & 0o777 == 0o644
+
+
+def use(appliance: Appliance) -> None:
+    """Has every kind of file written, and looks at the modes while the server runs."""
+    before = os.umask(0o022)
+    try:
+        appliance.start()
+    finally:
+        os.umask(before)
+    try:
+        appliance.feed(FEED)
+        assert appliance.urls("closed folders")
+        appliance.request("GET", appliance.search_port, "/click?url=http%3A%2F%2Ffolder.example.com%2F1&q=closed&r=1&ct=c&site=a&s=1")
+        assert list_open(appliance.data) == {}
+    finally:
+        appliance.stop()
+    assert list_open(appliance.data) == {}
+
+
+def test_command_writes_for_its_owner_alone(tmp_path: Path) -> None:
+    data, feed, made = tmp_path / "data", tmp_path / "feed.xml", tmp_path / "made.xml"
+    feed.write_bytes(FEED)
+    code = "import os, sys; os.umask(0o022); from feedmill.cli.main import main; sys.argv = ['feedmill', *sys.argv[1:]]; main()"
+    for arguments in (
+        ["push", str(feed), "--data", str(data), "--datasource", "test", "--feedtype", "incremental", "--wait"],
+        ["make-feed", str(tmp_path), "--include", "*.xml", "--datasource", "test", "--output", str(made)],
+    ):
+        subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=True)
+    assert list_open(data) == {}
+    assert made.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
+def test_open_folder_of_another_user_is_refused() -> None:
+    # not below the folder of this test, which others may not enter
+    with TemporaryDirectory() as folder:
+        data = Path(folder)
+        data.chmod(0o755)
+        check_refused(data)
+
+
+def check_refused(data: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path\n"
+        "from feedmill.datafolder import prepare_folder; from feedmill.model.errors import Denied\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "try: prepare_folder(Path(sys.argv[1])); print('taken')\n"
+        "except Denied as exc: print(exc)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(data)], capture_output=True, text=True, check=True)
+    assert "is open to others (mode 0755) and belongs to another user" in done.stdout
+    assert data.stat().st_mode & 0o777 == 0o755
+
+
+def test_closed_folder_stays_as_it_is(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    prepare_folder(data)
+    (data / "file").write_text("")
+    (data / "file").chmod(0o644)
+    prepare_folder(data)
+    assert (data / "file").stat().st_mode & 0o777 == 0o644
