@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from bench import access, changes, facets, gate, groups, hostile, ingest, latency, queries, relevance, results, upload
+from bench import access, changes, facets, gate, groups, hidden, hostile, ingest, latency, queries, relevance, results, upload
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "access": ("searches with ACLs against searches without", access.main),
     "changes": ("what changed for somebody, against deciding everything twice", changes.main),
     "facets": ("searches with facets against the same without, suggestions, the page", facets.main),
+    "hidden": ("whether time tells a hidden document from an unknown URL", hidden.main),
     "hostile": ("the dearest queries over 300,000 different words", hostile.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }

@@ -79,6 +79,16 @@ def test_find_urls_by_digest_finds_what_begins_so(store: SqlStore) -> None:
         assert len(unit.documents.find_urls_by_digest(b"")) == 2
 
 
+def test_find_class_knows_the_classes_of_live_documents_alone(store: SqlStore) -> None:
+    gone = a_document("http://gone.test/", state=DocumentState.GONE)
+    guarded = replace(a_document("http://guarded.test/"), secure=True, access_class=7)
+    save(store, a_document("http://open.test/"), gone, guarded)
+    with store.reading() as unit:
+        find = unit.documents.find_class
+        assert [find(f"http://{name}.test/") for name in ("open", "gone", "guarded")] == [0, None, 7]
+        assert [find(f"http://none.test/{number}") for number in range(40)] == [None] * 40
+
+
 def test_save_many_with_known_url_replaces_all_but_its_id(store: SqlStore) -> None:
     first = save(store, a_document("http://a/"), a_document("http://b/"))
     again = replace(RICH, url="http://a/")

@@ -54,9 +54,14 @@ def _order(entry: Entry) -> tuple[str, str, str, str, bool, bool]:
 
 def class_of(document: Document) -> int:
     """Gives the number of a document's class. A page that guards itself is nobody's where no other rule makes it secure."""
-    if document.secure:
-        return document.access_class
-    return AccessClass.CLOSED if document.text is not None and guards_itself(document.text) else AccessClass.PUBLIC
+    return class_by(document.text, document.access_class, is_secure=document.secure)
+
+
+def class_by(text: Text | None, access_class: int, *, is_secure: bool) -> int:
+    """Returns the number of a document's class by what it depends on."""
+    if is_secure:
+        return access_class
+    return AccessClass.CLOSED if text is not None and guards_itself(text) else AccessClass.PUBLIC
 
 
 def class_at(spells: Sequence[Spell], at: datetime) -> int | None:

@@ -15,6 +15,12 @@ class Documents(Protocol):
     def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
         """Finds documents, gone ones too, by URL."""
 
+    def find_class(self, url: str) -> int | None:
+        """Finds the class of a live document, None where there is none.
+
+        It reads one document in any case, another one where the URL has none, so that the time does not tell whether there is one.
+        """
+
     def find_urls_by_digest(self, start: bytes) -> list[str]:
         """Finds the URLs of documents, gone ones too, whose digest begins so; two at most."""
 

@@ -11,15 +11,23 @@ from feedmill.adapters.store.schema import CLASSED, LIVE, documents, events
 from feedmill.adapters.store.spells import CLASSED_COLUMNS, SpellKeeping
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import plain, to_micros
-from feedmill.core.access import guards_itself
-from feedmill.core.urldigest import DIGEST_BYTES, digest_of_url
-from feedmill.model.document import Document, Event, Text
+from feedmill.core.access import class_by, guards_itself
+from feedmill.core.urldigest import digest_of_url
+from feedmill.model.document import Document, DocumentState, Event, Text
 from feedmill.ports import KeptRefs, LiveUrl
 
 EVENTS_KEPT = 20
 
 _BY_DIGEST = Prepared(lambda digests: sa.select(*documentrows.DOCUMENT).where(documents.c.url_digest.in_(digests)))
 _BY_ID = Prepared(lambda ids: sa.select(*documentrows.DOCUMENT).where(documents.c.id.in_(ids)))
+_NEXT_DIGEST = Prepared(
+    lambda _: (
+        sa.select(*(documents.c[name] for name in ("url_digest", "state", "secure", "access_class", "text")))
+        .where(documents.c.url_digest >= sa.bindparam("digest", type_=sa.LargeBinary))
+        .order_by(documents.c.url_digest)
+        .suffix_with("LIMIT 1")
+    )
+)
 _LIVE_URL = tuple(documents.c[name] for name in ("id", "url", "version", "datasource", "secure", "access_class"))
 
 
@@ -39,11 +47,19 @@ class SqlDocuments:
                 found[document.url] = document
         return found
 
+    def find_class(self, url: str) -> int | None:
+        """Finds the class of a live document; where the URL has none, the row of the next digest is read all the same."""
+        digest = digest_of_url(url)
+        for found, state, secure, access_class, text in _NEXT_DIGEST.run(self._connection, [digest]):
+            number = class_by(documentrows.text_from_json(text), access_class, is_secure=bool(secure))
+            return number if bytes(found) == digest and state == DocumentState.LIVE.value else None
+        return None
+
     def find_urls_by_digest(self, start: bytes) -> list[str]:
-        """Finds the URLs of documents whose digest begins so."""
-        column, rest = documents.c.url_digest, DIGEST_BYTES - len(start)
-        found = sa.select(documents.c.url).where(column.between(start + bytes(rest), start + b"\xff" * rest)).limit(2)
-        return list(self._connection.execute(found).scalars())
+        """Finds the URLs of documents whose digest begins so; two rows are read whether theirs do or not."""
+        column = documents.c.url_digest
+        following = sa.select(column, documents.c.url).where(column >= start).order_by(column).limit(2)
+        return [url for digest, url in self._connection.execute(following) if bytes(digest).startswith(start)]
 
     def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
         """Finds the ids of live documents by URL."""

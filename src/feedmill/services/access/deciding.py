@@ -64,6 +64,11 @@ class Decider:
         return settle(self._directory.order, answers, permits_end=permits_end)[0]
 
 
+def may_name(access: ClassSet, number: int) -> bool:
+    """Whether a document of a class may turn out to be one that the user may see, or about which another server may be asked."""
+    return number in access.permitted or (access.late is not None and number in access.late.classes)
+
+
 def _is_guarded(number: int, permitted: Set[int], late: Set[int]) -> bool:
     return number != AccessClass.PUBLIC and (number in permitted or number in late)
 

@@ -23,7 +23,7 @@ from feedmill.model.query import Everything, Node
 from feedmill.model.search import Cursor, Hit, Hits, ParsedQuery, Result, ResultPage, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
-from feedmill.services.access.deciding import Decider
+from feedmill.services.access.deciding import Decider, may_name
 from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.latebinding.binding import LateBinding
@@ -224,6 +224,10 @@ class Searcher:
     def _find_document(self, url: str, access: ClassSet, granted: Set[str]) -> tuple[FoundDocument | None, bool]:
         """Finds a document that ACLs permit, or else another server; and tells whether one may be asked."""
         with self._store.reading() as unit:
+            number = unit.documents.find_class(url)
+            # what the user may not see goes no further than what is not there, lest the time tell one from the other
+            if number is None or not may_name(access, number):
+                return None, False
             document = unit.documents.find_many([url]).get(url)
             if document is None:
                 return None, False

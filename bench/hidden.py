@@ -1,0 +1,103 @@
+"""Whether the time of an answer tells a hidden document from one that does not exist.
+
+A server has public documents and hidden ones with ACLs of one level and of thirty. A signed-in user who may see none of the hidden asks
+for them and for URLs that do not exist, in turn and in random order, by the JSON resource and by the cached copy. Printed are the median
+difference, the noise, which is the same figure for other URLs that do not exist, and how likely so great a difference is by chance
+(Mann and Whitney's test, two-sided).
+
+    python -m bench.hidden [ROUNDS]
+"""
+
+import http.client
+import itertools
+import math
+import random
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
+
+from tests.appliance import Appliance, feed_of, record, running
+
+ROUNDS = 4_000
+HIDDEN = 200
+LEVELS = 30
+USER = {"X-Forwarded-User": "ann"}
+
+
+def main(rounds: int = ROUNDS) -> None:
+    """Prints the differences for both ways to ask and both depths of ACLs."""
+    config = '[signin.proxy]\ntrusted = ["127.0.0.0/8"]\n'
+    with TemporaryDirectory() as folder, running(Path(folder) / "data", config) as appliance:
+        fill(appliance)
+        connection = http.client.HTTPConnection("127.0.0.1", appliance.search_port, timeout=30)
+        for path in ("/api/v1/documents?url=", "/cache?url="):
+            for kind in ("shallow", "deep"):
+                compare(connection, path, kind, rounds)
+
+
+def fill(appliance: Appliance) -> None:
+    """Pushes public documents and hidden ones of both depths."""
+    chain = "".join(_acl(f"http://acl.example.com/{level}", f"http://acl.example.com/{level + 1}") for level in range(LEVELS))
+    chain += _acl(f"http://acl.example.com/{LEVELS}", "")
+    own = _acl("", "")
+    inherited = _acl("", "http://acl.example.com/0")
+    records = [record(f"http://open.example.com/{number}", "<title>open</title>text") for number in range(HIDDEN)]
+    for kind, acl in (("shallow", own), ("deep", inherited)):
+        records += [record(f"http://{kind}.example.com/{number}", "text", acl=acl) for number in range(HIDDEN)]
+    appliance.wait(appliance.push(feed_of(chain, *records), "hidden"))
+
+
+def _acl(url: str, parent: str) -> str:
+    named = f' url="{url}"' if url else ""
+    inherits = f' inheritance-type="child-overrides" inherit-from="{parent}"' if parent else ' inheritance-type="child-overrides"'
+    return f'<acl{named}{inherits}><principal scope="user" access="permit">bob</principal></acl>'
+
+
+def compare(connection: http.client.HTTPConnection, path: str, kind: str, rounds: int) -> None:
+    """Asks for hidden and unknown URLs in turn and prints how their times differ."""
+    times: dict[str, list[float]] = {"hidden": [], "unknown": [], "other": []}
+    numbers, chance = itertools.count(), random.Random(5)
+    for _ in range(rounds):
+        number = next(numbers)
+        asked = [
+            ("hidden", f"http://{kind}.example.com/{number % HIDDEN}"),
+            ("unknown", f"http://{kind}.example.org/{number % HIDDEN}"),
+            ("other", f"http://{kind}.example.net/{number % HIDDEN}"),
+        ]
+        chance.shuffle(asked)
+        for name, url in asked:
+            times[name].append(timed(connection, path + quote(url, safe="")))
+    unknown = times["unknown"]
+    difference, noise = (statistics.median(times[name]) - statistics.median(unknown) for name in ("hidden", "other"))
+    told = f"hidden {difference * 1e6:+.1f} us, another unknown {noise * 1e6:+.1f} us, of {statistics.median(unknown) * 1e6:.0f}"
+    chances = ", ".join(f"{name} {chance_of(times[name], unknown):.2f}" for name in ("hidden", "other"))
+    print(f"  {path} {kind}: {told}; by chance: {chances}", flush=True)
+
+
+def timed(connection: http.client.HTTPConnection, path: str) -> float:
+    """Returns the seconds of one answer, which must be 404."""
+    begun = time.perf_counter()
+    connection.request("GET", path, headers=USER)
+    answer = connection.getresponse()
+    answer.read()
+    seconds = time.perf_counter() - begun
+    assert answer.status == 404, (path, answer.status)
+    return seconds
+
+
+def chance_of(first: Sequence[float], second: Sequence[float]) -> float:
+    """Returns how likely two samples of one kind differ as these do. Source: Mann and Whitney (1947), by the normal distribution."""
+    ranked = sorted([(value, 0) for value in first] + [(value, 1) for value in second])
+    ranks = sum(place for place, (_, which) in enumerate(ranked, 1) if which == 0)
+    count, other = len(first), len(second)
+    deviation = math.sqrt(count * other * (count + other + 1) / 12)
+    score = (ranks - count * (count + other + 1) / 2) / deviation
+    return math.erfc(abs(score) / math.sqrt(2))
+
+
+if __name__ == "__main__":
+    main(*(int(word) for word in sys.argv[1:]))
