@@ -139,7 +139,7 @@ def store_all(folder: Path, body: bytes, count: int) -> None:
         feed = unit.feeds.get(unit.feeds.add(new))
     changes = reader_of(body).changes()
     included = 0
-    while taken := take_slice(changes, blobs, SliceLimits()):
+    while taken := take_slice(changes, blobs, SliceLimits()).slice:
         blobs.sync()
         with store.writing() as unit:
             feeding = Feeding(feed_id=feed.id, datasource=feed.datasource, now=utc_now(), rules=admission.rules)

@@ -5,24 +5,39 @@ URLs, folds the changes over it in their order, and writes documents, ACLs, even
 the caller keeps with its checkpoint in the same transaction.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TypeVar
+
+import structlog
 
 from feedmill.core.access import access_key, class_of
 from feedmill.core.lifecycle import PUBLIC_NOW, apply, gone, secured
 from feedmill.core.policyacls import PolicyBook
 from feedmill.core.urlstate import Counted, Feeding, Outcome, Rules, UrlState
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
-from feedmill.model.change import Change, PutDocument
+from feedmill.model.change import Change, Content, Faulty, PutDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
 from feedmill.model.feed import LogEntry, LogLevel
-from feedmill.ports import BlobStore, Lane, Mark, Stage, UnitOfWork
+from feedmill.ports import BlobStore, Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.services.isolation.batches import belongs_to_item, describe, run_each, run_halved
+from feedmill.services.isolation.faultpoints import fault_point
 
 PUSHED_OUT_AT_ONCE = 1_000
 """How many documents one transaction pushes out for the licence limit."""
 
+CONTENT_STEP = "content"
+APPLY_STEP = "apply"
+CLASS_STEP = "class"
+STORE_STEP = "store"
+EVICTION_STEP = "eviction"
+
 _TICK = timedelta(microseconds=1)
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,23 +56,62 @@ class Admission:
     max_documents: int = 0
 
 
+class ItemsFailed(Exception):
+    """Some documents of a transaction cannot be written. Shape: reasons by URL."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.reasons = reasons
+
+
 Slice = list[tuple[Change, BlobRef | None]]
 
 
-def take_slice(changes: Iterator[Change], blobs: BlobStore, limits: SliceLimits) -> Slice:
-    """Reads the next slice and stores its contents; an empty one means the end."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A slice that was read, and what ended the reading behind it, None where it goes on or came to its end."""
+
+    slice: Slice
+    cut: BaseException | None = None
+
+
+def take_slice(changes: Iterator[Change], blobs: BlobStore, limits: SliceLimits) -> Taken:
+    """Reads the next slice and stores its contents; an empty one that is not cut means the end.
+
+    A content that cannot be stored for a reason of its own is a record in error. Errors: those of infrastructure.
+    """
     taken: Slice = []
     size_bytes = 0
-    for change in changes:
-        ref = None
-        if isinstance(change, PutDocument) and change.content is not None:
-            with change.content.stream as stream:
-                ref = blobs.put(stream, change.content.size_bytes)
-            size_bytes += change.content.size_bytes
-        taken.append((change, ref))
-        if len(taken) >= limits.changes or size_bytes >= limits.content_bytes:
-            break
-    return taken
+    try:
+        for change in changes:
+            ref = None
+            if isinstance(change, PutDocument) and change.content is not None:
+                size_bytes += change.content.size_bytes
+                change, ref = _store_content(change, change.content, blobs)
+            taken.append((change, ref))
+            if len(taken) >= limits.changes or size_bytes >= limits.content_bytes:
+                break
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+        return Taken(taken, error)
+    return Taken(taken)
+
+
+def _store_content(change: PutDocument, content: Content, blobs: BlobStore) -> tuple[Change, BlobRef | None]:
+    try:
+        with content.stream as stream:
+            fault_point(CONTENT_STEP, change.url)
+            return change, blobs.put(stream, content.size_bytes)
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+        return faulty_of(change, describe(CONTENT_STEP, error)), None
+
+
+def faulty_of(change: Change, reason: str) -> Faulty:
+    """Returns a change as a record in error; its URL counts as named, so that a full feed keeps what it has."""
+    return Faulty(place=change.place, url=change.url, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +126,23 @@ class Workbench:
     """What one transaction works on: the URLs' states as they were and as they become.
 
     Each change has its own moment, a microsecond after the one before, so that the licence limit knows the older update of one slice.
+    ``closes``: a document of which nobody can work out who may see it is for nobody. ``moves`` False leaves all in their classes.
     """
 
-    def __init__(self, unit: UnitOfWork, feeding: Feeding, lane: Lane) -> None:
+    def __init__(self, unit: UnitOfWork, feeding: Feeding, lane: Lane, *, closes: bool = False, moves: bool = True) -> None:
         self._unit = unit
+        self._closes = closes
+        self._moves = moves
         self._feeding = feeding
         self._lane = lane
         self._before: dict[str, UrlState] = {}
         self._states: dict[str, UrlState] = {}
         self._events: dict[str, list[Event]] = {}
-        self._log: list[LogEntry] = []
+        self._entries: list[LogEntry] = []
         self._counts = dict.fromkeys(Counted, 0)
         self._held_anew: set[str] = set()
+        self._closed: set[str] = set()
+        self._left: set[str] = set()
         self._book: PolicyBook | None = None
 
     def load(self, urls: Iterable[str]) -> None:
@@ -95,13 +154,22 @@ class Workbench:
             self._before[url] = self._states[url] = UrlState(url=url, document=documents.get(url), acl=acls.get(url))
 
     def apply(self, change: Change, content: BlobRef | None) -> None:
-        """Folds one change over the state of its URL, which is loaded."""
+        """Folds one change over the state of its URL, which is loaded; one that fails is a record in error."""
         state = UrlState(url="") if change.url is None else self._states[change.url]
-        outcome = apply(change, state, self._feeding, content)
+        try:
+            fault_point(APPLY_STEP, change.url or "")
+            outcome = apply(change, state, self._feeding, content)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            outcome = apply(faulty_of(change, describe(APPLY_STEP, error)), state, self._feeding)
         self._feeding = replace(self._feeding, now=self._feeding.now + _TICK)
         self._counts[outcome.counted] += 1
-        self._log.extend(outcome.log)
+        self._entries.extend(outcome.log)
         if change.url is not None:
+            # a record in error moves nobody's document, and may be one because its class cannot be worked out
+            is_left = outcome.counted is Counted.ERROR and (state == self._before[change.url] or change.url in self._left)
+            (self._left.add if is_left else self._left.discard)(change.url)
             self._become(outcome)
 
     def _become(self, outcome: Outcome) -> None:
@@ -122,7 +190,7 @@ class Workbench:
             document = replace(secured(document, False, self._feeding.rules), version=document.version + 1)
             self._remember(acl.url, EventKind.ACL_CHANGED, "removed with its data source's other acls")
             if not document.secure:
-                self._log.append(LogEntry(level=LogLevel.WARNING, reason=PUBLIC_NOW, url=acl.url))
+                self._entries.append(LogEntry(level=LogLevel.WARNING, reason=PUBLIC_NOW, url=acl.url))
         self._states[acl.url] = replace(state, acl=None, document=document)
 
     def reconsider(self, document: Document) -> None:
@@ -141,6 +209,14 @@ class Workbench:
         """Has a loaded URL's document put into the class of its access key, whatever it was in."""
         self._held_anew.add(url)
 
+    def close(self, url: str) -> None:
+        """Makes a loaded URL's live document one for nobody."""
+        document = self._states[url].live
+        if document is not None and document.access_class != AccessClass.CLOSED:
+            closed = replace(document, access_class=AccessClass.CLOSED, secure=True, version=document.version + 1)
+            self._states[url] = replace(self._states[url], document=closed)
+            self._closed.add(url)
+
     def _remember(self, url: str, kind: EventKind, detail: str) -> None:
         event = Event(kind=kind, at=self._feeding.now, feed_id=self._feeding.feed_id or None, detail=detail)
         self._events.setdefault(url, []).append(event)
@@ -156,13 +232,15 @@ class Workbench:
         ids = self._unit.documents.save_many(saved, at=self._feeding.now, feed_id=self._feeding.feed_id, moved=moved)
         self._unit.documents.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
-        self._unit.marks.put_many([self._mark(document, ids[document.url]) for document in documents if self._is_new_version(document)])
-        return Tally(counts=self._counts, log=tuple(self._log))
+        new = {document.url: document for document in documents if self._is_new_version(document)}
+        marks = _run_each(STORE_STEP, new, lambda document: self._mark(document, ids[document.url]))
+        self._unit.marks.put_many(list(marks.values()))
+        return Tally(counts=self._counts, log=tuple(self._entries))
 
     def _classify(self) -> None:
         """Gives every live document the class of its access key; one that moves to another class is a new version of itself."""
         live = {url: state.live for url, state in self._states.items() if state.live is not None and self._may_move(url)}
-        keys = {url: self._access_key(document) for url, document in live.items()}
+        keys = _run_each(CLASS_STEP, live, self._find_access_key)
         numbers = self._unit.classes.number_many([key for key in keys.values() if isinstance(key, AccessKey)])
         for url, document in live.items():
             key = keys[url]
@@ -172,9 +250,24 @@ class Workbench:
                 self._states[url] = replace(self._states[url], document=replace(document, access_class=number, version=version))
 
     def _may_move(self, url: str) -> bool:
-        return url in self._held_anew or self._states[url] != self._before[url]
+        return (
+            self._moves
+            and url not in self._closed
+            and url not in self._left
+            and (url in self._held_anew or self._states[url] != self._before[url])
+        )
+
+    def _find_access_key(self, document: Document) -> AccessKey | AccessClass:
+        try:
+            return self._access_key(document)
+        except Exception as error:
+            if not (self._closes and belongs_to_item(error)):
+                raise
+            log.exception("document_closed", url=document.url, step=CLASS_STEP)
+            return AccessClass.CLOSED
 
     def _access_key(self, document: Document) -> AccessKey | AccessClass:
+        fault_point(CLASS_STEP, document.url)
         acl = self._states[document.url].acl
         policy = self._policies.find(document.url) if document.secure else None
         return access_key(document, None if acl is None else acl.acl, 0 if policy is None else policy.number)
@@ -204,6 +297,7 @@ class Workbench:
 
     def _mark(self, document: Document, document_id: int) -> Mark:
         # A document that is gone may still be in the index as it was, so that its next version tightens too.
+        fault_point(STORE_STEP, document.url)
         before = self._before[document.url].document
         return Mark(
             document_id=document_id,
@@ -214,6 +308,14 @@ class Workbench:
             datasource=document.datasource,
             tightens=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )
+
+
+def _run_each(step: str, documents: Mapping[str, Document], work: Callable[[Document], T]) -> dict[str, T]:
+    """Runs work on each document, by URL. Errors: ItemsFailed with all that fail."""
+    done, failed = run_each(documents.values(), work, step=step)
+    if failed:
+        raise ItemsFailed({each.item.url: each.reason for each in failed})
+    return {document.url: result for document, result in done}
 
 
 def _held_class(document: Document | None) -> int | None:
@@ -229,14 +331,48 @@ def _moves(before: Document, document: Document) -> bool:
 
 def push_out(unit: UnitOfWork, max_documents: int, feeding: Feeding, lane: Lane, *, at_once: int = PUSHED_OUT_AT_ONCE) -> int:
     """Takes documents beyond the licence limit away and counts them; 0 once there are none."""
+    victims = _list_victims(unit, max_documents, at_once)
+    _remove_victims(unit, victims, max_documents, feeding, lane)
+    return len(victims)
+
+
+def _list_victims(unit: UnitOfWork, max_documents: int, at_once: int) -> list[Document]:
     if not max_documents:
-        return 0
+        return []
     excess = unit.documents.count_live() - max_documents
-    victims = unit.documents.list_for_eviction(min(excess, at_once)) if excess > 0 else []
+    return unit.documents.list_for_eviction(min(excess, at_once)) if excess > 0 else []
+
+
+def _remove_victims(unit: UnitOfWork, victims: Sequence[Document], max_documents: int, feeding: Feeding, lane: Lane) -> None:
     if victims:
         bench = Workbench(unit, feeding, lane)
         bench.load(document.url for document in victims)
         for document in victims:
+            fault_point(EVICTION_STEP, document.url)
             bench.remove_document(document, EventKind.PUSHED_OUT, f"the limit is {max_documents} documents")
         bench.finish()
-    return len(victims)
+
+
+def push_out_apart(store: Store, max_documents: int, feeding: Feeding, lane: Lane, *, at_once: int = PUSHED_OUT_AT_ONCE) -> int:
+    """Does as ``push_out`` in transactions of its own, where one document fails: that one stays, and others go in its place.
+
+    Returns how many went. Errors: those of infrastructure.
+    """
+    with store.reading() as unit:
+        excess = unit.documents.count_live() - max_documents if max_documents else 0
+        victims = unit.documents.list_for_eviction(at_once) if excess > 0 else []
+    removed = 0
+
+    def work(batch: Sequence[Document]) -> None:
+        with store.writing() as unit:
+            now = unit.documents.find_many([document.url for document in batch])
+            current = [document for document in batch if now.get(document.url) == document]
+            _remove_victims(unit, current, max_documents, feeding, lane)
+        nonlocal removed
+        removed += len(current)
+
+    while victims and removed < excess:
+        batch, victims = victims[: excess - removed], victims[excess - removed :]
+        for failed in run_halved(batch, work, step=EVICTION_STEP):
+            log.error("document_not_pushed_out", url=failed.item.url, reason=failed.reason)
+    return removed

@@ -4,23 +4,44 @@ Every step is one bounded piece of work that ends in a transaction with its chec
 where the last transaction ended, and a feeder with many feeds can give each its turn.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+
+import structlog
 
 from feedmill.core.urlstate import Counted, Feeding
 from feedmill.model.access import StoredAcl
-from feedmill.model.change import Change, GroupChange
-from feedmill.model.document import Document, EventKind
+from feedmill.model.change import Change, Faulty, GroupChange
+from feedmill.model.document import BlobRef, Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
-from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, Phase
+from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.queue import queue_of
 from feedmill.ports import BlobStore, Clock, Lane, Store, UnitOfWork
-from feedmill.services.feeds.feeding import Admission, SliceLimits, Tally, Workbench, push_out, take_slice
+from feedmill.services.feeds.feeding import (
+    STORE_STEP,
+    Admission,
+    ItemsFailed,
+    Slice,
+    SliceLimits,
+    Tally,
+    Workbench,
+    faulty_of,
+    push_out,
+    push_out_apart,
+    take_slice,
+)
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
-from feedmill.services.feeds.reading import Reader
+from feedmill.services.feeds.reading import PARSE_STEP, Reader
+from feedmill.services.isolation.batches import belongs_to_item, describe
+from feedmill.services.isolation.faultpoints import fault_point
 
 SMALL_FEED_RECORDS = 200
 """A feed of up to so many records takes the quick lane through extractor and indexer."""
+
+SCAN_STEP = "scan"
+SWEEP_STEP = "sweep"
+
+log = structlog.get_logger(__name__)
 
 _ADMINISTRATIVE = (FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE)
 
@@ -46,6 +67,7 @@ class FeedRun:
         self._tools = tools
         self._changes: Iterator[Change] | None = None
         self._swept_to = 0
+        self._unswept: set[str] = set()
 
     def step(self) -> None:
         """Does the next bounded piece of work."""
@@ -66,10 +88,16 @@ class FeedRun:
         if self.feed.kind in _ADMINISTRATIVE:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
+        reader = self._tools.reader(self.feed)
         try:
-            report = self._tools.reader(self.feed).scan()
+            fault_point(SCAN_STEP, self.feed.datasource)
+            report = reader.scan()
         except (BadFeed, NotFound) as error:
             self._save(*failed(self.feed, unread(error), self._tools.clock()))
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            self._save(*failed(self.feed, _tell_cut(error, SCAN_STEP), self._tools.clock()))
         else:
             self._save(*scanned(self.feed, report))
 
@@ -81,23 +109,76 @@ class FeedRun:
                 changes = self._tools.reader(self.feed).changes(self.feed.applied)
             taken = take_slice(changes, self._tools.blobs, self._tools.limits)
         except (BadFeed, NotFound) as error:
-            self._cut_short(error)
+            self._cut_short(unread(error))
             return
-        if not taken:
+        if taken.slice:
+            self._tools.blobs.sync()
+            self._put(taken.slice)
+        if taken.cut is not None:
+            self._cut_short(_tell_cut(taken.cut))
+        elif not taken.slice:
             self._end_apply()
-            return
-        self._tools.blobs.sync()
+        else:
+            self._changes = changes
+
+    def _put(self, taken: Slice) -> None:
+        """Applies a slice in one transaction; where that fails, in smaller ones, until what fails alone is a record in error."""
+        try:
+            self._put_whole(taken, pushes_out=self.feed.kind is not FeedKind.FULL)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            self._put_apart(taken)
+            if self.feed.kind is not FeedKind.FULL:
+                admission = self._tools.admission()
+                push_out_apart(self._tools.store, admission.max_documents, self._feeding(admission), self._lane)
+
+    def _put_whole(self, taken: Slice, *, pushes_out: bool = False, moves: bool = True) -> None:
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
             feeding = self._feeding(admission)
-            bench = Workbench(unit, feeding, self._lane)
+            bench = Workbench(unit, feeding, self._lane, moves=moves)
             bench.load(change.url for change, _ in taken if change.url is not None)
             for change, content in taken:
                 bench.apply(change, content)
             feed = self._keep(unit, bench.finish())
-            if feed.kind is not FeedKind.FULL:
+            if pushes_out:
                 push_out(unit, admission.max_documents, feeding, self._lane)
-        self.feed, self._changes = feed, changes
+        self.feed = feed
+
+    def _put_apart(self, taken: Slice) -> None:
+        """Applies a slice that failed, and halves it where it fails again. Records are put in their order, each with its checkpoint."""
+        try:
+            self._put_whole(taken)
+        except ItemsFailed as error:
+            if _names_each_once(taken, error.reasons):
+                self._put_apart([_rejected(change, content, error.reasons) for change, content in taken])
+                return
+            if len(taken) == 1:
+                self._reject(taken[0][0], str(error))
+                return
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            if len(taken) == 1:
+                self._reject(taken[0][0], describe(STORE_STEP, error))
+                return
+        else:
+            return
+        middle = len(taken) // 2
+        self._put_apart(taken[:middle])
+        self._put_apart(taken[middle:])
+
+    def _reject(self, change: Change, reason: str) -> None:
+        """Counts a change as in error, by its URL where what is known of that can be read, else by its place alone."""
+        faulty = faulty_of(change, reason)
+        log.warning("record_failed", feed=self.feed.id, url=change.url, line=change.place.line, reason=reason)
+        try:
+            self._put_whole([(faulty, None)], moves=False)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            self._put_whole([(replace(faulty, url=None), None)], moves=False)
 
     def _feeding(self, admission: Admission) -> Feeding:
         return Feeding(feed_id=self.feed.id, datasource=self.feed.datasource, now=self._tools.clock(), rules=admission.rules)
@@ -111,14 +192,13 @@ class FeedRun:
             errors=self.feed.errors + tally.counts[Counted.ERROR],
             acls=self.feed.acls + tally.counts[Counted.ACL],
         )
-        feed, log = logged(feed, tally.log)
-        unit.feeds.save(feed, log)
+        feed, entries = logged(feed, tally.log)
+        unit.feeds.save(feed, entries)
         return feed
 
-    def _cut_short(self, error: BadFeed | NotFound) -> None:
+    def _cut_short(self, entry: LogEntry) -> None:
         """Ends a feed whose bytes are no longer what the scan saw; the sweep of a full one would remove what could not be read."""
-        feed, log = logged(replace(self.feed, errors=self.feed.errors + 1), (unread(error),))
-        self._settle(feed, log)
+        self._settle(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
     def _end_apply(self) -> None:
         is_failed = self.feed.errors > 0 and self.feed.included == 0 and self.feed.acls == 0
@@ -132,13 +212,21 @@ class FeedRun:
 
         The limit comes last, lest a full feed's documents be pushed out by those that it replaces.
         """
-        feed, limit = self.feed, self._tools.limits.changes
-        unseen_by = feed.id if feed.kind is FeedKind.FULL else None
+        try:
+            has_more = self._sweep_next(self._tools.limits.changes)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            has_more = self._sweep_apart()
+        if not has_more:
+            self._settle(self.feed)
+
+    def _sweep_next(self, limit: int) -> bool:
+        """Removes the next documents or ACLs in one transaction, all or none. Whether there is more to do."""
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
-            feeding = self._feeding(admission)
-            documents = unit.documents.list_live(after=self._swept_to, limit=limit, datasource=feed.datasource, unseen_by=unseen_by)
-            acls = [] if documents else unit.acls.list_of_source(feed.datasource, limit=limit, unseen_by=unseen_by)
+            feed, feeding = self.feed, self._feeding(admission)
+            documents, acls = self._list_unseen(unit, limit)
             if documents or acls:
                 bench = Workbench(unit, feeding, self._lane)
                 bench.load([document.url for document in documents] + [acl.url for acl in acls])
@@ -150,17 +238,55 @@ class FeedRun:
         self.feed = feed
         if documents:
             self._swept_to = documents[-1].id or 0
-        if not has_more:
-            self._settle(feed)
+        return has_more
+
+    def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
+        """Lists the next documents of the source that the feed did not name; behind the last, the ACLs that can be removed."""
+        unseen_by = self.feed.id if self.feed.kind is FeedKind.FULL else None
+        source, kept = self.feed.datasource, self._unswept
+        documents = unit.documents.list_live(after=self._swept_to, limit=limit, datasource=source, unseen_by=unseen_by)
+        acls = [] if documents else unit.acls.list_of_source(source, limit=limit + len(kept), unseen_by=unseen_by)
+        return documents, [acl for acl in acls if acl.url not in kept][:limit]
+
+    def _sweep_apart(self) -> bool:
+        """Removes the next ones one by one; what fails stays, with a line in the log. Whether there is more to do."""
+        with self._tools.store.reading() as unit:
+            documents, acls = self._list_unseen(unit, self._tools.limits.changes)
+        if not documents and not acls:
+            admission = self._tools.admission()
+            return push_out_apart(self._tools.store, admission.max_documents, self._feeding(admission), self._lane) > 0
+        for _ in documents or acls:
+            try:
+                self._sweep_next(1)
+            except Exception as error:
+                if not belongs_to_item(error):
+                    raise
+                self._keep_unswept(describe(SWEEP_STEP, error))
+        return True
+
+    def _keep_unswept(self, reason: str) -> None:
+        """Leaves the next one where it is."""
+        with self._tools.store.reading() as unit:
+            documents, acls = self._list_unseen(unit, 1)
+        if not documents and not acls:
+            return
+        url = documents[0].url if documents else acls[0].url
+        self._swept_to = documents[0].id or 0 if documents else self._swept_to
+        self._unswept.add(url)
+        log.warning("document_not_removed", feed=self.feed.id, url=url, reason=reason)
+        entry = LogEntry(level=LogLevel.ERROR, reason=f"{reason}; it stays, and the next full feed removes it", url=url)
+        self._save(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
     def _remove(self, bench: Workbench, documents: list[Document], acls: list[StoredAcl]) -> None:
         kind = EventKind.SWEPT if self.feed.kind is FeedKind.FULL else EventKind.SOURCE_DELETED
         for document in documents:
+            fault_point(SWEEP_STEP, document.url)
             bench.remove_document(document, kind, f"feed {self.feed.id} of data source {self.feed.datasource}")
         for acl in acls:
+            fault_point(SWEEP_STEP, acl.url)
             bench.remove_acl(acl)
 
-    def _settle(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:
+    def _settle(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
         """Ends the feed, unless the index still shows what the feed's ACLs forbid: then the indexer ends it."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
@@ -171,13 +297,32 @@ class FeedRun:
             marked, tightening = unit.marks.list_open_feeds([feed.id])
             feed = replace(feed, finished_at=now)
             feed = ended(feed, is_obeyed=not tightening, searchable_at=None if marked else now)
-            unit.feeds.save(feed, log)
+            unit.feeds.save(feed, entries)
             unit.queues.note_progress(queue_of(feed))
         self.feed = feed
 
-    def _save(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:
+    def _save(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
         with self._tools.store.writing() as unit:
-            unit.feeds.save(feed, log)
+            unit.feeds.save(feed, entries)
             if feed.phase.is_past_feeder:
                 unit.queues.note_progress(queue_of(feed))
         self.feed = feed
+
+
+def _names_each_once(taken: Slice, reasons: Mapping[str, str]) -> bool:
+    """Whether one change alone, not in error already, can have caused each failure."""
+    named = [change.url for change, _ in taken if change.url in reasons]
+    return len(named) == len(reasons) and not any(isinstance(change, Faulty) and change.url in reasons for change, _ in taken)
+
+
+def _rejected(change: Change, content: BlobRef | None, reasons: Mapping[str, str]) -> tuple[Change, BlobRef | None]:
+    reason = reasons.get(change.url or "")
+    return (change, content) if reason is None else (faulty_of(change, reason), None)
+
+
+def _tell_cut(error: BaseException, step: str = PARSE_STEP) -> LogEntry:
+    """Returns what the log says of a feed whose reading failed for a reason that nobody foresaw."""
+    if isinstance(error, BadFeed | NotFound):
+        return unread(error)
+    log.error("feed_unreadable", step=step, exc_info=error)
+    return LogEntry(level=LogLevel.ERROR, reason=describe(step, error))

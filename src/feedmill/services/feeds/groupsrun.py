@@ -18,11 +18,16 @@ from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.queue import QueueName
 from feedmill.ports import ComparedTo, UnitOfWork
-from feedmill.services.feeds.feedrun import Tools
+from feedmill.services.feeds.feedrun import SCAN_STEP, Tools
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
+from feedmill.services.feeds.reading import PARSE_STEP
+from feedmill.services.isolation.batches import belongs_to_item, describe
+from feedmill.services.isolation.faultpoints import fault_point
 
 MAX_MEMBERSHIPS = 3_000_000
 """How many members all groups have together, as on the appliance. Source: Feeds Protocol Developer's Guide."""
+
+GROUPS_STEP = "groups"
 
 AT_CAPACITY = "error: group db at capacity."
 """The appliance's own words, which clients may look for."""
@@ -69,6 +74,10 @@ class GroupsRun:
             report = self._tools.groups_reader(self.feed).scan()
         except (BadFeed, NotFound) as error:
             self._fail(unread(error))
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            self._fail(LogEntry(level=LogLevel.ERROR, reason=describe(SCAN_STEP, error)))
         else:
             self._save(*scanned(self.feed, report))
 
@@ -82,12 +91,30 @@ class GroupsRun:
         except (BadFeed, NotFound) as error:
             self._fail(unread(error))
             return
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            self._fail(LogEntry(level=LogLevel.ERROR, reason=describe(PARSE_STEP, error)))
+            return
         if not taken:
             self._save(replace(self.feed, phase=Phase.SWEEP))
-        elif self._put(taken) > self._limits.max_memberships:
+        elif self._put_isolated(taken) > self._limits.max_memberships:
             self._fail(_FULL)
         else:
             self._changes = changes
+
+    def _put_isolated(self, taken: Sequence[GroupChange]) -> int:
+        """Puts a slice; where that fails, its halves, until the membership that fails alone is in error. Counts the layer's members."""
+        try:
+            return self._put(taken)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            if len(taken) == 1:
+                return self._put([_faulty_of(taken[0], describe(GROUPS_STEP, error))])
+        middle = len(taken) // 2
+        self._put_isolated(taken[:middle])
+        return self._put_isolated(taken[middle:])
 
     def _put(self, taken: Sequence[GroupChange]) -> int:
         """Puts a slice into the layer, the checkpoint with the last of it, and counts the layer's members.
@@ -114,7 +141,10 @@ class GroupsRun:
     def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
         feed, layers, is_whole = self.feed, unit.group_layers, self.feed.kind is FeedKind.GROUPS_FULL
         layers.build(feed.id, feed.datasource, whole=is_whole)
-        total = layers.define_many(feed.id, [change for change in taken if isinstance(change, PutGroup)])
+        defined = [change for change in taken if isinstance(change, PutGroup)]
+        for change in defined:
+            fault_point(GROUPS_STEP, change.group.name)
+        total = layers.define_many(feed.id, defined)
         if is_whole:
             layers.keep_many(feed.id, [change.group for change in taken if isinstance(change, Faulty) and change.group is not None])
         return total
@@ -196,3 +226,8 @@ def _entries(change: GroupChange) -> Iterator[LogEntry]:
         yield LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line)
     for note in change.notes:
         yield LogEntry(level=note.level, reason=note.reason, record=place.record, line=place.line)
+
+
+def _faulty_of(change: GroupChange, reason: str) -> Faulty:
+    """Returns a membership as one in error; its group stays as it was."""
+    return Faulty(place=change.place, url=None, reason=reason, group=change.group)

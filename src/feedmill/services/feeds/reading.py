@@ -10,16 +10,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Protocol, TypeVar
 
-from feedmill.model.change import Change, GroupChange
+from feedmill.core.urls import MAX_URL_CHARACTERS
+from feedmill.model.change import Change, Faulty, GroupChange, Place
 from feedmill.model.feed import FeedKind, LogEntry
 from feedmill.ports import FeedFile, FeedFiles
+from feedmill.services.isolation.batches import belongs_to_item, describe
+from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.wire.gsafeed.adapt import Adapter
 from feedmill.wire.gsafeed.parse import EVERYTHING, FeedParser
-from feedmill.wire.gsafeed.schema import Header
+from feedmill.wire.gsafeed.schema import Header, Item, Record
 from feedmill.wire.gsagroups.parse import GroupsParser
 from feedmill.wire.xmlstream.errors import NotWellFormed
 from feedmill.wire.xmlstream.repair import Repairer
 
+PARSE_STEP = "parse"
 PIECE_BYTES = 65_536
 """How much is read at once. A piece may inflate to a thousand times its size before what is in it is handed on, so it stays small."""
 
@@ -108,7 +112,7 @@ class FeedReader:
         """Gives the changes in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
         adapter = Adapter(kind=self.kind, require_fqdn=self.require_fqdn)
         for item in _read(self.opener, self._parser(skip), Repairer() if repaired else None, self.piece_bytes):
-            yield adapter.adapt(item)
+            yield _adapt(adapter, item)
 
     def _parser(self, skip: int) -> FeedParser:
         return FeedParser(spool=self.spool, max_inflated_bytes=self.max_inflated_bytes, skip=skip)
@@ -129,6 +133,25 @@ class GroupsReader:
     def changes(self, skip: int = 0, *, repaired: bool = False) -> Iterator[GroupChange]:
         """Gives the definitions in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
         yield from _read(self.opener, GroupsParser(skip=skip), Repairer() if repaired else None, self.piece_bytes)
+
+
+def _adapt(adapter: Adapter, item: Item) -> Change:
+    """Returns the change of an item; where that cannot be worked out, the item is in error."""
+    attributes, place = (
+        (item.attributes, Place(record=item.number, line=item.line))
+        if isinstance(item, Record)
+        else (item.acl.attributes, Place(record=0, line=item.acl.line))
+    )
+    url = attributes.get("url", "").strip()
+    try:
+        fault_point(PARSE_STEP, url)
+        return adapter.adapt(item)
+    except Exception as error:
+        if not belongs_to_item(error):
+            raise
+        if isinstance(item, Record) and item.content is not None:
+            item.content.stream.close()
+        return Faulty(place=place, url=url if 0 < len(url) <= MAX_URL_CHARACTERS else None, reason=describe(PARSE_STEP, error))
 
 
 def _read(opener: Opener, parser: Parser[_Item], repairer: Repairer | None, piece_bytes: int) -> Iterator[_Item]:

@@ -15,9 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import structlog
+
 from feedmill.model.errors import Broken, Busy, Conflict, Corrupt
 
 MAX_REASON_CHARACTERS = 500
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -86,3 +90,15 @@ def run_each(items: Iterable[T], work: Callable[[T], R], *, step: str) -> tuple[
                 raise
             failed.append(Failed(item, step, describe(step, error)))
     return done, failed
+
+
+def attempt(work: Callable[[], R], otherwise: R, *, step: str, url: str = "") -> R:
+    """Returns what work comes to, or something else where an item makes it fail; the log has why. Errors: those of infrastructure."""
+    try:
+        return work()
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+        log.warning("step_failed", step=step, url=url, reason=describe(step, error))
+        log.debug("step_failed", step=step, exc_info=error)
+        return otherwise

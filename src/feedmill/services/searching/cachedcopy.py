@@ -7,20 +7,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from feedmill.core.analysis import fold_in_place
 from feedmill.core.querylang import parse_query
 from feedmill.core.shown import may_show_copy
 from feedmill.core.textblob import decode_text
 from feedmill.model.access import ClassSet
-from feedmill.model.errors import NotFound
+from feedmill.model.document import Document
+from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.query import And, Node, Or, Phrase, Some, Word
 from feedmill.ports import BlobStore
+from feedmill.services.isolation.batches import attempt
+from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.searching.searcher import Searcher
 
 MAX_CHARACTERS = 1_000_000
 MAX_MARKS = 5_000
 MAX_WORDS = 20
 MOST_NAMED = 2
+
+COPY_STEP = "copy"
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +53,7 @@ class CachedCopies:
     def get(self, urls: Sequence[str], query: str, access: ClassSet, copied: bytes | None = None) -> CachedCopy:
         """Gives the copy of the first URL that is a document's; of the one whose digest begins with ``copied`` before others.
 
-        Errors: NotFound, also where the asker may not see it or where it asks for noarchive; Corrupt.
+        Errors: NotFound, also where the asker may not see it, where it asks for noarchive, and where it cannot be read.
         """
         named = self._searcher.find_urls_by_digest(copied) if copied is not None else []
         if copied is not None:
@@ -56,12 +65,29 @@ class CachedCopies:
             except NotFound:
                 continue
             if may_show_copy(document):
-                kept = document.text
-                text = decode_text(self._blobs.read(kept.blob))[:MAX_CHARACTERS] if kept is not None and kept.blob is not None else ""
-                marks = tuple(find_words(text, query))
-                title = (kept.title if kept is not None else None) or document.url
-                return CachedCopy(url=document.url, title=title, text=text, marks=marks, updated_at=document.updated_at)
+                return self._make(document, query)
         raise NotFound("there is no cached copy of this URL")
+
+    def _make(self, document: Document, query: str) -> CachedCopy:
+        """Makes the copy of a document that may be shown. Errors: NotFound where its text cannot be read."""
+        text = attempt(lambda: self._read(document), None, step=COPY_STEP, url=document.url)
+        if text is None:
+            raise NotFound("the cached copy of this document cannot be shown")
+        none: list[tuple[int, int]] = []
+        marks = tuple(attempt(lambda: find_words(text, query), none, step=COPY_STEP, url=document.url))
+        title = (document.text.title if document.text is not None else None) or document.url
+        return CachedCopy(url=document.url, title=title, text=text, marks=marks, updated_at=document.updated_at)
+
+    def _read(self, document: Document) -> str | None:
+        fault_point(COPY_STEP, document.url)
+        if document.text is None or document.text.blob is None:
+            return ""
+        try:
+            return decode_text(self._blobs.read(document.text.blob))[:MAX_CHARACTERS]
+        except Corrupt as error:
+            # the text of one document, which costs its copy
+            log.error("copy_unreadable", url=document.url, reason=str(error))
+            return None
 
 
 def find_words(text: str, query: str) -> list[tuple[int, int]]:

@@ -5,10 +5,16 @@ from collections.abc import Callable, Sequence
 from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
 from feedmill.core.snippets import Sought, find_marks, find_snippet
 from feedmill.core.textblob import decode_quotable_text, decode_text
-from feedmill.model.document import Document
+from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.search import Hit, Result, Snippet
 from feedmill.ports import BlobStore
+from feedmill.services.isolation.batches import attempt
+from feedmill.services.isolation.faultpoints import fault_point
+
+RESULT_STEP = "result"
+SNIPPET_STEP = "snippet"
+TITLE_STEP = "title"
 
 
 class ResultMaker:
@@ -18,20 +24,24 @@ class ResultMaker:
         self._blobs = blobs
 
     def make(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str], *, is_late: bool) -> Result:
-        """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it."""
+        """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it.
+
+        A snippet or marks that cannot be made are left out. Errors: any, of what the document holds.
+        """
+        fault_point(RESULT_STEP, document.url)
         metadata = shown_metadata(document)
         text = document.text
         return Result(
             url=document.url,
             display_url=document.attributes.display_url or document.url,
             title=text.title if text is not None else None,
-            snippet=self._make_snippet(document, find_description(metadata), sought),
+            snippet=attempt(lambda: self._make_snippet(document, metadata, sought), Snippet(text=""), step=SNIPPET_STEP, url=document.url),
             score=hit.score,
             date=document.attributes.last_modified,
             mimetype=shown_mimetype(document),
             language=text.language if text is not None else None,
             metadata=select_metadata(metadata, getfields),
-            title_marks=tuple(find_marks(text.title or "", sought.terms, sought.fold, sought.find_forms)) if text is not None else (),
+            title_marks=attempt(lambda: _mark_title(document, sought), (), step=TITLE_STEP, url=document.url),
             rank=document.rank,
             content_bytes=document.content_bytes,
             has_copy=may_show_copy(document),
@@ -40,7 +50,9 @@ class ResultMaker:
             is_late=is_late,
         )
 
-    def _make_snippet(self, document: Document, description: str, sought: Sought) -> Snippet:
+    def _make_snippet(self, document: Document, metadata: Metadata, sought: Sought) -> Snippet:
+        fault_point(SNIPPET_STEP, document.url)
+        description = find_description(metadata)
         if has_robots_rule(document, "nosnippet"):
             return Snippet(text="")
         snippet = find_snippet(self.read_text(document, decode_quotable_text), sought)
@@ -58,3 +70,9 @@ class ResultMaker:
         except FeedmillError:
             # a text that was just replaced, or cannot be read, costs its snippet and not the page
             return ""
+
+
+def _mark_title(document: Document, sought: Sought) -> tuple[tuple[int, int], ...]:
+    fault_point(TITLE_STEP, document.url)
+    title = document.text.title if document.text is not None else None
+    return tuple(find_marks(title or "", sought.terms, sought.fold, sought.find_forms))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from feedmill.core.matching import ENOUGH
 from feedmill.core.servingbook import Served, ServingBook
@@ -26,13 +27,15 @@ from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.deciding import Decider, may_name
 from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
+from feedmill.services.isolation.batches import attempt
+from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwards
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
 from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
-from feedmill.services.searching.resultmaking import ResultMaker
+from feedmill.services.searching.resultmaking import RESULT_STEP, ResultMaker
 from feedmill.services.searching.spelling import Meant, find_spelling
 from feedmill.services.searching.timedindex import TimedIndex
 from feedmill.services.servingdesk import ServingDesk, nothing_set
@@ -40,6 +43,9 @@ from feedmill.services.servingdesk import ServingDesk, nothing_set
 REBUILDING = "the index is being built anew; until it is done some documents are not found"
 MAX_RELATED = 3
 DECIDED_AT_ONCE = 100
+
+FACETS_FAILED = "facets could not be counted"
+DECISION_STEP = "decision"
 
 IndexProvider = Callable[[str], SearchIndex]
 """Opens the index of a folder's name."""
@@ -85,6 +91,16 @@ class _Found:
     onwards: Cursor | None = None
     late_length: int | None = None
     is_loosened: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """Results of hits, of how many hits that is, and how many of those that the asker may see could not be made one."""
+
+    results: tuple[Result, ...] = ()
+    tried: int = 0
+    failed: int = 0
 
 
 class Searcher:
@@ -139,7 +155,7 @@ class Searcher:
             total=found.total,
             is_exact=found.is_exact,
             results=found.results,
-            warnings=(*now.notices, *served.warnings, *deadline.warnings),
+            warnings=(*now.notices, *served.warnings, *found.warnings, *deadline.warnings),
             seconds=self._clock() - begun,
             facets=found.facets or tuple(FacetCounts(facet=facet, values=()) for facet in request.facets),
             keymatches=served.keymatches,
@@ -168,19 +184,24 @@ class Searcher:
         is_loosened = request.cursor is None and meant != strict
         filled = self._fill(index, meant, hits.total, asked)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        results, made = self._make_results(index, meant, chosen, asked, granted) if chosen else ((), 0)
-        dropped = made - len(results) if filled is None else filled.dropped
+        made = self._make_results(index, meant, chosen, asked, granted) if chosen else _Made()
+        dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
+        warnings = [tell_failed(made.failed)] if made.failed else []
         spelling, facets = None, tuple[FacetCounts, ...]()
         with suppress(OutOfTime):
-            facets = index.count_facets(meant, access, request.facets) if hits.total and request.facets else ()
+            if hits.total and request.facets:
+                counted = attempt(lambda: index.count_facets(meant, access, request.facets), None, step="facets")
+                facets, warnings = tuple(counted or ()), warnings + ([FACETS_FAILED] if counted is None else [])
             if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
-                spelling = find_spelling(index, Meant(query=request.query, root=strict), access, self._read_titles_and_texts(access))
+                typed, read = Meant(query=request.query, root=strict), self._read_titles_and_texts(access)
+                spelling = attempt(lambda: find_spelling(index, typed, access, read), None, step="spelling")
         return _Found(
             total=max(hits.total - dropped, 0),
             is_exact=hits.is_exact and not deadline.is_cut,
-            results=results,
+            results=made.results,
             facets=facets,
             spelling=spelling,
+            warnings=tuple(warnings),
             onwards=onwards,
             late_length=filled.length if filled is not None else None,
             is_loosened=is_loosened,
@@ -252,10 +273,23 @@ class Searcher:
         return self._look().book.read(SearchRequest(query="", site=site, client=client)).root
 
     def list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str] = frozenset()) -> list[Document]:
-        """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker."""
+        """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker.
+
+        A document that cannot be read or decided about is left out.
+        """
+        found = attempt(lambda: self._list_visible(keys, access, granted), None, step=DECISION_STEP)
+        if found is not None:
+            return found
+        nothing: list[Document] = []
+        each = (attempt(partial(self._list_visible, [key], access, granted), nothing, step=DECISION_STEP) for key in keys)
+        return [document for documents in each for document in documents]
+
+    def _list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str]) -> list[Document]:
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id(keys)
             found = [document for key in keys if (document := documents.get(key)) is not None]
+            for document in found:
+                fault_point(DECISION_STEP, document.url)
             judgement = self._decider.judge(unit, found, access)
         allowed = {one.url for one in judgement.shown} | {one.url for one in judgement.undecided if one.url in granted}
         return [one for one in found if one.url in allowed and not has_robots_rule(one, "noindex")]
@@ -329,25 +363,26 @@ class Searcher:
 
         return read
 
-    def _make_results(
-        self, index: SearchIndex, root: Node, hits: Sequence[Hit], asked: _Asked, granted: Set[str]
-    ) -> tuple[tuple[Result, ...], int]:
-        """Makes results of hits while there is time; returns them and of how many hits that is."""
-        sought, results, done = index.seek(root), list[Result](), 0
+    def _make_results(self, index: SearchIndex, root: Node, hits: Sequence[Hit], asked: _Asked, granted: Set[str]) -> _Made:
+        """Makes results of hits while there is time; one that fails is left out."""
+        sought, results, tried, failed = index.seek(root), list[Result](), 0, 0
         for first in range(0, len(hits), DECIDED_AT_ONCE):
             batch = hits[first : first + DECIDED_AT_ONCE]
             documents = {document.id: document for document in self.list_visible([hit.key for hit in batch], asked.access, granted)}
             for hit in batch:
                 if asked.deadline.is_over:
                     asked.deadline.give_up()
-                    return tuple(results), done
-                done += 1
+                    return _Made(results=tuple(results), tried=tried, failed=failed)
+                tried += 1
                 document = documents.get(hit.key)
                 # what a front end removes is removed at once, also where the index does not know the pattern yet
-                if document is not None and not asked.served.frontend.removes(document.url):
-                    is_late = document.url in granted
-                    results.append(self._maker.make(document, hit, sought, asked.request.getfields, is_late=is_late))
-        return tuple(results), done
+                if document is None or asked.served.frontend.removes(document.url):
+                    continue
+                make = partial(self._maker.make, document, hit, sought, asked.request.getfields, is_late=document.url in granted)
+                result = attempt(make, None, step=RESULT_STEP, url=document.url)
+                failed += result is None
+                results += [] if result is None else [result]
+        return _Made(results=tuple(results), tried=tried, failed=failed)
 
 
 def _asks_for_something(parsed: ParsedQuery) -> bool:
@@ -357,3 +392,12 @@ def _asks_for_something(parsed: ParsedQuery) -> bool:
 def _belongs_in_index(document: Document) -> bool:
     is_awaited = document.awaits_extraction or (document.origin is Origin.WEB and document.content is None)
     return not is_awaited and not has_robots_rule(document, "noindex")
+
+
+def tell_failed(count: int) -> str:
+    """Returns the warning for results that could not be made."""
+    return (
+        "one result is left out, since it could not be shown"
+        if count == 1
+        else f"{count} results are left out, since they could not be shown"
+    )

@@ -5,16 +5,21 @@ asker see, so that a suggestion shows no more than a search would. Of the docume
 costs less than the best.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from feedmill.core.analysis import is_spaceless
 from feedmill.core.phrases import complete_from
 from feedmill.core.plainwords import iter_words, without_accents
 from feedmill.model.access import ClassSet
+from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime
 from feedmill.model.query import And, InTitle, Node
 from feedmill.model.search import Sort
+from feedmill.services.isolation.batches import attempt
+from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
@@ -24,6 +29,8 @@ MAX_SUGGESTIONS = 50
 COMPLETED_WORDS = 10
 TITLES_A_WORD = 8
 FOR_A_WORD = 4
+
+SUGGEST_STEP = "suggest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +62,8 @@ def suggest(searcher: Searcher, asked: Typing, access: ClassSet, deadline: Deadl
         for word in completed:
             holding = And((*before, InTitle(word)))
             keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
-    texts = (document.text for document in searcher.list_visible(list(keys), access))
-    found = complete_from([text.title for text in texts if text is not None and text.title], typed[:MAX_TYPED_CHARACTERS])
+    documents = searcher.list_visible(list(keys), access)
+    found = _complete(documents, typed[:MAX_TYPED_CHARACTERS])
     return tuple(_in_order(found, completed, len(words))[:limit])
 
 
@@ -70,3 +77,19 @@ def _in_order(found: dict[str, str], completed: list[str], size: int) -> list[st
     return [text for texts in of_word.values() for text in texts[:FOR_A_WORD]] + [
         text for texts in of_word.values() for text in texts[FOR_A_WORD:]
     ]
+
+
+def _complete(documents: Sequence[Document], typed: str) -> dict[str, str]:
+    """Returns completions from titles; where they cannot be found, those of each title by itself, without the ones that fail."""
+    found = attempt(lambda: _complete_from(documents, typed), None, step=SUGGEST_STEP)
+    if found is not None:
+        return found
+    nothing: dict[str, str] = {}
+    each = [attempt(partial(_complete_from, [one], typed), nothing, step=SUGGEST_STEP, url=one.url) for one in documents]
+    return {folded: text for completions in reversed(each) for folded, text in completions.items()}
+
+
+def _complete_from(documents: Sequence[Document], typed: str) -> dict[str, str]:
+    for document in documents:
+        fault_point(SUGGEST_STEP, document.url)
+    return complete_from([document.text.title for document in documents if document.text is not None and document.text.title], typed)

@@ -6,18 +6,22 @@ have fed documents that this one has passed already: so a second round follows t
 the sweep to others has ended are swept for like new ones.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
 
 from feedmill.core.urlstate import Feeding
+from feedmill.model.document import Document, DocumentState
 from feedmill.model.queue import QueueName
 from feedmill.ports import Bell, Clock, Lane, Store, UnitOfWork
 from feedmill.services import facts
-from feedmill.services.feeds.feeding import Admission, Workbench, push_out
+from feedmill.services.feeds.feeding import Admission, Workbench, push_out, push_out_apart
+from feedmill.services.isolation.batches import belongs_to_item, run_halved
+from feedmill.services.isolation.faultpoints import fault_point
 
+ADMISSION_STEP = "admission"
 DOCUMENTS_AT_ONCE = 500
 ROUNDS = 2
 BETWEEN_ROUNDS = timedelta(seconds=30)
@@ -109,35 +113,89 @@ class AdmissionSweep:
     def _work(self, cursor: _Cursor) -> bool:
         admission = self._admission()
         self._done = ""
-        with self._store.writing() as unit:
-            # from here on documents are held against other settings than those they were last held against whole: should these come
-            # back before this sweep ends, they have everything to do again
-            unit.facts.put(facts.ADMISSION_DIGEST, "")
-            _note_step(unit, cursor)
-            feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
-            reached = self._reconsider(unit, feeding, cursor.reached)
-            if reached is not None:
-                unit.facts.put(facts.ADMISSION_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round, reached=reached)))
-            has_more = reached is not None or self._push_out(unit, admission, feeding)
-            if not has_more:
-                self._end_round(unit, cursor)
+        try:
+            has_more = self._work_whole(cursor, admission, self._at_once)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            has_more = self._work_apart(cursor, admission)
         self._bell.ring("indexer")
         return has_more
 
-    def _reconsider(self, unit: UnitOfWork, feeding: Feeding, after: int) -> int | None:
-        """Holds the next documents against the rules and gives the last one's id, None at the end."""
-        documents = unit.documents.list_live(after=after, limit=self._at_once)
+    def _work_whole(self, cursor: _Cursor, admission: Admission, limit: int) -> bool:
+        """Holds the next documents against the rules in one transaction, all or none. Whether there is more to do."""
+        with self._store.writing() as unit:
+            self._begin(unit, cursor)
+            feeding = self._feeding(admission)
+            documents = unit.documents.list_live(after=cursor.reached, limit=limit)
+            if documents:
+                self._reconsider(unit, feeding, documents)
+                self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
+                return True
+            has_more = push_out(unit, admission.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
+            if not has_more:
+                self._end_round(unit, cursor)
+        return has_more
+
+    def _work_apart(self, cursor: _Cursor, admission: Admission) -> bool:
+        """Holds the next documents against the rules one by one; one that fails is for nobody from now on. Whether there is more to do."""
+        feeding = self._feeding(admission)
+        with self._store.reading() as unit:
+            documents = unit.documents.list_live(after=cursor.reached, limit=self._at_once)
         if not documents:
-            return None
+            has_more = push_out_apart(self._store, admission.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
+            if not has_more:
+                with self._store.writing() as unit:
+                    self._end_round(unit, cursor)
+            return has_more
+
+        def work(batch: Sequence[Document]) -> None:
+            with self._store.writing() as unit:
+                self._begin(unit, cursor)
+                now = unit.documents.find_many([document.url for document in batch])
+                self._reconsider(unit, feeding, [document for document in now.values() if document.state is DocumentState.LIVE])
+
+        for failed in run_halved(documents, work, step=ADMISSION_STEP):
+            log.error("document_not_checked", url=failed.item.url, reason=failed.reason)
+            self._close(failed.item, feeding)
+        with self._store.writing() as unit:
+            self._begin(unit, cursor)
+            self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
+        return True
+
+    def _close(self, document: Document, feeding: Feeding) -> None:
+        """Makes a document that cannot be held against the rules one for nobody. Errors: those of infrastructure; else the log has it."""
+        try:
+            with self._store.writing() as unit:
+                bench = Workbench(unit, feeding, Lane.BULK)
+                bench.load([document.url])
+                bench.close(document.url)
+                bench.finish()
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            log.exception("document_not_closed", url=document.url)
+
+    def _begin(self, unit: UnitOfWork, cursor: _Cursor) -> None:
+        # from here on documents are held against other settings than those they were last held against whole: should these come
+        # back before this sweep ends, they have everything to do again
+        unit.facts.put(facts.ADMISSION_DIGEST, "")
+        _note_step(unit, cursor)
+
+    def _put_cursor(self, unit: UnitOfWork, cursor: _Cursor) -> None:
+        unit.facts.put(facts.ADMISSION_CURSOR, str(cursor))
+
+    def _feeding(self, admission: Admission) -> Feeding:
+        return Feeding(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
+
+    def _reconsider(self, unit: UnitOfWork, feeding: Feeding, documents: Sequence[Document]) -> None:
+        """Holds documents against the rules."""
         bench = Workbench(unit, feeding, Lane.BULK)
         bench.load(document.url for document in documents)
         for document in documents:
+            fault_point(ADMISSION_STEP, document.url)
             bench.reconsider(document)
         bench.finish()
-        return documents[-1].id
-
-    def _push_out(self, unit: UnitOfWork, admission: Admission, feeding: Feeding) -> bool:
-        return push_out(unit, admission.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
 
     def _end_round(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         if cursor.round < ROUNDS:

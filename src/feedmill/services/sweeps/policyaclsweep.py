@@ -55,7 +55,7 @@ class PolicyAclSweep:
         """Puts documents into their classes, by what holds when it is done."""
         with self._store.writing() as unit:
             if piece.misplaced:
-                bench = Workbench(unit, Feeding(feed_id=0, datasource="", now=self._clock(), rules=self._rules()), Lane.BULK)
+                bench = Workbench(unit, Feeding(feed_id=0, datasource="", now=self._clock(), rules=self._rules()), Lane.BULK, closes=True)
                 bench.load(piece.misplaced)
                 for url in piece.misplaced:
                     bench.classify(url)
