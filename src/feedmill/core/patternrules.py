@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-REGEXP_URL_CHARACTERS = 8192
-"""A regular expression sees no more of a URL than this, since its time may grow faster than the text."""
+from feedmill.core.expressions import Expression
 
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _AUTHORITY_END = re.compile(r"[/?#\\]")
@@ -98,13 +97,11 @@ class PathRule:
 class ExpressionRule:
     """A regular expression, found anywhere."""
 
-    expression: re.Pattern[str]
+    expression: Expression
 
     def __call__(self, url: UrlParts) -> bool:
         """Whether the URL as written or as folded has a match."""
-        if self.expression.search(url.folded, 0, REGEXP_URL_CHARACTERS) is not None:
-            return True
-        return url.folded != url.written and self.expression.search(url.written, 0, REGEXP_URL_CHARACTERS) is not None
+        return self.expression.is_in(url.folded) or (url.folded != url.written and self.expression.is_in(url.written))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ Source: "Constructing URL Patterns" in the appliance's manual; googlegsa/secmgr,
 """
 
 import re
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from feedmill.core.expressions import Expression
 from feedmill.core.patternrules import (
     ExpressionRule,
     HostRule,
@@ -37,15 +37,8 @@ MAX_PATTERN_CHARACTERS = 8192
 
 _PATTERN_PORT = re.compile(r"[^\[\]:]*(?:\[[^\[\]]*\])?(?::(?P<port>[^:\[\]]*))?\Z")
 _PORT = re.compile(r"(?:\*|[0-9]{1,5})\Z")
+_EXPRESSION = re.compile(r"\s*(?:-|\+-)?regexp(?:Ignore)?(?:Case)?:")
 _PROTOCOL_ONLY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/?\Z")
-
-# A group of one repeated thing that is repeated itself, as in (a+)+: the time doubles with every character.
-_RUNAWAY = re.compile(r"\((?:\?:)?(?:\\.|\[\^?\]?[^\]]*\]|[^\\()\[\]|])[*+]\)(?:[*+]|\{\d+,\})")
-_CLASSES = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "xdigit": "0-9a-fA-F", "space": r"\s",
-    "punct": r"!-/:-@\[-`{-~", "blank": r" \t", "print": " -~", "graph": "!-~", "cntrl": r"\x00-\x1f\x7f",
-}  # fmt: skip
-_CLASS = re.compile(r"\[:([a-z]+):\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +78,7 @@ def _parse_body(body: str) -> Rule:
         return covers_everything
     prefix, colon, rest = body.partition(":")
     if colon and prefix in ("regexp", "regexpCase", "regexpIgnoreCase"):
-        return ExpressionRule(_compile(rest, re.IGNORECASE if prefix == "regexpIgnoreCase" else re.NOFLAG))
+        return ExpressionRule(Expression(rest, ignores_case=prefix == "regexpIgnoreCase"))
     if colon and prefix == "contains":
         if not rest:
             raise BadRequest("'contains:' without a text, write '/' for every url")
@@ -93,24 +86,6 @@ def _parse_body(body: str) -> Rule:
     if colon and prefix == "www?":
         return _parse_optional_www(rest)
     return _parse_anchored(body)
-
-
-def _compile(expression: str, flags: re.RegexFlag) -> re.Pattern[str]:
-    shown = _shorten(expression)
-    if not expression:
-        raise BadRequest("a regular expression is missing, write '/' for every url")
-    # The console of old wanted two backslashes for one; no URL holds a backslash that somebody could mean by them.
-    translated = _CLASS.sub(lambda name: _CLASSES.get(name[1], name[0]), expression.replace(r"\\", "\\"))
-    if _RUNAWAY.search(translated):
-        raise BadRequest(
-            f"the regular expression '{shown}' repeats a repetition, which never ends on some urls; drop the inner or the outer one"
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return re.compile(translated, flags)
-    except (re.error, Warning, OverflowError, RecursionError) as exc:
-        raise BadRequest(f"'{shown}' is no regular expression: {exc}") from exc
 
 
 def _parse_anchored(body: str) -> Rule:
@@ -225,6 +200,11 @@ class PatternSet:
 def is_remark(line: str) -> bool:
     """Whether an entry of a list is empty or a comment, which counts for nothing there."""
     return not line.strip() or line.lstrip().startswith("#")
+
+
+def is_expression(line: str) -> bool:
+    """Whether a pattern, or an exception, is a regular expression."""
+    return _EXPRESSION.match(line) is not None
 
 
 def _parse_list(name: str, lines: Iterable[str]) -> list[Pattern]:

@@ -5,8 +5,10 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from feedmill.core.networks import EVERYBODY, parse_network
-from feedmill.core.patterns import is_remark, parse_pattern
+from feedmill.core.patterns import is_expression, is_remark, parse_pattern
 from feedmill.model.errors import BadRequest
+
+MAX_EXPRESSIONS = 1_000
 
 
 class Section(BaseModel):
@@ -40,6 +42,14 @@ def _check_rule_pattern(text: str) -> str:
     return text
 
 
+def _check_number_of_expressions(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuses lists of too many regular expressions, each of which is held against every URL."""
+    count = sum(is_expression(line) for line in lines)
+    if count > MAX_EXPRESSIONS:
+        raise ValueError(f"{count} regular expressions, and a list may hold {MAX_EXPRESSIONS}")
+    return lines
+
+
 def check_network(text: str) -> str:
     """Refuses what is no address, no network and not the word for all of them. Errors: ValueError."""
     if text == EVERYBODY:
@@ -61,4 +71,5 @@ def wrap_word(value: object) -> object:
 NetworkText = Annotated[str, AfterValidator(check_network)]
 NetworkList = Annotated[tuple[NetworkText, ...], BeforeValidator(wrap_word)]
 Pattern = Annotated[str, AfterValidator(_check_list_entry)]
+PatternList = Annotated[tuple[Pattern, ...], AfterValidator(_check_number_of_expressions)]
 RulePattern = Annotated[str, AfterValidator(_check_rule_pattern)]

@@ -15,7 +15,7 @@ from feedmill.core.hostnames import normalize_entry
 from feedmill.model.errors import BadRequest
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
 from feedmill.settings.policyacls import PolicyAclSettings
-from feedmill.settings.section import NetworkList, OpenSection, Pattern, RulePattern, Section
+from feedmill.settings.section import NetworkList, OpenSection, PatternList, RulePattern, Section
 from feedmill.settings.servingsections import BiasSettings, CollectionSettings, FrontEndSettings, QuerySettings, SynonymSettings
 from feedmill.settings.signin import Audit, History, SignIn
 
@@ -139,8 +139,8 @@ class DataSourceSettings(Section):
 class Urls(Section):
     """Which URLs may be documents."""
 
-    follow: tuple[Pattern, ...] = ("/",)
-    do_not_follow: tuple[Pattern, ...] = ()
+    follow: PatternList = ("/",)
+    do_not_follow: PatternList = ()
     start: tuple[str, ...] = ()
 
 
@@ -159,7 +159,7 @@ class Crawl(Section):
 
     enabled: bool = True
     host_load: Annotated[float, Field(ge=0)] = 4.0
-    allow_private: tuple[Pattern, ...] = ()
+    allow_private: PatternList = ()
     access: tuple[CrawlAccess, ...] = ()
 
 

@@ -8,7 +8,7 @@ from feedmill.core.facets import read_facet_range
 from feedmill.core.sites import is_collection_name
 from feedmill.model.errors import BadRequest
 from feedmill.model.facets import FacetType
-from feedmill.settings.section import Pattern, RulePattern, Section
+from feedmill.settings.section import PatternList, RulePattern, Section
 
 MAX_TERM_CHARACTERS = 500
 MAX_SYNONYM_WORDS = 8
@@ -51,8 +51,8 @@ class CollectionSettings(Section):
     """A collection: URL patterns that mean its documents, and those that do not after all."""
 
     name: Name
-    include: tuple[Pattern, ...] = ()
-    exclude: tuple[Pattern, ...] = ()
+    include: PatternList = ()
+    exclude: PatternList = ()
 
 
 class KeyMatchSettings(Section):
@@ -108,7 +108,7 @@ class FrontEndSettings(Section):
 
     name: Name
     stylesheet: str = ""
-    remove_urls: tuple[Pattern, ...] = ()
+    remove_urls: PatternList = ()
     keymatches: tuple[KeyMatchSettings, ...] = ()
     related: tuple[RelatedSettings, ...] = ()
     facets: tuple[FacetSettings, ...] = ()
