@@ -42,7 +42,7 @@ def _judge_nothing(_self: Decider, _unit: UnitOfWork, documents: Sequence[Docume
 def main(data: Path, parent: int) -> None:
     """Serves searches until the parent ends; prints the port first."""
     die_with_parent(parent)
-    sockets = {name: socket.create_server(("127.0.0.1", 0)) for name in ("search", "admin")}
+    sockets = {"search": socket.create_server(("127.0.0.1", 0))}
     print(sockets["search"].getsockname()[1], flush=True)
     with (
         patch.object(rerank, "find_permitted", _find_all),

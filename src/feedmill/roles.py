@@ -116,14 +116,22 @@ def _run_web(house: House, ports: Ports) -> None:
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
     search = search_app(searcher, site)
-    admin = admin_app(_administration_of(house), token, AdminSignIn(desk=signin.desk, signing=signing))
     if ports.is_successor:
         # else who signed in would wait for it, where the process before need not
         searcher.directory.load()
-    listeners = make_listeners(settings, ports.sockets, {"search": search, "admin": admin})
+    listeners = make_listeners(settings, ports.sockets, {"search": search})
     with _kept_up(searcher):
         ports.take_over()
         serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
+
+
+def _run_admin(house: House, ports: Ports) -> None:
+    signing, token = house.signing(), read_token(house.data)
+    desk = build_signin(signing, _signin_options_of(house, token)).desk
+    app = admin_app(_administration_of(house), token, AdminSignIn(desk=desk, signing=signing))
+    listeners = make_listeners(house.settings, ports.sockets, {"admin": app})
+    ports.take_over()
+    serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
 
 
 @contextmanager
@@ -248,6 +256,7 @@ def _run_indexer(house: House, _ports: Ports) -> None:
 RUN_OF_ROLE: dict[str, Callable[[House, Ports], None]] = {
     "gate": _run_gate,
     "web": _run_web,
+    "admin": _run_admin,
     "feeder": _run_feeder,
     "feeder-quick": _run_quick_feeder,
     "extractor": _run_extractor,

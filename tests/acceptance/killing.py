@@ -26,6 +26,7 @@ AIM_SECONDS = 2.0
 MOMENTS: dict[str, tuple[str, ...]] = {
     "gate": ("receive",),
     "web": ("any",),
+    "admin": ("any",),
     "feeder": ("large scan", "large apply", "large sweep"),
     "feeder-quick": ("small scan", "small apply", "small sweep"),
     "extractor": ("extract",),

@@ -39,10 +39,10 @@ def check_all_is_there(server: Appliance) -> None:
 
 
 def test_every_role_shows_in_the_process_list(operated: Appliance) -> None:
-    assert {"gate", "web", "feeder", "indexer", "extractor"} <= set(operated.role_pids())
+    assert {"gate", "web", "admin", "feeder", "indexer", "extractor"} <= set(operated.role_pids())
 
 
-@pytest.mark.parametrize("role", ["gate", "web", "feeder", "feeder-quick", "indexer", "extractor"])
+@pytest.mark.parametrize("role", ["gate", "web", "admin", "feeder", "feeder-quick", "indexer", "extractor"])
 def test_killed_role_is_started_again_and_the_work_goes_on(operated: Appliance, role: str) -> None:
     before = operated.role_pids()[role]
     os.kill(min(before), signal.SIGKILL)
@@ -51,12 +51,23 @@ def test_killed_role_is_started_again_and_the_work_goes_on(operated: Appliance, 
         pids = operated.role_pids().get(role, [])
         if not pids or min(before) in pids:
             return False
-        return all(operated.request("GET", port, "/readyz")[0] == 200 for port in (operated.gate, operated.search_port))
+        return all(operated.request("GET", port, "/readyz")[0] == 200 for port in (operated.gate, operated.search_port, operated.admin))
 
     wait_until(answers, lambda: f"another {role} than {min(before)}, and saw last {operated.role_pids()}", bearing=TROUBLE)
     url = f"http://operated.example.com/killed/{role}"
     put(operated, "operatedkills", record(url, f"killedword{role}"))
     assert operated.urls(f"killedword{role}", match="all") == [url]
+
+
+def test_administration_goes_on_while_the_process_of_searches_stands_still(operated: Appliance) -> None:
+    (web,) = operated.role_pids()["web"]
+    token = (operated.data / "admin.token").read_text().strip()
+    os.kill(web, signal.SIGSTOP)
+    try:
+        told = operated.request("GET", operated.admin, "/api/v1/status", headers={"Authorization": f"Bearer {token}"})
+    finally:
+        os.kill(web, signal.SIGCONT)
+    assert told[0] == 200
 
 
 def test_second_server_on_the_same_folder_is_refused(operated: Appliance) -> None:

@@ -119,12 +119,12 @@ def test_connection_that_rests_over_a_reload_is_ended(reloading: Reloading) -> N
 
 def test_old_processes_end_once_they_have_served_what_they_had(reloading: Reloading) -> None:
     reloading.reload_wholly()
-    wait_for({"gate": 1, "web": 1}, lambda: count_of_port_roles(reloading.server))
+    wait_for({"gate": 1, "web": 1, "admin": 1}, lambda: count_of_port_roles(reloading.server))
 
 
 def count_of_port_roles(server: Appliance) -> dict[str, int]:
     """Counts the processes of the roles with ports; one that leaves has a title of its own."""
-    return {name: len(pids) for name, pids in server.role_pids().items() if name.startswith(("gate", "web"))}
+    return {name: len(pids) for name, pids in server.role_pids().items() if name.startswith(("gate", "web", "admin"))}
 
 
 def test_no_push_and_no_search_fails_through_many_reloads(reloading: Reloading) -> None:

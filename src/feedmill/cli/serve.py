@@ -40,6 +40,7 @@ from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
 ROLES = (
     ProcessRole(name="gate", listeners=ROLE_LISTENERS["gate"], overlaps=True),
     ProcessRole(name="web", listeners=ROLE_LISTENERS["web"], overlaps=True),
+    ProcessRole(name="admin", listeners=ROLE_LISTENERS["admin"], overlaps=True),
     ProcessRole(name="feeder", nice=5),
     ProcessRole(name="feeder-quick"),
     ProcessRole(name="extractor"),

@@ -11,7 +11,7 @@ from feedmill.settings import Settings
 
 BACKLOG = 1024
 
-ROLE_LISTENERS = {"gate": ("gate", "gate_tls", "dtd"), "web": ("search", "admin")}
+ROLE_LISTENERS = {"gate": ("gate", "gate_tls", "dtd"), "web": ("search",), "admin": ("admin",)}
 """The names of the listeners of each role that has any."""
 
 
