@@ -6,7 +6,7 @@ UV := .tools/bin/uv
 UV_VERSION := 0.13.8
 FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
-.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real explore install install-dev check bench api-reference lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz explore install install-dev check bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -31,6 +31,10 @@ test-long: install-dev ## the long forms of tests: a hundred kills, the largest 
 
 test-real: install-dev ## feed documents of some fifty Debian packages, then the same damaged; PACKAGES="a b", LIMIT=N of each package, SEED=N
 	$(BIN)/python -m tests.real --packages "$(PACKAGES)" --limit $(or $(LIMIT),40) --seed $(or $(SEED),1)
+
+fuzz: install-dev ## every fuzzer for its share of SECONDS=600, TARGETS="a b"; findings stand in .tools/fuzz
+	-$(UV) pip install --quiet --target .tools/fuzz-packages --python $(BIN)/python --require-hashes -r locks/fuzz.txt
+	PYTHONPATH=.:tests/unit $(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(TARGETS),--targets $(TARGETS))
 
 explore: install-dev ## the property tests with examples that no run has tried; as often as you like
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
@@ -71,6 +75,8 @@ api-reference: install-dev ## write the reference of the JSON resources anew out
 lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
+	$(UV) pip compile --group fuzz --generate-hashes --python-version 3.11 --quiet --no-header -o locks/fuzz.txt
+	$(UV) pip compile --group audit --generate-hashes --python-version 3.11 --quiet --no-header -o locks/audit.txt
 
 clean:
 	rm -rf $(VENV) .tools

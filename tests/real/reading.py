@@ -23,7 +23,7 @@ _HAN = re.compile(r"[぀-ヿ一-鿿]{4,10}")
 _SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "HANGUL SYLLABLE", "ARMENIAN", "GEORGIAN", "ETHIOPIC")
 _ASCII_WORD = re.compile(r"[A-Za-z]{5,24}")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_HTML_START = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE\s+html\b|<html\b)", re.IGNORECASE | re.DOTALL)
+_HTML_START = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--.*?-->\s*)*)(?:<!DOCTYPE\s+html\b|<html\b)", re.IGNORECASE | re.DOTALL)
 _UNREAD_TAGS = {
     "script",
     "style",

@@ -12,7 +12,9 @@ from feedmill.core.analysis import has_spaceless, split_words
 
 MAX_PIECES = 6
 
-_SHAPE = re.compile(r"[^\W_]+(?:\*+[^\W_]*)+")
+# each turn of the group takes one star, so that there is one way to match, however many stars there are
+# each turn of the group takes one star: there is one way to match, however many stars there are
+_SHAPE = re.compile(r"[^\W_]+(?:\*[^\W_]*)+")
 _STARS = re.compile(r"\*+")
 
 

@@ -44,8 +44,9 @@ _MAGIC = (
     (b"SQLite format 3\0", "application/vnd.sqlite3"), (b"ID3", "audio/mpeg"), (b"OggS", "audio/ogg"), (b"fLaC", "audio/flac"),
     (b"\x1aE\xdf\xa3", "video/webm"), (b"%!PS", "application/postscript"), (b"wOFF", "font/woff"), (b"wOF2", "font/woff2"),
 )  # fmt: skip
+# comments are taken once for all: were they tried again as longer ones, a row of them would take for ever
 _HTML_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,300}>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,300}>\s*)?(?>(?:<!--.{0,2000}?-->\s*)*)<(?:!doctype\s+html|html)\b", re.I | re.S
 )
 _HTML_LOOSE = re.compile(rb"\s*<(?:!doctype\s+html|html|head|title|body|table|div|p|h1|script|meta|a|br|b|!--)\b", re.I)
 _XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s", re.I)

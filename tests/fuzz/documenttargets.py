@@ -1,0 +1,136 @@
+"""What documents hold: the readers of each format, and what is made of their texts."""
+
+from email.message import EmailMessage
+
+from officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
+from tests.fuzz.target import Finding, Target
+
+from feedmill.adapters.extract.extract import extract
+from feedmill.adapters.index.schema import make_entry
+from feedmill.core.analysis import fold_words
+from feedmill.core.snippets import make_snippet
+from feedmill.model.extraction import Extraction, ExtractionLimits, Task
+from feedmill.model.search import IndexDocument
+
+_LIMITS = ExtractionLimits(max_document_bytes=1_000_000, text_characters=500_000)
+_UNFORESEEN = "the document cannot be read: "
+
+_HTML = b"""<!DOCTYPE html><html><head><meta charset="iso-8859-2"><title>A title</title><base href="http://b.example.com/">
+<meta name="robots" content="noindex,nofollow"><meta name="dept" content="1&#10;234"></head><body><h1>Head</h1><p>words <b>and</b> more
+<!--googleoff: index-->off<!--googleon: index--><a href="/x" rel="nofollow">link</a><img alt="picture"><table><tr><td>1.618,2.718</table>
+<script>var x = "</p>";</script><div style="display: none">hidden</div></body></html>"""
+_TEXT = "Prices: 2,375.9,5 and 1.299,00 € on 17.05.2024; 12,34,567.8,9 units.\n日本語 서울 ไทย עברית العربية dobrodošli ǆ İ\n".encode()
+_XML = b"""<?xml version="1.0" encoding="koi8-r"?>
+<!DOCTYPE n [<!ENTITY e "x">]><note><title>T</title><body>words &e; <![CDATA[more]]></body></note>"""
+_MARKDOWN = b"---\ntitle: T\n---\n# Head\n\nwords [link](http://x/) `code`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\n* list\n"
+_CSV = b'name,amount\n"a ""b""",3\n'
+_RTF = rb"{\rtf1\ansi\ansicpg1250{\info{\title T}}words \b bold\b0\par \u8364? \'e9{\*\bin3 abc}}"
+
+
+def _mail() -> bytes:
+    mail = EmailMessage()
+    mail["Subject"], mail["From"], mail["To"] = "Grüße", "ann@example.com", "bob@example.com"
+    mail.set_content("words\n")
+    mail.add_alternative("<p>words</p>", subtype="html")
+    mail.add_attachment("attached", filename="minutes.txt")
+    # the library chooses a boundary by chance, and the seeds are the same in every run
+    return mail.as_bytes().replace((mail.get_boundary() or "none").encode(), b"=boundary=")
+
+
+def read_document(data: bytes, mimetype: str, url: str) -> Extraction:
+    """Extracts a document. Errors: Finding where a reader raised what it does not promise."""
+    found = extract(Task(key=1, url=url, mimetype=mimetype, data=data), _LIMITS)
+    if found.reason is not None and found.reason.startswith(_UNFORESEEN):
+        raise Finding(found.reason)
+    return found
+
+
+def _target(name: str, mimetype: str, *seeds: bytes, inputs: int = 60, words: tuple[bytes, ...] = ()) -> Target:
+    def run(data: bytes) -> int:
+        found = read_document(data, mimetype, f"http://fuzz.example.com/a.{name}")
+        return len(found.text) + len(repr(found.metadata)) + len(repr(found.links))
+
+    # the zip containers may hold 400 times their size
+    return Target(name=name, run=run, seeds=seeds, words=words, output_per_byte=2_000, base_output=600_000, inputs_in_suite=inputs)
+
+
+def make_of_text(data: bytes) -> int:
+    """Does with a text what indexing and showing it does: entry, snippet."""
+    text = data.decode("utf-8", "replace")
+    title, _, body = text.partition("\n")
+    document = IndexDocument(
+        key=1,
+        url=f"http://fuzz.example.com/{title[:200]}",
+        display_url=None,
+        access_class=1,
+        title=title,
+        body=body,
+        metadata=(("price", title[:1_000]), (title[:100] or "x", body[:1_000])),
+        datasource="fuzz",
+        mimetype="text/plain",
+        language=("en", "de", "ja", None)[len(data) % 4],
+        last_modified=None,
+        pagerank=96,
+        links=(title[:500],),
+        headings=title,
+        anchors=(title[:200],),
+    )
+    make_entry(document)
+    terms = tuple(body.lower().split()[:3])
+    return len(repr(make_snippet(body, terms, fold_words, roots=terms)))
+
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_ODF = "application/vnd.oasis.opendocument."
+_TAGS = tuple(
+    b"<title> </title> <body> <p> </p> <table> <td> <script> </script> <!-- --> <![CDATA[ ]]> &#0; &#1114112; &nbsp <a href=".split()
+)
+_ROW = '<row r="1"><c r="A1" t="inlineStr"><is><t>word</t></is></c><c r="B1" s="1"><v>45000.5</v></c></row>'
+
+TARGETS = (
+    _target("html", "text/html", _HTML, _HTML.decode().encode("utf-16"), inputs=120, words=_TAGS),
+    _target(
+        "txt",
+        "text/plain",
+        _TEXT,
+        "dobrodošli žluťoučký kůň".encode("iso-8859-2"),
+        "日本語の文書".encode("euc-jp"),
+        "文書".encode("iso-2022-jp"),
+    ),
+    _target("xml", "text/xml", _XML, words=_TAGS),
+    _target("md", "text/markdown", _MARKDOWN, words=(b"[", b"](", b"**", b"`", b"| ", b"> ", b"* ", b"<b>", b"---\n")),
+    _target("csv", "text/csv", _CSV),
+    _target(
+        "eml",
+        "message/rfc822",
+        _mail(),
+        words=(b"Content-Type: multipart/mixed; boundary=", b"=?utf-8?b?", b"charset=", b"\n\n", b"--", b"base64"),
+    ),
+    _target(
+        "pdf",
+        "application/pdf",
+        make_pdf(["first page", "second"], "Title"),
+        words=(b"endobj", b"stream", b"<<", b">>", b"/Kids", b"xref", b"R"),
+    ),
+    _target("docx", f"{_OFFICE}wordprocessingml.document", make_docx(paragraph("words"))),
+    _target("xlsx", f"{_OFFICE}spreadsheetml.sheet", make_xlsx(_ROW)),
+    _target("pptx", f"{_OFFICE}presentationml.presentation", make_pptx(["words", "more"])),
+    _target("odt", f"{_ODF}text", make_opendocument("text", "<office:text><text:p>words</text:p></office:text>")),
+    _target("epub", "application/epub+zip", make_epub("Title", "words"), inputs=20),
+    _target("rtf", "application/rtf", _RTF, inputs=20, words=(b"{", b"}", b"\\'", b"\\u", b"\\bin999999999 ", b"\\par")),
+    _target("zip", "application/octet-stream", make_zip({"a.txt": "words", "b/": ""}), b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)),
+    _target(
+        "png",
+        "image/png",
+        make_png(3, 4, {"Title": "words"}),
+        b"GIF89a\x01\x00\x01\x00",
+        b"\xff\xd8\xff\xe1\x00\x10Exif\x00\x00II*\x00\x08\x00\x00\x00",
+        b"BM" + bytes(60),
+    ),
+    Target(
+        name="text",
+        run=make_of_text,
+        seeds=(_TEXT, _HTML, _CSV),
+        words=(b"1.618,2.718", b"\n", b"\t", b"%", b"\xe2\x80\x87", b"\xe3\x80\x80"),
+    ),
+)

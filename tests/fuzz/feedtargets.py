@@ -1,0 +1,115 @@
+"""What feed clients send: bodies of requests, feeds, groups feeds."""
+
+import base64
+import io
+import zlib
+from typing import BinaryIO
+
+from tests.fuzz.target import Target
+
+from feedmill.model.errors import BadFeed, BadRequest, TooLarge
+from feedmill.wire.gsafeed.parse import FeedParser
+from feedmill.wire.gsagroups.parse import GroupsParser
+from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, UploadReader
+
+_CHUNK = 1_000
+_MAX_BYTES = 1_000_000
+
+_PACKED = base64.b64encode(zlib.compress(b"packed words " * 40)).decode()
+_FEED = f"""<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "gsafeed.dtd">
+<gsafeed><header><datasource>fuzz</datasource><feedtype>incremental</feedtype></header>
+<group action="add"><acl url="http://a.example.com/x" inheritance-type="child-overrides" inherit-from="http://a.example.com/y">
+<principal scope="user" access="permit" namespace="ns" case-sensitivity-type="everything-case-insensitive">ann</principal></acl>
+<record url="http://a.example.com/1" mimetype="text/html" last-modified="Tue, 06 Nov 2007 12:45:26 GMT" lock="true" authmethod="httpbasic"
+ pagerank="98" displayurl="http://d.example.com/1" crawl-immediately="true" crawl-once="false"><metadata overwrite-acls="false">
+<meta name="dept" content="a &amp; b"/><meta encoding="base64binary" name="ZGVwdA==" content="c2FsZXM="/></metadata>
+<content encoding="base64compressed">{_PACKED}</content></record>
+<record url="http://a.example.com/2" action="delete"/><record url="http://a.example.com/3" mimetype="text/plain">
+<content><![CDATA[some <b>words</b>]]></content></record></group></gsafeed>""".encode()
+_GROUPS = b"""<?xml version="1.0" encoding="UTF-8"?><xmlgroups><membership>
+<principal namespace="Default" case-sensitivity-type="EVERYTHING_CASE_INSENSITIVE" scope="GROUP">eng</principal>
+<members><principal scope="USER" namespace="Default">ann</principal><principal scope="GROUP">CORP\\ops</principal></members>
+</membership></xmlgroups>"""
+_XML_WORDS = tuple(
+    word.encode()
+    for word in """<group> </group> <record> </record> <acl> </acl> <principal> <metadata> <meta <content> </content> <![CDATA[ ]]> <!-- -->
+    <?pi ?> &#0; &#xFFFF; &amp; &nbsp; &bogus; <!DOCTYPE <!ENTITY %pe; xmlns:x="y" encoding="UTF-16" encoding="Shift_JIS"
+    url="" action="delete"     encoding="base64binary" inherit-from=""  <gsafeed> <xmlgroups> """.split()
+)
+
+
+def read_feed(data: bytes) -> int:
+    """Reads a feed in pieces; returns how much came out."""
+    spools: list[BinaryIO] = []
+
+    def open_spool() -> BinaryIO:
+        spools.append(io.BytesIO())
+        return spools[-1]
+
+    parser = FeedParser(spool=open_spool, max_inflated_bytes=_MAX_BYTES)
+    try:
+        items = [item for at in range(0, len(data), _CHUNK) for item in parser.feed(data[at : at + _CHUNK])]
+        items += parser.close()
+    finally:
+        parser.discard()
+    return sum(len(repr(item)) for item in items) + len(repr(parser.remarks))
+
+
+def read_groups(data: bytes) -> int:
+    """Reads a groups feed in pieces."""
+    parser = GroupsParser()
+    try:
+        changes = [change for at in range(0, len(data), _CHUNK) for change in parser.feed(data[at : at + _CHUNK])]
+        changes += parser.close()
+    finally:
+        parser.discard()
+    return sum(len(repr(change)) for change in changes) + len(repr(parser.remarks))
+
+
+def read_upload(data: bytes) -> int:
+    """Reads a body: the first line is Content-Type, the second Content-Encoding."""
+    kind, _, rest = data.partition(b"\n")
+    encoding, _, body = rest.partition(b"\n")
+    form = GROUPS_FORM if b"groups" in body[:200] else FEED_FORM
+    reader = UploadReader(form, content_type=kind.decode("latin-1"), content_encoding=encoding.decode("latin-1"), max_feed_bytes=_MAX_BYTES)
+    size = sum(len(piece) for at in range(0, len(body), _CHUNK) for piece in reader.read(body[at : at + _CHUNK]))
+    return size + sum(len(piece) for piece in reader.finish())
+
+
+def _multipart(*fields: tuple[bytes, bytes]) -> bytes:
+    parts = [b'--<<\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % field for field in fields]
+    return b"".join(parts) + b"--<<--\r\n"
+
+
+_FIELDS = ((b"datasource", b"fuzz"), (b"feedtype", b"full"), (b"data", _FEED))
+_BODY = _multipart(*_FIELDS)
+_UPLOADS = (
+    b"multipart/form-data; boundary=<<\n\n" + _BODY,
+    b'multipart/form-data; boundary="<<"\ngzip\n' + zlib.compress(_BODY, wbits=31),
+    b"multipart/form-data; boundary=<<\ndeflate\n" + zlib.compress(_BODY),
+    b"application/x-www-form-urlencoded\n\ndatasource=fuzz&feedtype=full&data=%3Cgsafeed%3E+x%3C%2Fgsafeed%3E",
+    b"text/xml\n\n" + _FEED,
+    b"\n\n" + _BODY,
+    b"multipart/form-data; boundary=<<\n\n" + _multipart((b"groupsource", b"g"), (b"replace", b"true"), (b"data", _GROUPS)),
+)
+
+TARGETS = (
+    Target(
+        name="feed",
+        run=read_feed,
+        seeds=(_FEED, _FEED.replace(b"UTF-8", b"ISO-8859-1"), _FEED.decode().replace("UTF-8", "UTF-16").encode("utf-16")),
+        errors=(BadFeed,),
+        words=_XML_WORDS,
+    ),
+    Target(name="groups", run=read_groups, seeds=(_GROUPS,), errors=(BadFeed,), words=_XML_WORDS),
+    Target(
+        name="upload",
+        run=read_upload,
+        seeds=_UPLOADS,
+        errors=(BadRequest, TooLarge),
+        words=(b"\r\n--<<", b"--<<--", b"boundary=", b"&", b"%", b"=", b"Content-Disposition: form-data; name=", b"\r\n\r\n", b"gzip"),
+        output_per_byte=2_000,
+        base_output=_MAX_BYTES,
+    ),
+)
