@@ -65,6 +65,19 @@ def test_admin_port_takes_tokens_by_their_scope(house: SignInHouse, scope: Token
     assert ask(house, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == status
 
 
+def test_tokens_for_pushing_are_made_and_told_to_the_audit_log_and_open_nothing_here(house: SignInHouse) -> None:
+    status, made = ask(house, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": ["wiki", "hr"]})
+    assert status == 201
+    assert isinstance(made, dict)
+    assert made["datasources"] == ["hr", "wiki"]
+    assert ask(house, "GET", "/api/v1/status", f"Bearer {made['token']}")[0] == 401
+    told = [entry.event.details for entry in house.signing.auditing.iter_entries(kind="admin.request")]
+    assert (told[-1]["label"], told[-1]["scopes"], told[-1]["datasources"]) == ("x", ["push"], ["hr", "wiki"])
+    assert made["token"] not in str(told)
+    for datasources in ("hr", [1], ["no name"]):
+        assert ask(house, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": datasources})[0] == 400
+
+
 def test_token_of_a_user_may_never_do_more_than_the_user(house: SignInHouse) -> None:
     made = house.signing.tokens.add("x", [TokenScope.ADMINISTER], user="viewer")
     assert ask(house, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == 200

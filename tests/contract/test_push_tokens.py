@@ -275,6 +275,16 @@ def test_wrong_tokens_fill_no_log_and_keep_no_right_one_out(house: TokenHouse) -
     assert not any("fm_" in str(refusal) for refusal in refusals)
 
 
+def test_a_token_used_for_another_source_is_told_to_the_audit_log(house: TokenHouse) -> None:
+    token = house.make("hr")
+    house.push("finance", bearer(token))
+    house.ask("DELETE", "/api/v1/datasources/finance", token)
+    house.ask("GET", "/api/v1/status", token)
+    house.push("hr", bearer(token))
+    told = [(entry.event.actor, entry.event.details["path"]) for entry in house.auditing.iter_entries(kind="push.refused")]
+    assert told == [("token old script", path) for path in ("/xmlfeed", "/api/v1/datasources/finance", "/api/v1/status")]
+
+
 def test_without_tokens_at_hand_the_setting_lets_nobody_in(house: TokenHouse) -> None:
     intake = Intake(store=house.store, files=FolderFeedFiles(house.folder, reserve_bytes=0), bell=SilentBell(), clock=lambda: house.now)
     app = gate_app(config=lambda: house.config, intake=intake, dtd="", count_feed=lambda *_: None, find_problems=list)

@@ -1,5 +1,6 @@
 """``feedmill tokens``: lists the tokens of programs, makes and removes them."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,8 +33,17 @@ _PATH = "/api/v1/tokens"
 @tokens_app.callback(epilog=TOKENS_EXAMPLES)
 def list_tokens(context: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List tokens, without their texts: these are shown once, when a token is made."""
-    if is_for_subcommand(context):
-        return
+    if not is_for_subcommand(context):
+        _list(data, config, as_json=as_json)
+
+
+@tokens_app.command("list", epilog="Example:\n\n  feedmill tokens list --json")
+def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+    """List tokens, as 'feedmill tokens' does."""
+    _list(data, config, as_json=as_json)
+
+
+def _list(data: Path, config: Path | None, *, as_json: bool) -> None:
     with workplace(data, config).read() as house, house.store.reading() as unit:
         listed = [render_token(token) for token in unit.api_tokens.list_all()]
     if as_json:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import structlog
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.http.answers import STRANGERS, UNAUTHORIZED, Body, drop, send_early
 from feedmill.http.gateconfig import CurrentConfig
@@ -38,6 +38,8 @@ _RIGHT: Final = "feedmill.push_right"
 _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/", "/getbacklogcount", "/metrics", "/getdtd", "/gsafeed.dtd"})
 _LIMITED_PATHS: Final = ("/api/v1/feeds", "/api/v1/documents", "/api/v1/datasources", "/api/v1/openapi.json")
 """What of ``/api/`` a token for some data sources opens: the resources that look at ``find_right``."""
+
+_REFUSED: Final = (Problem.UNAUTHORIZED.status, Problem.FORBIDDEN.status)
 
 log = structlog.get_logger(__name__)
 
@@ -91,9 +93,24 @@ class PushTokenCheck:
             await _refuse(scope, body, send)
         elif right.is_limited and scope["path"].startswith("/api/") and not scope["path"].startswith(_LIMITED_PATHS):
             await send_problem(body, send, Problem.FORBIDDEN, "this needs a token for all data sources", STRANGERS)
+            await self._run(self._tell_refusal, scope, "the token is for some data sources alone", right.label)
         else:
             scope[_RIGHT] = right
-            await self._app(scope, receive, send)
+            await self._serve(scope, receive, send, right)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, right: PushRight) -> None:
+        """Passes a request on; what is refused because its token is for other data sources is told to the audit log."""
+        status = 0
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        await self._app(scope, receive, send_noted if right.is_limited else send)
+        if status in _REFUSED:
+            await self._run(self._tell_refusal, scope, "the token is for other data sources", right.label)
 
     async def _find(self, scope: Scope) -> PushRight | None:
         """Finds what a request may do; None for nothing."""
@@ -113,7 +130,7 @@ class PushTokenCheck:
     def _check(self, text: str) -> PushRight | None:
         return self._tokens.find(text) if self._tokens is not None else None
 
-    def _tell_refusal(self, scope: Scope, reason: str) -> None:
+    def _tell_refusal(self, scope: Scope, reason: str, actor: str = "") -> None:
         """Puts a refusal into the audit log; of a flood of them the first ones, and that there are more."""
         if self._tokens is None:
             return
@@ -121,7 +138,7 @@ class PushTokenCheck:
         passage = self._tokens.throttle.begin("push", address)
         if not passage.wait_seconds or passage.is_first:
             details: dict[str, Detail] = {"method": scope["method"], "path": scope["path"], "reason": reason}
-            self._tokens.auditing.tell(AuditKind.PUSH_REFUSED, address=address, details=details)
+            self._tokens.auditing.tell(AuditKind.PUSH_REFUSED, actor=actor, address=address, details=details)
 
     async def _run(self, act: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._workers, act, *arguments)

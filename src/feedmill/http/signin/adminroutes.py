@@ -94,7 +94,7 @@ def _token_routes(tokens: TokenKeeping) -> list[Route]:
             datasources=_texts(body, "datasources"),
         )
         shown = render_token(made.token)
-        request.scope[ASKED] = {key: shown[key] or "" for key in ("id", "label", "scopes", "user", "datasources")}
+        request.scope[ASKED] = {key: shown[key] for key in ("id", "label", "scopes", "user", "datasources") if shown[key] is not None}
         return JSONResponse(render_new_token(made), 201)
 
     def remove_token(_body: Body, request: Request) -> Response:
