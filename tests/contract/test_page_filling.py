@@ -273,3 +273,39 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
     assert urls_of(searcher, searcher.classes_of(Identity())) == [urls["open"]]
     group = Identity(groups=(Subject(scope=Scope.GROUP, name="x"),))
     assert searcher.classes_of(group).only_secure().permitted == frozenset()
+
+
+def test_page_asks_no_more_than_it_needs_whatever_is_hidden(house: SearchHouse, point: DecisionPoint) -> None:
+    asked = []
+    for late in (40, 400):
+        shown, hidden = fill(house, early=0, late=late)
+        point.decisions = {("ann", url): "Deny" for url in hidden}
+        before = len(point.asked)
+        searcher = searcher_of(house, point)
+        assert urls_of(searcher, searcher.classes_of(ANN), num=10) == shown
+        asked.append(len(point.asked) - before)
+    assert asked == [33, 33]
+
+
+@pytest.mark.parametrize("verdict", ["Deny", "Indeterminate"])
+def test_waiting_tells_nothing_of_one_url(house: SearchHouse, point: DecisionPoint, verdict: str) -> None:
+    _, hidden = fill(house)
+    point.decisions = {("ann", url): verdict for url in hidden}
+    point.delay_seconds = 0.3
+    app = app_of(house, point)
+
+    def wait_of(path: str, name: str, url: str) -> float:
+        begun = time.monotonic()
+        ask(app, path, [(name, url), ("access", "a")], user="ann")
+        return time.monotonic() - begun
+
+    ask(app, "/api/v1/documents", [("url", hidden[0])], user="ann")
+    for place, (path, name, before) in enumerate(
+        [("/api/v1/documents", "url", ""), ("/cache", "url", ""), ("/search", "q", "info:"), ("/search", "q", "cache:")], 1
+    ):
+        asked = len(point.asked)
+        assert wait_of(path, name, before + hidden[place]) >= 0.3
+        assert len(point.asked) > asked
+        asked = len(point.asked)
+        assert wait_of(path, name, f"{before}http://a.example/none/{place}") >= 0.3
+        assert len(point.asked) == asked

@@ -11,6 +11,7 @@ Source: googlegsa/secmgr, ``FlexAuthorizerImpl``.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,6 +24,7 @@ from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import LateAccess, LateLimits, LateOutcome, Login
 from feedmill.services.latebinding.asking import Asking, LateCounts, NoCounts, SafeAsking
+from feedmill.services.latebinding.imitating import Imitating
 from feedmill.services.latebinding.remembering import LateCache
 from feedmill.services.latebinding.resting import Resting, Tell
 
@@ -54,7 +56,10 @@ class LateBinding:
         *,
         counts: LateCounts | None = None,
         tell: Tell = lambda _: None,
+        sleep: Callable[[float], object] = time.sleep,
     ) -> None:
+        self._sleep = sleep
+        self._imitating = Imitating()
         self.limits = limits or LateLimits()
         self._counts = counts or NoCounts()
         self._safe = SafeAsking(clock, Resting(clock, self.limits, tell), self._counts)
@@ -91,8 +96,28 @@ class LateBinding:
         self._count_cached(found)
         pending = [url for url in dict.fromkeys(urls) if url not in found]
         if pending:
-            found |= self._ask_in_place(pending, access.asker, late)
+            begun = self._clock()
+            asked = self._ask_in_place(pending, access.asker, late)
+            self._imitating.note(self._find_rule(pending[0]), len(pending), self._clock() - begun, is_decided=bool(asked))
+            found |= asked
         return frozenset(url for url, verdict in found.items() if verdict is Verdict.PERMIT)
+
+    def imitate(self, url: str, access: ClassSet) -> None:
+        """Takes as long over a URL that nobody is asked about as over one that another server was asked about lately.
+
+        So the time does not tell whether there is such a document. Nobody is asked. It is remembered as denied where the other was decided.
+        """
+        late = access.late
+        if late is None or self._cache.find(access.asker, url) is not None:
+            return
+        answer = self._imitating.choose(self._find_rule(url))
+        if answer is not None:
+            self._sleep(min(answer.seconds, max(late.until - self._clock(), 0.0)))
+            if answer.is_decided:
+                self._cache.put(access.asker, url, Verdict.DENY)
+
+    def _find_rule(self, url: str) -> str | None:
+        return next((asking.rule.label for asking in self._askings if asking.means(url)), None)
 
     def close(self) -> None:
         """Asks nobody any more; does not wait for who is being asked."""

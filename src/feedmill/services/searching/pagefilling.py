@@ -2,8 +2,9 @@
 
 The list that somebody pages through is made of documents that ACLs permit him and of those that another server permitted him, by rank. It
 is walked from its beginning, so that no page repeats or leaves out what another one shows, and in small steps, so that little more is
-asked than the page needs; what was decided for an earlier page is remembered. After so many documents were asked about, or when the time of
-the request is over, nothing more is asked, and the rest of the list is what ACLs permit.
+asked than the page needs; what was decided for an earlier page is remembered. After ``QUESTIONS_A_RESULT`` documents for each result up to
+the end of the page were asked about, or when the time of the request is over, nothing more is asked, and the rest of the list is what ACLs
+permit. So the number of questions tells how deep the page is, and little of how much is hidden.
 
 None of it is ever counted: totals are those of what ACLs permit.
 """
@@ -23,6 +24,8 @@ from feedmill.services.latebinding.binding import LateBinding
 MAX_REACH = 1_000
 MIN_STEP = 20
 MAX_STEP = 200
+QUESTIONS_A_RESULT = 3
+"""How many documents may be asked about for each result up to the end of the page, whatever comes of it."""
 
 Ask = Callable[[ClassSet, int, int], Hits]
 """Asks the index for hits of some classes, from a place on, so many."""
@@ -41,12 +44,14 @@ class Window:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
     """A page. ``granted`` are the URLs on it that another server permitted, ``length`` how long the list is known to be,
-    ``dropped`` how many documents the index still counts although the asker may not see them any more."""
+    ``dropped`` how many documents the index still counts although the asker may not see them any more, ``asked`` how many documents
+    another server was to decide about."""
 
     hits: tuple[Hit, ...]
     granted: frozenset[str]
     length: int
     dropped: int
+    asked: int = 0
 
 
 @dataclass(slots=True)
@@ -84,13 +89,14 @@ class PageFiller:
             granted=frozenset(walk.granted),
             length=len(walk.hits) if is_over else max(len(walk.hits), window.total),
             dropped=walk.dropped,
+            asked=walk.asked,
         )
 
     def _walk_candidates(self, walk: _Walk, ask: Ask, window: Window, access: ClassSet, late: LateAccess) -> bool:
         """Walks over what may be asked about too. Whether that was all there is."""
         candidates, offset = access.candidates(), 0
         while walk.missing > 0:
-            left = self._late.limits.candidates - walk.asked
+            left = min(self._late.limits.candidates, max(QUESTIONS_A_RESULT * walk.wanted, MIN_STEP)) - walk.asked
             size = min(max(walk.missing, MIN_STEP), MAX_STEP, MAX_REACH - offset, left)
             if size <= 0 or self._late.is_over(late):
                 return False

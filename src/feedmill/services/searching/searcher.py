@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from feedmill.core.matching import ENOUGH
+from feedmill.core.querynodes import parts_of
 from feedmill.core.servingbook import Served, ServingBook
 from feedmill.core.shown import has_robots_rule
 from feedmill.model.access import ClassSet
@@ -20,7 +21,7 @@ from feedmill.model.errors import FeedmillError, NotFound, OutOfTime
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import Login
-from feedmill.model.query import Everything, Node
+from feedmill.model.query import Everything, Info, Node
 from feedmill.model.search import Cursor, Hit, Hits, ParsedQuery, Result, ResultPage, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
@@ -185,6 +186,8 @@ class Searcher:
         filled = self._fill(index, meant, hits.total, asked)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
         made = self._make_results(index, meant, chosen, asked, granted) if chosen else _Made()
+        if filled is not None and not filled.asked and not made.results:
+            self._imitate(meant, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
         warnings = [tell_failed(made.failed)] if made.failed else []
         spelling, facets = None, tuple[FacetCounts, ...]()
@@ -238,6 +241,8 @@ class Searcher:
         if found is None and is_open and self._late is not None:
             # asked outside of any transaction; what the store holds by then is decided once more
             found, _ = self._find_document(url, access, self._late.select([url], access))
+        elif found is None and self._late is not None:
+            self._late.imitate(url, access)
         if found is None:
             raise NotFound(f"no document {url}")
         return found
@@ -344,6 +349,12 @@ class Searcher:
                 title = document.text.title if document.text is not None else None
                 found[url] = find_like(index, document.url, title or "", self._maker.read_text(document), access)
         return resolve_related(root, found)
+
+    def _imitate(self, root: Node, access: ClassSet) -> None:
+        """Takes as long over ``info:`` of a URL that has no document as over one that another server is asked about."""
+        urls = [part.url for part in parts_of(root) if isinstance(part, Info)]
+        if urls and self._late is not None:
+            self._late.imitate(urls[0], access)
 
     def _find_meant(self, typed: str, access: ClassSet) -> Document | None:
         """Finds the document whose URL somebody typed, with or without its scheme."""
