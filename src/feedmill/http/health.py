@@ -4,24 +4,54 @@ Both say nothing that a stranger may not know, so they ask for no token and are 
 """
 
 from collections.abc import Callable
+from typing import Final
 
+import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from feedmill.model.errors import Corrupt
+
 Problems = Callable[[], list[str]]
-"""Lists what keeps a role from its work, in words for operators; empty when nothing does. May block."""
+"""Lists what keeps a role from its work, in words that strangers may read; empty when nothing does. May block and raise."""
+
+UNAVAILABLE: Final = "the store or the index is unavailable; the log says why"
+DAMAGED: Final = "the store or the index is damaged; the log says how"
+
+log = structlog.get_logger(__name__)
+
+
+class _Readiness:
+    """Finds problems, and tells the log the reason of one that is not for strangers, once for as long as it stays the same."""
+
+    def __init__(self, find_problems: Problems) -> None:
+        self._find_problems = find_problems
+        self._told = ""
+
+    def find(self) -> list[str]:
+        """Lists the problems, those of looking for them too."""
+        try:
+            problems, reason = self._find_problems(), ""
+        except Exception as exc:  # noqa: BLE001 - whatever keeps this process from looking keeps it from its work
+            problems, reason = [DAMAGED if isinstance(exc, Corrupt) else UNAVAILABLE], f"{type(exc).__name__}: {exc}"
+        if reason and reason != self._told:
+            log.error("not_ready", reason=reason)
+        self._told = reason
+        return problems
 
 
 def health_routes(find_problems: Problems) -> list[Route]:
     """Gives the two routes to put into a port's application."""
 
+    readiness = _Readiness(find_problems)
+
     async def tell_health(_request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
 
     async def tell_readiness(_request: Request) -> JSONResponse:
-        problems = await run_in_threadpool(find_problems)
+        problems = await run_in_threadpool(readiness.find)
         if problems:
             return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
         return JSONResponse({"status": "ready"})

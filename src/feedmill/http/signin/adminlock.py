@@ -6,6 +6,7 @@ Every request that changes something, or asks for a decision, is put into the au
 import hmac
 from typing import Final
 
+import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -40,6 +41,9 @@ def role_for(method: str, path: str) -> Role:
     if method in SAFE_METHODS or path.startswith(_DECISIONS):
         return Role.VIEWER
     return Role.MANAGER if path.startswith(_MANAGED) and not path.startswith(_WHO_SEES_WHAT) else Role.ADMINISTRATOR
+
+
+log = structlog.get_logger(__name__)
 
 
 class AdminLock:
@@ -89,7 +93,9 @@ class AdminLock:
             try:
                 found = await run_slowly(self._desk.find_by_header, request.scope)
             except FeedmillError as exc:
-                return Refusal(status=find_problem(exc).status, text=str(exc))
+                # the reason names the store, and nobody has proved who he is yet
+                log.error("sign_in_failed", reason=str(exc))
+                return Refusal(status=find_problem(exc).status, text="signing in is not possible now; try again later")
             if found is not None:
                 return found
         challenge = {"www-authenticate": 'Bearer realm="feedmill"'}

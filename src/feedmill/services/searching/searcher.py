@@ -300,11 +300,8 @@ class Searcher:
         return [one for one in found if one.url in allowed and not has_robots_rule(one, "noindex")]
 
     def find_problems(self) -> list[str]:
-        """Lists what keeps searches from being answered, in words for operators; empty when nothing does."""
-        try:
-            self._look()
-        except FeedmillError as exc:
-            return [str(exc)]
+        """Lists what keeps searches from being answered; empty when nothing does. Errors: those of store and index, which name them."""
+        self._look()
         return []
 
     def _look(self, deadline: Deadline | None = None) -> _Now:
