@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Callable
 
-from bench import access, changes, facets, gate, groups, hidden, hostile, ingest, latency, queries, relevance, results, upload
+from bench import access, changes, facets, gate, groups, hidden, hostile, ingest, latency, leak, queries, relevance, results, upload
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
     "latency": ("a one-record feed until it is found", latency.main),
+    "leak": ("what scores and order tell of hidden documents", leak.main),
     "queries": ("searches over 200,000 documents against the bare engine", queries.main),
     "relevance": ("ranking on judged collections against plain BM25", relevance.main),
     "results": ("an answer of 100 results as XML beside its query", results.main),
