@@ -86,3 +86,5 @@ def test_the_python_client_sends_a_push_token(appliance: Appliance) -> None:
 def test_the_start_says_who_may_push_without_tokens(tmp_path: Path) -> None:
     with running(tmp_path / "data") as server:
         assert "local accounts are administrators of content" in server.log.read_text()
+        warnings = json.loads(command(server, "status").stdout)["warnings"]
+        assert [warning.partition(": ")[0] for warning in warnings] == ["gate.require_token"]

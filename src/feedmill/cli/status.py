@@ -48,6 +48,8 @@ def _print_status(told: dict[str, Any]) -> None:
     partial = ", does not hold all documents yet" if index["partial"] else ""
     learning = ", learning url patterns" if index["learning_patterns"] else ""
     out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{partial}{rebuilding}{learning}")
+    for warning in told["warnings"]:
+        out.print(clean(f"warning:    {warning}"))
     out.print()
     out.print(settings_table(told["settings"]))
 

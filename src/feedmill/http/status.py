@@ -32,6 +32,7 @@ def tell_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
         "sandbox": server.sandbox if server else {},
         **tell_overview(store),
         "queues": watch.tell(),
+        "warnings": list(loaded.warnings),
         "settings": list_settings(loaded, kept),
     }
 
