@@ -6,7 +6,7 @@ UV := .tools/bin/uv
 UV_VERSION := 0.13.8
 FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
-.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz explore install install-dev check bench api-reference lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -16,6 +16,7 @@ test: check ## install and run all tests
 
 test-full: ## install the Debian packages that some tests need, and fail on any skip
 	bash .ci/packages
+	$(MAKE) audit-tools
 	FEEDMILL_NO_SKIPS=1 $(MAKE) test
 	$(if $(wildcard $(FEEDMILL_KEYCLOAK)/bin/kc.sh),$(MAKE) run-keycloak,@echo "no Keycloak: $(FEEDMILL_KEYCLOAK); 'make test-keycloak' fetches one")
 
@@ -35,6 +36,12 @@ test-real: install-dev ## feed documents of some fifty Debian packages, then the
 fuzz: install-dev ## every fuzzer for its share of SECONDS=600, TARGETS="a b"; findings stand in .tools/fuzz
 	-$(UV) pip install --quiet --target .tools/fuzz-packages --python $(BIN)/python --require-hashes -r locks/fuzz.txt
 	PYTHONPATH=.:tests/unit $(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) $(if $(TARGETS),--targets $(TARGETS))
+
+audit: install-dev audit-tools ## write an SBOM to build/sbom.json, ask for known holes of all locked packages; exit code 3 (make's: 2) when that cannot be asked
+	$(BIN)/python -m tests.audit
+
+audit-tools: install-dev
+	-$(UV) pip install --quiet --target .tools/audit-packages --python $(BIN)/python --require-hashes -r locks/audit.txt
 
 explore: install-dev ## the property tests with examples that no run has tried; as often as you like
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')

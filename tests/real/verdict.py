@@ -49,18 +49,13 @@ class Verdict:
 def _find_problem(server: Appliance, document: Document) -> str:
     """Returns why a document is not found, empty when it is."""
     parts = urlsplit(document.url)
-    queries = [f'info:"{document.url}"' if " " in document.url else f"info:{document.url}"]
-    if document.words:
-        queries.append(" ".join(document.words) + f" site:{parts.netloc}")
-    for query in queries:
-        path = "/api/v1/search?" + urlencode({"q": query, "match": "all", "num": 200})
-        status, _, body = server.request("GET", server.search_port, path)
-        if status != 200:
-            return f"{query!r} answers {status}"
-        answer = json.loads(body)
-        if document.url not in [result["url"] for result in answer["results"]]:
-            return f"{query!r} finds {answer['total']} others"
-    return ""
+    query = " ".join(document.words) + f" site:{parts.netloc}" if document.words else f"info:{document.url}"
+    path = "/api/v1/search?" + urlencode({"q": query, "match": "all", "num": 100})
+    status, _, body = server.request("GET", server.search_port, path)
+    if status != 200:
+        return f"{query!r} answers {status}"
+    answer = json.loads(body)
+    return "" if document.url in [result["url"] for result in answer["results"]] else f"{query!r} finds {answer['total']} others"
 
 
 def judge_server(server: Appliance) -> list[str]:
