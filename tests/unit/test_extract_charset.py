@@ -70,3 +70,85 @@ def test_find_codec_takes_supersets() -> None:
 @given(st.binary(max_size=300), st.none() | st.sampled_from(["utf-8", "shift_jis", "utf-16", "hz", "utf-7", "iso-2022-kr", "x-none", ""]))
 def test_decode_any_bytes_gives_text(data: bytes, label: str | None) -> None:
     assert isinstance(decode(data, label, is_markup=True), str)
+
+
+# sentences in the charsets that texts of their language were once written in
+UNLABELLED = [
+    ("fr", "iso8859-1", "Les élèves ont été très heureux de découvrir la forêt où vivait le vieux chêne, à côté de la rivière."),
+    ("de", "iso8859-1", "Die Größe des Gebäudes überraschte alle Gäste, die früher nur kleine Häuser gesehen hatten."),
+    ("es", "iso8859-1", "El niño pequeño comió una piña mañana por la mañana y después salió a la montaña con su compañía."),
+    ("pl", "iso8859-2 cp1250", "Zażółć gęślą jaźń. Książka leży na stole, a źródło wody płynie przez łąkę pod górą."),
+    ("cs", "iso8859-2 cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Šťastný člověk žije v malém městě."),
+    ("sl", "iso8859-2 cp1250", "Dobrodošli na naši spletni strani. Še vedno čakamo na vašo žlico in češnje."),
+    ("hr", "iso8859-2", "Dobrodošli na našu stranicu. Želimo vam uspješan dan i puno sreće, šaljemo čestitke."),
+    ("hu", "iso8859-2", "Árvíztűrő tükörfúrógép. A gyönyörű őszi erdőben hűvös szél fújt, és hullottak a levelek."),
+    ("eo", "iso8859-3", "Ĉiuj homoj estas denaske liberaj kaj egalaj laŭ digno kaj rajtoj. Eĥoŝanĝo ĉiuĵaŭde."),
+    ("lt", "iso8859-4 iso8859-13 cp1257", "Šiaurės vėjas ir saulė ginčijosi, kuris iš jų yra stipresnis, žmogus ėjo keliu įsisupęs."),
+    ("lv", "iso8859-13", "Ziemelis un saule strīdējās, kurš no viņiem esot stiprāks, kad gāja garām ceļinieks ietinies."),
+    ("ru", "iso8859-5 koi8-r cp1251", "Все люди рождаются свободными и равными в своём достоинстве и правах."),
+    ("uk", "koi8-u", "Всі люди народжуються вільними і рівними у своїй гідності та правах. Їжак їсть ґудзик."),
+    ("uk", "cp1251", "Всі люди народжуються вільними і рівними у своїй гідності та правах."),
+    ("bg", "cp1251", "Всички хора се раждат свободни и равни по достойнство и права."),
+    ("ar", "iso8859-6 cp1256", "يولد جميع الناس أحرارا متساوين في الكرامة والحقوق وقد وهبوا عقلا وضميرا"),
+    ("el", "iso8859-7 cp1253", "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι στην αξιοπρέπεια και τα δικαιώματα."),
+    ("he", "iso8859-8", "כל בני האדם נולדו בני חורין ושווים בערכם ובזכויותיהם"),
+    ("tr", "iso8859-9", "Bütün insanlar hür, haysiyet ve haklar bakımından eşit doğarlar. Işığı söndürmeyi unutmuş."),
+    ("fr", "iso8859-15", "Le cœur de la ville coûte 50 € et l'été est très chaud à côté de la forêt."),
+    ("ja", "euc_jp shift_jis iso2022_jp", "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。"),
+    ("ko", "euc_kr iso2022_kr", "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다."),
+    ("zh", "gb2312 gb18030", "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心,并应以兄弟关系的精神相对待。"),
+    ("zh", "hz", "人人生而自由,在尊严和权利上一律平等。"),
+    ("zh-tw", "big5", "人人生而自由,在尊嚴和權利上一律平等。他們賦有理性和良心,並應以兄弟關係的精神互相對待。"),
+    ("fr", "cp1252", "Les élèves ont été très heureux de “découvrir” la forêt – où vivait le vieux chêne… 50 €"),
+]
+WORDS = [
+    ("iso8859-2", "dobrodo\u0161li"),
+    ("iso8859-2", "Dobrodo\u0161li na na\u0161i strani"),
+    ("iso8859-2", "\u0160\u0165astn\u00fd \u010dlov\u011bk"),
+    ("cp1250", "\u0160\u0165astn\u00fd \u010dlov\u011bk"),
+    ("cp1252", "Gr\u00f6\u00dfe"),
+    ("cp1252", "caf\u00e9"),
+    ("cp1252", "Stra\u00dfe in M\u00fcnchen"),
+    ("cp1252", "na\u00efve fa\u00e7ade"),
+    ("cp1251", "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440"),
+    ("koi8-r", "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440"),
+    ("cp1253", "\u039a\u03b1\u03bb\u03b7\u03bc\u03ad\u03c1\u03b1 \u03ba\u03cc\u03c3\u03bc\u03b5"),
+    ("euc_jp", "\u65e5\u672c\u8a9e\u306e\u6587\u7ae0\u3067\u3059"),
+    ("shift_jis", "\u65e5\u672c\u8a9e\u306e\u6587\u7ae0\u3067\u3059"),
+    ("gb2312", "\u4e2d\u6587\u6587\u672c\u6d4b\u8bd5"),
+    ("euc_kr", "\ud55c\uad6d\uc5b4 \ud14d\uc2a4\ud2b8"),
+]
+
+
+@pytest.mark.parametrize(("charset", "text"), [(charset, text) for _, charsets, text in UNLABELLED for charset in charsets.split()])
+@pytest.mark.parametrize("before", ["", "Plain words, and more of them.\n" * 400], ids=["alone", "behind-ascii"])
+def test_decode_without_label_every_charset_of_a_language_is_told(charset: str, text: str, before: str) -> None:
+    assert decode((before + text).encode(charset)) == before + text
+    assert decode((before + (text + "\n") * 300).encode(charset)) == before + (text + "\n") * 300
+
+
+@pytest.mark.parametrize(("charset", "text"), WORDS)
+@pytest.mark.parametrize("ends", ["", "\n"])
+@pytest.mark.parametrize("count", [1, 50, 3_000])
+def test_decode_without_label_few_words_are_told(charset: str, text: str, ends: str, count: int) -> None:
+    many = f"{text}{ends or ' '}" * count if count > 1 else text + ends
+    assert decode(many.encode(charset)) == many
+
+
+@pytest.mark.parametrize("text", ["(format t ~{~A~^, ~}) ~{ab~}", "\x1b[1mbold\x1b[0m", "~{", "cost: \x1b$5"])
+def test_decode_text_that_shifts_nowhere_stays_as_it_is(text: str) -> None:
+    assert decode(text.encode()) == text
+
+
+def test_decode_utf8_with_broken_bytes_behind_much_ascii_stays_utf8() -> None:
+    text = "plain " * 5_000 + "f\u00fcr Gr\u00f6\u00dfe " * 20
+    assert decode(text.encode() + b"\xff!") == text + "\ufffd!"
+
+
+@given(
+    st.binary(max_size=200)
+    | st.lists(st.sampled_from([b"\x1b$B", b"\x1b(B", b"~{", b"~}", b"ab", b"\xe9", b"\xa4\xa2", b" ", b"\xff", b"\0"])).map(b"".join)
+)
+def test_decode_any_bytes_become_text(data: bytes) -> None:
+    assert isinstance(decode(data), str)
+    assert isinstance(decode(data, "iso-2022-jp", is_markup=True), str)

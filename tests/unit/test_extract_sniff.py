@@ -1,3 +1,5 @@
+import random
+
 import pytest
 from officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
@@ -59,6 +61,45 @@ def test_sniff_stray_zero_in_a_text_is_no_binary() -> None:
     assert sniff.sniff(b"a line of text that is long enough, then another\0\n" * 50, "text/plain") == sniff.PLAIN
     assert sniff.sniff(b"key\0value\0" * 50, "text/plain") == sniff.BINARY
     assert sniff.sniff(b"some words and a zero \0 and \x01\x02\x03\x04\x05\x06", "text/plain") == sniff.BINARY
+
+
+@pytest.mark.parametrize("label", [None, "text/html", "text/plain"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<title>t\x00\x01\x08\x1bs</title><body>needle\x00\x01\x08\x1b</body>",
+        b"<html><head><title>a\x00\x01 title</title></head><body>word\x08 other\x1b</body></html>",
+        b"a line of plain words\x00 with \x01 some \x08 controls \x1b in it, and needle",
+    ],
+)
+def test_sniff_short_text_with_a_few_controls_is_text(page: bytes, label: str | None) -> None:
+    assert sniff.sniff(page, label) in (sniff.HTML, sniff.PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("start", "mimetype"),
+    [
+        (b"\0\1\0\0\0\x12\1\0\0\4\0\x20", "font/ttf"),
+        (b"OTTO\0\x0b", "font/otf"),
+        (b"\xf7\x02\x01\x83\x92\xc0\x1c\x3b\0\0\0\0\x03\xe8\x1b TeX output", "application/x-dvi"),
+        (b"\x80\x01\x10\x05\0\0%!PS-AdobeFont-1.0: CMR10 1.00B\n", "application/x-font-type1"),
+        (b"%!PS-AdobeFont-1.0: CMR10 1.00B\n%%CreationDate: 1992\n", "application/x-font-type1"),
+        (b".snd\0\0\0\x1c\0\0\x10\0\0\0\0\1", "audio/basic"),
+    ],
+)
+@pytest.mark.parametrize("label", [None, "text/plain", "text/html"])
+def test_sniff_fonts_sounds_and_print_files_are_binary(start: bytes, mimetype: str, label: str | None) -> None:
+    assert sniff.sniff(start + b"words that stand in it " * 50, label) == mimetype
+    assert not sniff.is_textual(mimetype)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sniff_noise_without_a_mark_is_binary(seed: int) -> None:
+    noise = random.Random(seed)
+    assert sniff.sniff(bytes(noise.randrange(256) for _ in range(4_000)), "text/plain") == sniff.BINARY
+    # a sound without its head: values around the middle
+    sound = bytes(int(128 + noise.gauss(0, 60)) & 0xFF for _ in range(4_000))
+    assert sniff.sniff(sound, "text/plain") == sniff.BINARY
 
 
 def test_sniff_utf16_is_no_binary() -> None:

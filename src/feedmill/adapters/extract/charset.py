@@ -1,7 +1,11 @@
 """Finds out in which charset bytes are written and decodes them.
 
 In this order: a byte order mark; zero bytes in the pattern of UTF-16; the label of the protocol; the label inside the document (HTML
-meta, XML declaration); valid UTF-8; a statistical detector on a bounded sample; windows-1252.
+meta, XML declaration); escapes that shift into East Asian characters, in text that is ASCII otherwise; valid UTF-8; a statistical
+detector on the parts of the text that are not ASCII, from wherever they begin; windows-1252.
+
+Windows and ISO charsets of one region differ in few places. Bytes 80 to 9F are letters in the former alone and tell these; without them
+that one is taken which puts no sign into a word and no capital behind a small letter.
 
 A label is a hint like any other: bytes beyond ASCII that are valid UTF-8 are UTF-8 whatever a label says, because text in a
 single-byte charset is practically never valid UTF-8 by chance, while pages that were re-encoded and kept their old meta tag are
@@ -18,7 +22,8 @@ import chardet
 from chardet.enums import EncodingEra
 
 _PRESCAN_BYTES = 4_096
-_SAMPLE_BYTES = 6_000
+_SAMPLE_BYTES = 12_000
+_AROUND_BYTES = 60
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -40,6 +45,41 @@ _MULTIBYTE = {"cp932", "gb18030", "cp949", "big5hkscs", "euc_jp", "johab", "euc_
 _META = re.compile(rb"""<meta\b[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.\-]{2,40})""", re.I)
 _XML = re.compile(rb"""<\?xml\b[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})""", re.I)
 _WIDE = re.compile(rb"[\x80-\xff]")
+_WIDE_RUN = re.compile(rb"[\x80-\xff]+")
+_ERAS = EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO
+# ISO charsets, and those of Windows that differ from them in few letters
+_SIBLINGS = {
+    "iso8859-1": "cp1252", "iso8859-2": "cp1250", "iso8859-7": "cp1253", "iso8859-8": "cp1255", "iso8859-9": "cp1254",
+    "iso8859-13": "cp1257", "iso8859-15": "cp1252",
+}  # fmt: skip
+_OTHERS = {
+    "cp932": ("big5hkscs",),
+    "cp1250": ("iso8859-2",),
+    "cp1252": ("iso8859-15",),
+    "cp1253": ("iso8859-7",),
+    "cp1257": ("iso8859-13",),
+}
+# hardly ever written, and like those that are
+_UNUSED = ("iso8859-10", "iso8859-14", "iso8859-16")
+_RARE = ("iso8859-3", "iso8859-4", "iso8859-13")
+_TELLING_BYTES = 4
+_ASCII_BYTES = bytes(range(128))
+_WINDOWS_ONLY = re.compile(rb"[\x80-\x9f]")
+# a sign within a word, letters of two scripts in one, half-width kana beside full ones, a currency of nowhere
+_ODD = re.compile(
+    r"[^\W\d_][^\w\s\x00-\x7f\u2010-\u201f\xad\xb7]+[^\W\d_]|\xa4|[\x80-\x9f]|\ufffd"
+    r"|[a-z][\u0370-\u05ff\u0620-\u06ff\u3040-\u9fff]|[\u0370-\u05ff\u0620-\u06ff\u3040-\u9fff][a-z]"
+    r"|[\u3040-\u9fff][\uff66-\uff9f]|[\uff66-\uff9f][\u3040-\u9fff]"
+)
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+# what shifts into other characters: https://www.rfc-editor.org/rfc/rfc1468, rfc1557, rfc1843
+_JAPANESE_SHIFT, _KOREAN_SHIFT, _CHINESE_SHIFT = (
+    re.compile(rb"\x1b\$[@B]|\x1b\(I"),
+    re.compile(rb"\x1b\$\)C"),
+    re.compile(rb"~\{([^~]*)~\}"),
+)
+_PAIRS = re.compile(rb"(?:[\x21-\x77][\x21-\x7e])+")
+_LEAST_PAIRS = 4
 
 
 def decode(data: bytes, label: str | None = None, *, is_markup: bool = False) -> str:
@@ -82,6 +122,8 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
         if codec in (None, "utf-8"):
             return _decode_broken(data, exc, labelled=codec is not None)
         return data.decode(codec or "utf-8", "replace")
+    if len(text) == len(data) and codec in (None, "utf-8", "cp1252") and (shifting := _find_shifting(data)):
+        return data.decode(shifting, "replace")
     if codec is None or codec == "utf-8":
         return text
     if len(text) == len(data):
@@ -92,30 +134,96 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
     return text
 
 
+def _find_shifting(data: bytes) -> str | None:
+    """Returns the codec of ASCII text that shifts into East Asian characters, None for any other."""
+    if b"\x1b" in data:
+        if _KOREAN_SHIFT.search(data) is not None and _can_decode(data, "iso2022_kr"):
+            return "iso2022_kr"
+        if _JAPANESE_SHIFT.search(data) is not None:
+            return next((codec for codec in ("iso2022_jp", "iso2022_jp_2", "iso2022_jp_ext") if _can_decode(data, codec)), "iso2022_jp_2")
+    if b"~{" in data:
+        runs = _CHINESE_SHIFT.findall(data)
+        if sum(map(len, runs)) >= 2 * _LEAST_PAIRS and all(map(_PAIRS.fullmatch, runs)) and _can_decode(data, "hz"):
+            return "hz"
+    return None
+
+
+def _can_decode(data: bytes, codec: str) -> bool:
+    try:
+        data.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _decode_broken(data: bytes, exc: UnicodeDecodeError, *, labelled: bool) -> str:
     """Decodes what is not valid UTF-8: UTF-8 all the same when it was called so, or is so but for a few bytes or a cut end."""
-    if labelled or exc.start > len(data) - 4 or _is_mostly_utf8(data):
+    is_cut = exc.reason == "unexpected end of data" and not data[: exc.start].isascii()
+    if labelled or is_cut or _is_mostly_utf8(data):
         return data.decode("utf-8", "replace")
-    return data.decode(_detect(data, exc.start), "replace")
+    return data.decode(_detect(data), "replace")
 
 
 def _is_mostly_utf8(data: bytes) -> bool:
-    text = data[: _PRESCAN_BYTES * 4].decode("utf-8", "replace")
+    text = _take_sample(data).decode("utf-8", "replace")
     broken = text.count("\ufffd")
     whole = sum(1 for character in text if character > "\x7f") - broken
     return whole > 20 * broken
 
 
-def _detect(data: bytes, start: int) -> str:
-    begin = max(0, start - 200)
+def _detect(data: bytes) -> str:
+    sample = _take_sample(data)
+    # a few letters say nothing of charsets that are as rare as they are alike
+    is_telling = len(set(sample.translate(None, _ASCII_BYTES))) >= _TELLING_BYTES
     found = chardet.detect(
-        data[begin : begin + _SAMPLE_BYTES],
-        encoding_era=EncodingEra.MODERN_WEB,
-        prefer_superset=True,
+        sample,
+        encoding_era=_ERAS,
+        prefer_superset=False,
         compat_names=False,
+        exclude_encodings=_UNUSED if is_telling else _UNUSED + _RARE,
         no_match_encoding="cp1252",
     )["encoding"]
-    return find_codec(found) or "cp1252"
+    codec = _find_exact_codec(found) or "cp1252"
+    wide = _SIBLINGS.get(codec) or find_codec(codec) or "cp1252"
+    if codec in _SIBLINGS and _WINDOWS_ONLY.search(data) is not None:
+        return wide
+    candidates = dict.fromkeys((codec if codec in _SIBLINGS else wide, wide, *_OTHERS.get(wide, ()), "cp1252"))
+    return min(candidates, key=lambda candidate: _count_odd(sample.decode(candidate, "replace")))
+
+
+def _find_exact_codec(name: str | None) -> str | None:
+    """Returns the codec of this very name, where ``find_codec`` would widen it."""
+    try:
+        return codecs.lookup(name).name if name else None
+    except LookupError:
+        return None
+
+
+def _take_sample(data: bytes) -> bytes:
+    """Returns the parts of a text that are not ASCII, with what stands around them, from the beginning and bounded in all."""
+    parts: list[bytes] = []
+    taken = begin = end = 0
+    for run in _WIDE_RUN.finditer(data):
+        if run.start() - _AROUND_BYTES > end:
+            parts.append(data[begin:end])
+            taken += end - begin
+            begin = run.start() - _AROUND_BYTES
+        end = run.end() + _AROUND_BYTES
+        if taken + end - begin > _SAMPLE_BYTES:
+            break
+    last = data[begin:end]
+    if len(last) > _SAMPLE_BYTES:
+        # not within a character, where there is another place
+        last = last[:_SAMPLE_BYTES]
+        last = last[: max(last.rfind(b" "), last.rfind(b"\n")) + 1] or last
+    parts.append(last)
+    return b"\n".join(parts)
+
+
+def _count_odd(text: str) -> int:
+    """Returns how often a text has what words do not have."""
+    words = [word for word in _LETTERS.findall(text) if not word.isascii() and word[1:] != word[1:].lower() and word != word.upper()]
+    return len(_ODD.findall(text)) + len(words)
 
 
 def _guess_utf16(head: bytes) -> str | None:
@@ -143,4 +251,4 @@ def _find_inner_codec(data: bytes) -> str | None:
 
 def warm_up() -> None:
     """Loads the detector's tables."""
-    _detect("Žluťoučký kůň".encode("cp1250"), 0)
+    _detect("Žluťoučký kůň".encode("cp1250"))

@@ -42,7 +42,13 @@ _MAGIC = (
     (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"), (b"II*\0", "image/tiff"), (b"MM\0*", "image/tiff"), (b"\0\0\x01\0", "image/x-icon"),
     (b"8BPS", "image/vnd.adobe.photoshop"), (b"\x7fELF", "application/x-executable"), (b"\xca\xfe\xba\xbe", "application/java-vm"),
     (b"SQLite format 3\0", "application/vnd.sqlite3"), (b"ID3", "audio/mpeg"), (b"OggS", "audio/ogg"), (b"fLaC", "audio/flac"),
-    (b"\x1aE\xdf\xa3", "video/webm"), (b"%!PS", "application/postscript"), (b"wOFF", "font/woff"), (b"wOF2", "font/woff2"),
+    (b"\x1aE\xdf\xa3", "video/webm"),  (b"wOFF", "font/woff"), (b"wOF2", "font/woff2"),
+    (b"\0\1\0\0\0", "font/ttf"), (b"true\0", "font/ttf"), (b"ttcf\0", "font/collection"), (b"OTTO\0", "font/otf"),
+    (b"\x80\1", "application/x-font-type1"), (b"%!FontType1", "application/x-font-type1"), (b"%!PS-AdobeFont", "application/x-font-type1"),
+    (b"%!PS", "application/postscript"),
+    (b"\1fcp", "application/x-font-pcf"), (b"\xf7\x02", "application/x-dvi"), (b"\xf7\x83", "application/x-tex-pk"),
+    (b".snd\0", "audio/basic"), (b"dns.\0", "audio/basic"), (b"MThd\0", "audio/midi"), (b"\xde\x12\x04\x95", "application/x-gettext-mo"),
+    (b"\x95\x04\x12\xde", "application/x-gettext-mo"), (b"\0asm", "application/wasm"), (b"\x1bLua", "application/x-lua-bytecode"),
 )  # fmt: skip
 # comments are taken once for all: were they tried again as longer ones, a row of them would take for ever
 _HTML_START = re.compile(
@@ -53,6 +59,12 @@ _XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s", re.I)
 _MAIL_START = re.compile(rb"(?:[A-Za-z][A-Za-z0-9\-]{0,60}:[ \t][^\r\n]{0,2000}\r?\n(?:[ \t][^\r\n]{0,2000}\r?\n)*){3}")
 _MAIL_HEADERS = re.compile(rb"^(?:received|message-id|mime-version|return-path|delivered-to):", re.I | re.M)
 _MAIL_FROM = re.compile(rb"^(?:from|date|subject):", re.I | re.M)
+# without those that texts have: tab, ends of line and page, escape
+_CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_UPPER = bytes(range(128, 256))
+_SHORT_BYTES, _FEW_CONTROLS = 1_000, 12
+_LEAST_NOISE_BYTES, _MOST_DIFFERENT_BYTES = 256, 150
+_LOOKS_LIKE_MARKUP = re.compile(rb"</?(?:html|head|title|body|p|div|h[1-6]|br|a|span|td|li)\b[^<>]{0,200}>", re.I)
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})(?:[?#].*)?$")
 _OF_SUFFIX = {
     "html": HTML, "htm": HTML, "xhtml": HTML, "txt": PLAIN, "md": MARKDOWN, "markdown": MARKDOWN, "eml": MAIL, "csv": "text/csv",
@@ -152,16 +164,27 @@ def _tell_ole(data: bytes) -> str:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Tells by zero bytes and other control characters. A stray zero in what is else a text, as broken exports have it, is no sign."""
+    """Tells by zero bytes and other control characters. Stray ones in what is else a text, as broken exports have them, are no sign."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
     zeros = head.count(0)
-    controls = len(head) - len(head.translate(None, bytes(set(range(32)) - {9, 10, 12, 13, 27})))
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if len(head) < _SHORT_BYTES and controls <= _FEW_CONTROLS and (controls * 8 <= len(head) or _LOOKS_LIKE_MARKUP.search(head)):
+        # of a short text they are a great part
+        return False
     if zeros and max(zeros * 50, controls * 20) > len(head):
         pairs = len(head) // 2
         odd, even = head[1::2].count(0), head[0::2].count(0)
         return not (max(odd, even) > pairs * 0.4 and min(odd, even) < pairs * 0.1)
-    return controls > max(8, len(head) // 10)
+    return controls > max(8, len(head) // 10) or _is_noise(head, controls)
+
+
+def _is_noise(head: bytes, controls: int) -> bool:
+    """Whether bytes beyond ASCII stand beside control characters as they do in no charset: samples of sound, compressed data."""
+    if controls * 100 < len(head) or len(head) < _LEAST_NOISE_BYTES:
+        return False
+    upper = len(head) - len(head.translate(None, _UPPER))
+    return upper * 5 > len(head) and len(set(head)) > _MOST_DIFFERENT_BYTES
 
 
 def _tell_text(head: bytes, hint: str | None, url: str) -> str:
