@@ -175,7 +175,7 @@ def _detect(data: bytes) -> str:
     sample = _take_sample(data)
     # a few letters say nothing of charsets that are as rare as they are alike
     is_telling = len(set(sample.translate(None, _ASCII_BYTES))) >= _TELLING_BYTES
-    found = chardet.detect(
+    found: str | None = chardet.detect(
         sample,
         encoding_era=_ERAS,
         prefer_superset=False,
@@ -187,7 +187,7 @@ def _detect(data: bytes) -> str:
     wide = _SIBLINGS.get(codec) or find_codec(codec) or "cp1252"
     if codec in _SIBLINGS and _WINDOWS_ONLY.search(data) is not None:
         return wide
-    candidates = dict.fromkeys((codec if codec in _SIBLINGS else wide, wide, *_OTHERS.get(wide, ()), "cp1252"))
+    candidates: list[str] = [codec if codec in _SIBLINGS else wide, wide, *_OTHERS.get(wide, ()), "cp1252"]
     return min(candidates, key=lambda candidate: _count_odd(sample.decode(candidate, "replace")))
 
 
