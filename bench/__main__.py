@@ -3,7 +3,23 @@
 import sys
 from collections.abc import Callable
 
-from bench import access, changes, facets, gate, groups, hidden, hostile, ingest, latency, leak, queries, relevance, results, upload
+from bench import (
+    access,
+    changes,
+    facets,
+    gate,
+    groups,
+    halfopen,
+    hidden,
+    hostile,
+    ingest,
+    latency,
+    leak,
+    queries,
+    relevance,
+    results,
+    upload,
+)
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "ingest": ("documents a second, push to searchable", ingest.main),
@@ -17,6 +33,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "access": ("searches with ACLs against searches without", access.main),
     "changes": ("what changed for somebody, against deciding everything twice", changes.main),
     "facets": ("searches with facets against the same without, suggestions, the page", facets.main),
+    "halfopen": ("an ordinary client beside 1,000 half-open connections", halfopen.main),
     "hidden": ("whether time tells a hidden document from an unknown URL", hidden.main),
     "hostile": ("the dearest queries over 300,000 different words", hostile.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
