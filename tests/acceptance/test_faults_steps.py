@@ -1,0 +1,93 @@
+"""For every step of indexing: 3 of 200 documents for which it raises, or kills its process, cost themselves and nobody else."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.appliance import Appliance, feed_of, record, running
+from tests.waiting import wait_until
+
+BAD = (17, 100, 180)
+STEPS = (
+    "extract.hand_over",
+    "extract.keep",
+    "index.links",
+    "index.text",
+    "index.entry",
+    "index.put",
+    "links.read",
+    "links.write",
+)
+NOT_FOUND = ("index.entry", "index.put")
+"""Steps without which nothing of a document can be indexed; after the others it is found by what is left."""
+
+FOUND_WHOLE = ("index.links", "links.read", "links.write")
+"""Steps that only bring what links say."""
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    """Runs one server for all steps that raise: each step has a marker of its own."""
+    faults = " ".join(f"{step}=raise:{step}/bad" for step in STEPS)
+    with running(tmp_path_factory.mktemp("faulty") / "data", environment={"FEEDMILL_FAULTS": faults}) as appliance:
+        yield appliance
+
+
+def url_of(step: str, number: int) -> str:
+    return f"http://www.example.com/{step}/{'bad/' if number in BAD else ''}{number}"
+
+
+def documents(step: str) -> bytes:
+    """Gives 200 documents, each linking to the next one."""
+    word = "needle" + step.replace(".", "").replace("_", "")
+    pages = (f'<p>{word} <a href="{url_of(step, number + 1)}">next</a></p>' for number in range(200))
+    return feed_of(*(record(url_of(step, number), page) for number, page in enumerate(pages)))
+
+
+def count_found(appliance: Appliance, step: str) -> int:
+    return int(appliance.search("needle" + step.replace(".", "").replace("_", ""), num=1)["total"])
+
+
+def check_bad_ones(appliance: Appliance, step: str, feed: str) -> None:
+    """Checks that document, receipt and log name each bad document and the step."""
+
+    def told() -> list[dict[str, Any]]:
+        return [entry for entry in appliance.receipt(feed)["log"] if f"step {step} failed" in entry["reason"]]
+
+    wait_until(lambda: len(told()) == len(BAD), lambda: f"three warnings: {appliance.receipt(feed)['log'][:5]}")
+    assert {entry["url"] for entry in told()} == {url_of(step, number) for number in BAD}
+    assert {entry["level"] for entry in told()} == {"warning"}
+    for number in BAD:
+        document = appliance.document(url_of(step, number))
+        assert document is not None
+        assert f"step {step} failed" in document["reason"]
+        assert document["searchable"] is (step not in NOT_FOUND)
+    assert appliance.log.read_text().count(f'"step": "{step}"') >= len(BAD)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_step_that_raises_costs_its_documents_alone(faulty: Appliance, step: str) -> None:
+    receipt = faulty.feed(documents(step), step.replace(".", "-").replace("_", "-"))
+    assert (receipt["included"], receipt["errors"], receipt["state"]) == (200, 0, "completed")
+    assert count_found(faulty, step) == (200 if step in FOUND_WHOLE else 197)
+    check_bad_ones(faulty, step, receipt["id"])
+    later = faulty.feed(feed_of(record(f"http://www.example.com/{step}/later", "<p>later</p>")), "later")
+    assert later["state"] == "completed"
+    assert faulty.role_pids()
+
+
+@pytest.mark.parametrize("step", ["index.entry"])
+def test_step_that_kills_costs_its_documents_alone(tmp_path: Path, step: str) -> None:
+    with running(tmp_path / "data", environment={"FEEDMILL_FAULTS": f"{step}=kill:/bad/"}) as appliance:
+        feed = appliance.push(documents(step), "killing")
+        begun = time.monotonic()
+        appliance.feed(feed_of(record("http://www.example.com/later", "<p>later</p>")), "later")
+        later_seconds = time.monotonic() - begun
+        appliance.wait(feed)
+        whole_seconds = time.monotonic() - begun
+        assert count_found(appliance, step) == 197
+        check_bad_ones(appliance, step, feed)
+        assert later_seconds <= whole_seconds
+        assert appliance.log.read_text().count('"event": "work_interrupted"') == 1
