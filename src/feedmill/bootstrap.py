@@ -121,7 +121,7 @@ class House:
 
     def failure_recorder(self) -> FailureRecorder:
         """Makes what records failures of documents."""
-        return FailureRecorder(utc_now, __version__)
+        return FailureRecorder(utc_now, __version__, metrics.count_failure)
 
     def intake(self) -> Intake:
         """Makes what takes feeds in."""

@@ -1,5 +1,8 @@
 """For every step of indexing: 3 of 200 documents for which it raises, or kills its process, cost themselves and nobody else."""
 
+import random
+import statistics
+import string
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,3 +94,45 @@ def test_step_that_kills_costs_its_documents_alone(tmp_path: Path, step: str) ->
         check_bad_ones(appliance, step, feed)
         assert later_seconds <= whole_seconds
         assert appliance.log.read_text().count('"event": "work_interrupted"') == 1
+
+
+def random_words(characters: int) -> str:
+    """Gives so many characters of words that are all different ones."""
+    dice = random.Random(characters)
+    return " ".join("".join(dice.choices(string.ascii_lowercase, k=9)) for _ in range(characters // 10))
+
+
+def test_large_text_holds_up_no_other_document(faulty: Appliance) -> None:
+    large = faulty.push(
+        feed_of(record("http://www.example.com/large", f"largeneedle {random_words(1_000_000)}", mimetype="text/plain")), "large"
+    )
+    small = faulty.feed(feed_of(record("http://www.example.com/small", "<p>small</p>")), "small")
+    assert small["searchable_at"] < faulty.wait(large)["searchable_at"]
+    assert faulty.urls("largeneedle") == ["http://www.example.com/large"]
+
+
+@pytest.mark.slow
+def test_largest_text_holds_up_no_other_document(faulty: Appliance) -> None:
+    large = faulty.push(
+        feed_of(record("http://www.example.com/largest", f"largest {random_words(10_000_000)}", mimetype="text/plain")), "large"
+    )
+    seconds: list[float] = []
+    while faulty.receipt(large)["searchable_at"] is None:
+        begun = time.monotonic()
+        faulty.feed(feed_of(record(f"http://www.example.com/beside/{len(seconds)}", "<p>beside</p>")), "small")
+        seconds.append(time.monotonic() - begun)
+    assert statistics.median(seconds) < 1.0
+    assert len(seconds) > 10
+    assert faulty.urls("largest") == ["http://www.example.com/largest"]
+
+
+def test_document_of_a_failed_step_is_tried_again_by_reindex(faulty: Appliance) -> None:
+    """Nothing has changed, so that it fails again; it is told once, and the rebuild ends."""
+    url = "http://www.example.com/index.entry/bad/again"
+    receipt = faulty.feed(feed_of(record(url, "<p>againword</p>")), "again")
+    token = (faulty.data / "admin.token").read_text().strip()
+    headers = {"Authorization": f"Bearer {token}"}
+    assert faulty.request("POST", faulty.admin, "/api/v1/reindex", b"", headers)[0] in (200, 202)
+    wait_until(lambda: '"event": "rebuild_ended"' in faulty.log.read_text(), "the end of the rebuild")
+    assert faulty.urls("againword") == []
+    assert sum("step index.entry failed" in entry["reason"] for entry in faulty.receipt(receipt["id"])["log"]) == 1

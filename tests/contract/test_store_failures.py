@@ -70,6 +70,7 @@ def test_late_log_is_bounded(store: SqlStore) -> None:
         for _ in range(3):
             unit.feeds.log_late(feed.id, [LogEntry(level=LogLevel.WARNING, reason="late")] * 600)
         assert len(unit.feeds.list_log(feed.id, 10_000)) == 1_000
+        assert len(unit.feeds.list_log(feed.id, 10)) == 10
 
 
 def test_recorder_tells_a_failure_once_and_names_feed_document_and_step(store: SqlStore) -> None:

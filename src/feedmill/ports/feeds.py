@@ -71,7 +71,7 @@ class Feeds(Protocol):
         """
 
     def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
-        """Lists a feed's log in the order written."""
+        """Lists a feed's log in the order written; the limit holds for the feeder's entries and again for those from behind it."""
 
     def list_unsettled(self) -> list[Feed]:
         """Lists feeds whose changes are applied but not all obeyed or searchable: phase SETTLE, or DONE without ``searchable_at``."""

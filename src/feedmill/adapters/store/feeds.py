@@ -119,7 +119,8 @@ class SqlFeeds:
     def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
         """Lists a feed's log in the order written."""
         query = sa.select(feed_log).where(feed_log.c.feed_id == feed_id).order_by(feed_log.c.number).limit(limit)
-        return [rows.log_from_row(row) for row in self._connection.execute(query).mappings()]
+        parts = (query.where(feed_log.c.number < FIRST_LATE), query.where(feed_log.c.number >= FIRST_LATE))
+        return [rows.log_from_row(row) for part in parts for row in self._connection.execute(part).mappings()]
 
     def list_unsettled(self) -> list[Feed]:
         """Lists feeds that are applied but not yet obeyed or searchable as a whole."""

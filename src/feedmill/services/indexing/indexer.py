@@ -138,7 +138,8 @@ class Indexing:
             self._note_reached(marks[:taken])
         if self._uncommitted and self._is_time_to_commit(marks):
             self._commit()
-        elif not marks:
+            return True
+        if not marks:
             self._settle_only()
             if not (self._uncommitted or is_sweeping or is_rebuilding):
                 return self._links.step()

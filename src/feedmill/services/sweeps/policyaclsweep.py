@@ -17,6 +17,7 @@ from feedmill.ports import Bell, Clock, Lane, LiveUrl, Store, UnitOfWork
 from feedmill.services.access.policykeeping import open_again, read_closed
 from feedmill.services.facts import POLICIES_CURSOR, POLICIES_SWEPT
 from feedmill.services.feeds.feeding import Workbench
+from feedmill.services.isolation.batches import belongs_to_item
 
 DOCUMENTS_AT_ONCE = 500
 
@@ -102,8 +103,18 @@ def _list_misplaced(unit: UnitOfWork, book: PolicyBook, documents: Sequence[Live
     """Gives the URLs of the documents whose class names another policy than is for them; public ones have none."""
     guarded = [document for document in documents if document.secure]
     rules = unit.classes.find_rules(list({document.access_class for document in guarded}))
-    wanted = ((document, book.find(document.url)) for document in guarded)
-    return [one.url for one, policy in wanted if rules.get(one.access_class, 0) != (0 if policy is None else policy.number)]
+    return [one.url for one in guarded if _is_misplaced(book, one, rules.get(one.access_class, 0))]
+
+
+def _is_misplaced(book: PolicyBook, document: LiveUrl, number: int) -> bool:
+    """Whether a document's class names another policy than is for it, also where that cannot be told: then its class is closed."""
+    try:
+        policy = book.find(document.url)
+    except BaseException as error:
+        if not belongs_to_item(error):
+            raise
+        return True
+    return number != (0 if policy is None else policy.number)
 
 
 def is_swept(unit: UnitOfWork) -> bool:
