@@ -28,17 +28,20 @@ from feedmill.services.searching.searcher import REBUILDING, Searcher
 
 @dataclass
 class FusedWriter:
-    """An index writer on a fuse."""
+    """An index writer on a fuse, which burns at the first of the documents that are put between two commits: after each is as good."""
 
     writer: MemoryWriter
     fuse: Fuse
+    holds_uncommitted: bool = False
 
     def prepare(self, document: IndexDocument) -> PreparedEntry:
         return self.writer.prepare(document)
 
     def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
         self.writer.put_prepared(entries)
-        self.fuse.burn()
+        if not self.holds_uncommitted:
+            self.holds_uncommitted = True
+            self.fuse.burn()
 
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
         self.writer.put_many(documents)
@@ -54,6 +57,7 @@ class FusedWriter:
     def commit(self) -> str:
         self.fuse.burn()
         token = self.writer.commit()
+        self.holds_uncommitted = False
         self.fuse.burn_behind()
         return token
 
