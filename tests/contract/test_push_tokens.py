@@ -248,7 +248,8 @@ def test_a_token_for_some_sources_sees_their_feeds_alone(house: TokenHouse) -> N
     assert house.ask("DELETE", "/api/v1/datasources/wiki", hr).status == 403
     assert house.ask("GET", "/api/v1/documents", hr, query="url=http://x/").status == 404
     assert house.ask("GET", "/api/v1/openapi.json", hr).status == 200
-    assert house.ask("GET", "/api/v1/status", hr).status == 403
+    for path in ("/api/v1/status", "/api/v1/feedsandmore", "/api/v2/feeds", "/api/"):
+        assert house.ask("GET", path, hr).status == 403
     assert house.ask("GET", "/api/v1/status", everything).status == 404
 
 

@@ -11,6 +11,7 @@ A refusal is status 401 with the text that old clients look for.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ FindRight = Callable[[str], PushRight | None]
 
 _RIGHT: Final = "feedmill.push_right"
 _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/", "/getbacklogcount", "/metrics", "/getdtd", "/gsafeed.dtd"})
-_LIMITED_PATHS: Final = ("/api/v1/feeds", "/api/v1/documents", "/api/v1/datasources", "/api/v1/openapi.json")
+_LIMITED_PATHS: Final = re.compile(r"/api/v1/(?:feeds|documents|datasources|openapi\.json)(?:/.*)?")
 """What of ``/api/`` a token for some data sources opens: the resources that look at ``find_right``."""
 
 _REFUSED: Final = (Problem.UNAUTHORIZED.status, Problem.FORBIDDEN.status)
@@ -91,7 +92,7 @@ class PushTokenCheck:
             return
         if right is None:
             await _refuse(scope, body, send)
-        elif right.is_limited and scope["path"].startswith("/api/") and not scope["path"].startswith(_LIMITED_PATHS):
+        elif right.is_limited and scope["path"].startswith("/api/") and not _LIMITED_PATHS.fullmatch(scope["path"]):
             await send_problem(body, send, Problem.FORBIDDEN, "this needs a token for all data sources", STRANGERS)
             await self._run(self._tell_refusal, scope, "the token is for some data sources alone", right.label)
         else:
