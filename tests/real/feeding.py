@@ -41,7 +41,7 @@ class Pushed:
 def push_all(server: Appliance, documents: Sequence[Document], source: str, work: Path) -> list[Pushed]:
     """Pushes documents: by ``make-feed`` and ``push`` in slices, the large ones as feeds of one record over HTTP."""
     pushed = _push_folder(server, source, [each for each in documents if len(each.data) < LARGE_BYTES], work)
-    return pushed + [_push_one(server, source, each) for each in documents if len(each.data) >= LARGE_BYTES]
+    return pushed + [push_one(server, source, each) for each in documents if len(each.data) >= LARGE_BYTES]
 
 
 def _push_folder(server: Appliance, source: str, documents: Sequence[Document], work: Path) -> list[Pushed]:
@@ -64,7 +64,8 @@ def _push_folder(server: Appliance, source: str, documents: Sequence[Document], 
     return pushed
 
 
-def _push_one(server: Appliance, source: str, document: Document) -> Pushed:
+def push_one(server: Appliance, source: str, document: Document) -> Pushed:
+    """Pushes a document as a feed of its own, over HTTP."""
     content = base64.b64encode(document.data).decode()
     coded = f'<content encoding="base64binary">{content}</content>'
     record = f'<record url={quoteattr(document.url)} mimetype="application/octet-stream">{coded}</record>'
