@@ -1,5 +1,7 @@
 """An item that ends its process is counted by the next one, and set aside in the end."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,18 @@ def test_error_is_no_interruption(store: SqlStore, tmp_path: Path) -> None:
     with pytest.raises(KeyError), start(store, tmp_path).on("item"):
         raise KeyError
     assert start(store, tmp_path).count("item") == 0
+
+
+def test_process_that_hangs_ends_and_leaves_its_item(store: SqlStore, tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path\n"
+        "from feedmill.adapters.inflight import MappedInFlight; from feedmill.adapters.store.sqlite import open_sqlite\n"
+        "from feedmill.adapters.store.migrate import migrate; from feedmill.services.isolation.attempts import Attempts\n"
+        "folder = Path(sys.argv[1]); store = open_sqlite(folder / 'own.sqlite'); migrate(store)\n"
+        "attempts = Attempts(store, MappedInFlight(folder, 'role'), lambda: None)\n"
+        "with attempts.bounded(60.0), attempts.on('first'): pass\n"
+        "with attempts.bounded(0.2), attempts.on('second'): time.sleep(600)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, capture_output=True)
+    assert ended.returncode == 1
+    assert start(store, tmp_path).count("second") == 1

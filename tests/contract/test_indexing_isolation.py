@@ -284,6 +284,17 @@ def test_document_that_ended_the_indexer_goes_apart_with_its_feed(house: House) 
         assert unit.interruptions.list() == {}
 
 
+def test_document_whose_commit_ended_the_indexer_goes_apart(house: House) -> None:
+    house.push(*"ab")
+    key = house.feeds.document(url("a")).id
+    MappedInFlight(house.folder, "indexer").begin(f"index.commit document:{key}")
+    run_apart(house, house.start(apart=True))
+    assert house.builder.started == [[url("a")]]
+    assert sorted(house.shown()) == ["a", "b"]
+    with house.feeds.store.reading() as unit:
+        assert unit.interruptions.list() == {}
+
+
 def test_change_while_a_document_is_built_apart_wins(house: House) -> None:
     house.push("a")
     key = house.feeds.document(url("a")).id

@@ -17,7 +17,7 @@ from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore, IndexWriter, Mark, UnitOfWork
 from feedmill.services.indexing.apart import CHARACTERS_AT_ONCE, LARGE_CHARACTERS, ApartLane, size_of
 from feedmill.services.indexing.linking import Linking
-from feedmill.services.indexing.preparing import BUILD, assemble, find_told, put_isolated
+from feedmill.services.indexing.preparing import BUILD, COMMIT, assemble, find_told, put_isolated
 from feedmill.services.isolation.attempts import Attempts, key_of
 from feedmill.services.isolation.batches import Failed, belongs_to_item
 from feedmill.services.isolation.faultpoints import fault_point
@@ -106,7 +106,7 @@ class Filling:
         self, writers: Sequence[IndexWriter], mark: Mark, document: Document, told: Told, untold: Trouble | None, uncommitted: Uncommitted
     ) -> None:
         key = key_of(BUILD, item_of(mark.document_id))
-        if self._lane is not None and (self._attempts.count(key) or mark.feed_id in self.suspected_feeds):
+        if self._lane is not None and (self._is_suspected(mark.document_id) or mark.feed_id in self.suspected_feeds):
             self._put_apart(writers, mark, uncommitted)
             return
         with self._attempts.on(key):
@@ -120,6 +120,10 @@ class Filling:
             self.set_aside(writers, mark, document, trouble, uncommitted)
         else:
             uncommitted.note(mark, document, trouble)
+
+    def _is_suspected(self, document_id: int) -> bool:
+        """Whether the indexer ended while it built a document's entry, or committed it alone."""
+        return any(self._attempts.count(key_of(step, item_of(document_id))) for step in (BUILD, COMMIT))
 
     def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
         """Writes a document to another folder; returns False where something failed, or where it belongs apart."""

@@ -34,7 +34,7 @@ from feedmill.services.indexing.extracting import STEPS as EXTRACTION
 from feedmill.services.indexing.filling import Filling, Uncommitted, item_of, record_troubles
 from feedmill.services.indexing.indextools import IndexFolders, IndexTools
 from feedmill.services.indexing.linking import Linking
-from feedmill.services.indexing.preparing import BUILD
+from feedmill.services.indexing.preparing import BUILD, COMMIT
 from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
 from feedmill.services.isolation.attempts import Attempts, key_of
 from feedmill.services.isolation.batches import describe
@@ -50,7 +50,8 @@ COMMIT_DOCUMENTS = 20_000
 SETTLED_AT_ONCE = 200
 RETRIED_AT_ONCE = 500
 
-COMMIT = "index.commit"
+LONGEST_SECONDS = 60.0
+"""After how long with one document the indexer ends; its successor has it built apart."""
 
 log = structlog.get_logger(__name__)
 
@@ -134,7 +135,8 @@ class Indexing:
         marks, documents = self._next_batch()
         if marks:
             self._take_back_links(documents, marks)
-            taken = self._filling.fill(self._writers, marks, documents, self._uncommitted)
+            with self._attempts.bounded(LONGEST_SECONDS):
+                taken = self._filling.fill(self._writers, marks, documents, self._uncommitted)
             self._note_reached(marks[:taken])
         if self._uncommitted and self._is_time_to_commit(marks):
             self._commit()
@@ -227,7 +229,7 @@ class Indexing:
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_GENERATION, str(int(unit.facts.get(facts.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
-        self._attempts.clear([key_of(BUILD, item_of(key)) for key in marks])
+        self._attempts.clear([key_of(step, item_of(key)) for step in (BUILD, COMMIT) for key in marks])
         if self._rebuild is not None:
             self._rebuild.apart.difference_update(marks)
         self._on_committed(len(marks))
@@ -361,7 +363,8 @@ class Indexing:
         if self._rebuild is None:
             self._begin_rebuild()
         elif self._rebuild.waiting or self._rebuild.find_next(self._store):
-            left_out = self._rebuild.write_some(self._filling, self._attempts)
+            with self._attempts.bounded(LONGEST_SECONDS):
+                left_out = self._rebuild.write_some(self._filling, self._attempts)
             if left_out:
                 with self._store.writing() as unit:
                     self._rebuild.apart.update(_mark_again(unit, left_out))

@@ -21,6 +21,7 @@ from feedmill.services.isolation.faultpoints import fault_point
 READ_TEXT = "index.text"
 BUILD = "index.entry"
 PUT = "index.put"
+COMMIT = "index.commit"
 TELL = "index.links"
 
 P = TypeVar("P")

@@ -7,6 +7,7 @@ interrupted is suspected: its caller has another process work on it, or works on
 An administrator's kill hits an innocent item too; one finished attempt clears it.
 """
 
+import faulthandler
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 import structlog
 
 from feedmill.ports import Clock, InFlight, Store
+from feedmill.services.isolation.inflight import NoInFlight
 
 MAX_INTERRUPTIONS = 2
 STEADY_SECONDS = 12.0
@@ -55,6 +57,21 @@ class Attempts:
             yield
         finally:
             self._in_flight.end()
+
+    @contextmanager
+    def bounded(self, seconds: float) -> Iterator[None]:
+        """Ends the process where a block takes longer: the item in flight is then counted as interrupted.
+
+        A thread of the interpreter does so that needs no lock of it, so that code in C is ended as well.
+        """
+        if isinstance(self._in_flight, NoInFlight):
+            yield
+            return
+        faulthandler.dump_traceback_later(seconds, exit=True)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
     def count(self, key: str) -> int:
         """Returns how often work on an item ended the process."""

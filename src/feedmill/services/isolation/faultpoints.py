@@ -1,12 +1,14 @@
 """Fault points: places where a test makes a step fail for marked items.
 
 A fault point does nothing unless faults are set. ``FEEDMILL_FAULTS`` sets them for a server's processes when they start: entries
-``STEP=MODE:MARKER``, separated by blanks, where MODE is ``raise`` (a RuntimeError) or ``kill`` (SIGKILL to this process), and MARKER
-a part of the URLs that are hit. The server reads the variable for its own tests alone; no setting corresponds to it.
+``STEP=MODE:MARKER``, separated by blanks, where MODE is ``raise`` (a RuntimeError), ``kill`` (SIGKILL to this process) or ``hang``
+(never to end), and MARKER a part of the URLs that are hit. The server reads the variable for its own tests alone; no setting
+corresponds to it.
 """
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -22,8 +24,8 @@ def _parse(text: str) -> _Faults:
     for entry in text.split():
         step, _, fault = entry.partition("=")
         mode, _, marker = fault.partition(":")
-        if not step or not marker or mode not in ("raise", "kill"):
-            raise ValueError(f"{VARIABLE}: {entry!r} is not STEP=raise:MARKER or STEP=kill:MARKER")
+        if not step or not marker or mode not in ("raise", "kill", "hang"):
+            raise ValueError(f"{VARIABLE}: {entry!r} is not STEP=raise:MARKER, nor with kill or hang in its place")
         faults.setdefault(step, []).append((mode, marker))
     return faults
 
@@ -42,6 +44,8 @@ def _fail(step: str, url: str) -> None:
         if marker in url:
             if mode == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
+            while mode == "hang":
+                time.sleep(1.0)
             raise RuntimeError(f"injected fault in {step}")
 
 
