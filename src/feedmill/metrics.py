@@ -37,6 +37,7 @@ class _Counts:
             registry=self.registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
         )
+        self.bounded = self._counter("feedmill_searches_bounded", "Searches that met a bound: deadline, refused or gone.", "bound")
         meaning = "Documents that other servers were, or might have been, asked about, by mechanism and outcome."
         self.late = self._counter("feedmill_authorization_documents", meaning, "mechanism", "outcome")
         self.late_seconds = Histogram(
@@ -107,6 +108,11 @@ def count_commit(documents: int) -> None:
 def observe_query(seconds: float) -> None:
     """Counts a search and the time it took."""
     _counts.queries.observe(seconds)
+
+
+def count_bounded(bound: str) -> None:
+    """Counts a search that met a bound: its deadline, the number of its client's searches (refused), or whose client is gone."""
+    _counts.bounded.labels(bound).inc()
 
 
 def _of_none() -> Mapping[str, float]:

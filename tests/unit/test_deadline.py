@@ -65,6 +65,7 @@ def test_cancelled_request_waits_no_longer(stuck: Stuck) -> None:
         waiting = pool.submit(threads.run, stuck, deadline, deadline.until)
         wait_for(1, lambda: stuck.begun)
         deadline.cancel()
+        assert deadline.is_cancelled
         with pytest.raises(OutOfTime):
             waiting.result(180)
 

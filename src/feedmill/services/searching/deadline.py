@@ -48,6 +48,11 @@ class Deadline:
         return self._until
 
     @property
+    def is_cancelled(self) -> bool:
+        """Whether the time was ended before its end."""
+        return self._until == -math.inf
+
+    @property
     def until_results(self) -> float:
         """The second at which hits must be there, so that time is left to make results of them."""
         return self._until - KEPT_BACK * self.seconds if math.isfinite(self._until) else self._until
