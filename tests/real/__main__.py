@@ -82,7 +82,7 @@ def _feed_and_judge(server: Appliance, documents: Sequence[Document], work: Path
     verdict = Verdict()
     verdict.judge(server, documents)
     violations += verdict.violations
-    print(f"  judged after {time.monotonic() - began:.0f} s", flush=True)
+    print(f"  judged after {time.monotonic() - began:.0f} s, {len(violations)} violations so far", flush=True)
     return verdict
 
 
