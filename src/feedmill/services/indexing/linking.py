@@ -103,22 +103,23 @@ class Linking:
             return False
         with self._store.reading() as unit:
             waiting = [one for one in unit.links.list_queued(LinkWork.READ, READ_AT_ONCE) if self._attempts.is_due(_key_of(one))]
-            changed = [] if waiting else unit.links.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
+            listed = [] if waiting else unit.links.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
+            changed = [one for one in listed if self._attempts.is_due(_key_of(one, WRITE))]
         if waiting:
-            self._read_isolated(waiting)
+            self._isolate(waiting, self._read, READ, LinkWork.READ)
         elif changed:
-            self._set_aside(run_halved(changed, self._write, step=WRITE), LinkWork.WRITE)
+            self._isolate(changed, self._write, WRITE, LinkWork.WRITE)
         ended = time.monotonic()
         self._rests_until = ended + self._rest * (WRITING_SECONDS if changed else ended - begun)
         return bool(waiting or changed)
 
-    def _read_isolated(self, ids: Sequence[int]) -> None:
-        """Reads links, those of a document that ended the process again and again never again."""
-        hopeless = [one for one in ids if self._attempts.is_hopeless(_key_of(one))]
-        failed = [Failed(one, READ, tell_interruptions(READ, self._attempts.count(_key_of(one)))) for one in hopeless]
-        failed += run_halved([one for one in ids if one not in hopeless], self._read, step=READ)
-        self._set_aside(failed, LinkWork.READ)
-        self._attempts.clear([_key_of(one) for one in ids])
+    def _isolate(self, ids: Sequence[int], work: Callable[[Sequence[int]], None], step: str, line: LinkWork) -> None:
+        """Works on documents; what fails for one leaves the line, and so does one that ended the process again and again."""
+        hopeless = [one for one in ids if self._attempts.is_hopeless(_key_of(one, step))]
+        failed = [Failed(one, step, tell_interruptions(step, self._attempts.count(_key_of(one, step)))) for one in hopeless]
+        failed += run_halved([one for one in ids if one not in hopeless], work, step=step)
+        self._set_aside(failed, line)
+        self._attempts.clear([_key_of(one, step) for one in ids])
 
     def _set_aside(self, failed: Sequence[Failed[int]], work: LinkWork) -> None:
         """Takes documents out of the line for which a step failed; they are found all the same."""
@@ -135,7 +136,8 @@ class Linking:
             marked = unit.marks.find_many(ids)
             documents = unit.documents.find_by_id([one for one in ids if one not in marked])
             for document in documents.values():
-                fault_point(WRITE, document.url)
+                with self._attempts.on(_key_of(document.id or 0, WRITE)):
+                    fault_point(WRITE, document.url)
             live = [document for document in documents.values() if document.state is DocumentState.LIVE]
             unit.marks.put_many([_mark_of(document) for document in live])
             unit.links.unqueue(LinkWork.WRITE, ids)
@@ -228,8 +230,8 @@ class Linking:
             return {}
 
 
-def _key_of(document_id: int) -> str:
-    return key_of(READ, f"document:{document_id}")
+def _key_of(document_id: int, step: str = READ) -> str:
+    return key_of(step, f"document:{document_id}")
 
 
 def _may_tell(document: Document | None) -> bool:
