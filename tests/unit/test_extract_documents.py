@@ -1,6 +1,7 @@
 import gzip
 import io
 import struct
+import time
 import zipfile
 import zlib
 
@@ -328,3 +329,12 @@ def test_zip_entry_names_may_repeat() -> None:
             archive.writestr("word/document.xml", f'<w:document xmlns:w="w"><w:p>{text}</w:p></w:document>')
         archive.writestr("[Content_Types].xml", "")
     assert isinstance(read(buffer.getvalue()), Extraction)
+
+
+@pytest.mark.parametrize("piece", ["[a](", "[a](b", "](", "[a]()"])
+def test_extract_markdown_with_links_without_end_takes_no_time(piece: str) -> None:
+    begun = time.thread_time()
+    data = (piece * 25_000).encode()
+    extraction = extract(Task(key=1, url="http://x/a.md", mimetype="text/markdown", data=data), ExtractionLimits())
+    assert "too many links" in (extraction.reason or "")
+    assert time.thread_time() - begun < 5.0

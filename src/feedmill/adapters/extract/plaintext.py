@@ -18,6 +18,9 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,10000}?)\n---[ \t]*\n", re.S)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.{1,500}?)[\"']?[ \t]*$", re.M)
 _MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _MARKDOWN_CHARACTERS = 100_000
+# the parser reads to the next blank for the target of each link, and from the same place again where it is none
+_WITHOUT_BLANKS = re.compile(r"\S{2000,}")
+_MANY_LINKS = 100
 
 
 def read_plain(data: bytes, charset: str | None) -> Content:
@@ -33,6 +36,8 @@ def read_markdown(data: bytes, charset: str | None, url: str, limits: Extraction
     text = _unify_newlines(decode(data, charset))
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
+    if any(run[0].count("](") > _MANY_LINKS for run in _WITHOUT_BLANKS.finditer(body)):
+        return Content(text=text, reason="the Markdown has too many links in a row: its text was taken as it is written")
     tokens = _MARKDOWN.parse(body[:_MARKDOWN_CHARACTERS])
     named = _FRONT_TITLE.search(front[1]) if front else None
     title = clean_line(named[1] if named else _find_heading(tokens)) or None
