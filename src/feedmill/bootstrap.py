@@ -50,8 +50,10 @@ from feedmill.services.feeds.feedrun import Tools
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener
 from feedmill.services.feeds.readprogress import ReadProgress
+from feedmill.services.feeds.recordwatch import Caution
 from feedmill.services.indexing.extracting import Extracting
 from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.isolation.attempts import Attempts
 from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.latebinding.asking import Asking
 from feedmill.services.latebinding.binding import LateBinding
@@ -221,8 +223,14 @@ class House:
             reader=self.reader,
             groups_reader=self.groups_reader,
             limits=SliceLimits(),
+            caution=self._caution(lane.owner),
+            on_failed=metrics.count_failure,
         )
         return Feeder(lane, tools, self.bell, on_applied=_count_records)
+
+    def _caution(self, role: str) -> Caution:
+        notes = self.in_flight(role)
+        return Caution(attempts=Attempts(self.store, notes, utc_now), notes=notes)
 
     def extracting(self) -> Extracting:
         """Makes the extractor's service with its worker processes."""

@@ -17,9 +17,9 @@ from feedmill.model.document import Attributes, Document, DocumentState, Event, 
 from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed, FeedKind, LogEntry, NewFeed
 from feedmill.ports import BlobStore
-from feedmill.services.feeds.feeding import Admission, SliceLimits
+from feedmill.services.feeds.feeding import Admission, SliceLimits, faulty_of
 from feedmill.services.feeds.feedrun import FeedRun, Tools
-from feedmill.services.feeds.reading import GroupsReader, ScanReport
+from feedmill.services.feeds.reading import GroupsReader, ItemWatch, ScanReport
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))
@@ -51,11 +51,14 @@ class ListReader:
             raise self.fault
         return ScanReport(records=sum(1 for change in self.made if change.place.record), changes=len(self.made))
 
-    def changes(self, skip: int) -> Iterator[Change]:
+    def changes(self, skip: int, *, watch: ItemWatch | None = None) -> Iterator[Change]:
         if self.fault is not None:
             raise self.fault
-        for change in self.made[skip:]:
-            yield _unread(change)
+        for number, change in enumerate(self.made[skip:], skip + 1):
+            if watch is not None:
+                watch.begin(number, "parse")
+            reason = None if watch is None else watch.refused.get(number)
+            yield _unread(change) if reason is None else faulty_of(change, reason)
 
 
 def _unread(change: Change) -> Change:

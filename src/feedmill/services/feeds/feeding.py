@@ -8,7 +8,7 @@ the caller keeps with its checkpoint in the same transaction.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 import structlog
 
@@ -20,7 +20,7 @@ from feedmill.model.access import AccessClass, AccessKey, StoredAcl
 from feedmill.model.change import Change, Content, Faulty, PutDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
 from feedmill.model.feed import LogEntry, LogLevel
-from feedmill.ports import BlobStore, Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.ports import Lane, Mark, Stage, Store, UnitOfWork
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -67,6 +67,16 @@ class ItemsFailed(Exception):
 Slice = list[tuple[Change, BlobRef | None]]
 
 
+class PutBlobs(Protocol):
+    """What of ``ports.BlobStore`` the feeder needs."""
+
+    def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
+        """Stores bytes."""
+
+    def sync(self) -> None:
+        """Makes everything stored so far durable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """A slice that was read, and what ended the reading behind it, None where it goes on or came to its end."""
@@ -75,8 +85,14 @@ class Taken:
     cut: BaseException | None = None
 
 
-def take_slice(changes: Iterator[Change], blobs: BlobStore, limits: SliceLimits) -> Taken:
-    """Reads the next slice and stores its contents; an empty one that is not cut means the end.
+def tell_none(_number: int, _step: str) -> None:
+    """Is told which record is worked on, and tells nobody."""
+
+
+def take_slice(
+    changes: Iterator[Change], blobs: PutBlobs, limits: SliceLimits, *, applied: int = 0, begin: Callable[[int, str], None] = tell_none
+) -> Taken:
+    """Reads the next slice and stores its contents; an empty one that is not cut means the end. ``begin`` hears of each content.
 
     A content that cannot be stored for a reason of its own is a record in error. Errors: those of infrastructure.
     """
@@ -87,6 +103,7 @@ def take_slice(changes: Iterator[Change], blobs: BlobStore, limits: SliceLimits)
             ref = None
             if isinstance(change, PutDocument) and change.content is not None:
                 size_bytes += change.content.size_bytes
+                begin(applied + len(taken) + 1, CONTENT_STEP)
                 change, ref = _store_content(change, change.content, blobs)
             taken.append((change, ref))
             if len(taken) >= limits.changes or size_bytes >= limits.content_bytes:
@@ -98,7 +115,7 @@ def take_slice(changes: Iterator[Change], blobs: BlobStore, limits: SliceLimits)
     return Taken(taken)
 
 
-def _store_content(change: PutDocument, content: Content, blobs: BlobStore) -> tuple[Change, BlobRef | None]:
+def _store_content(change: PutDocument, content: Content, blobs: PutBlobs) -> tuple[Change, BlobRef | None]:
     try:
         with content.stream as stream:
             fault_point(CONTENT_STEP, change.url)
@@ -127,9 +144,20 @@ class Workbench:
 
     Each change has its own moment, a microsecond after the one before, so that the licence limit knows the older update of one slice.
     ``closes``: a document of which nobody can work out who may see it is for nobody. ``moves`` False leaves all in their classes.
+    ``begin`` hears of each step of each URL before the transaction is written.
     """
 
-    def __init__(self, unit: UnitOfWork, feeding: Feeding, lane: Lane, *, closes: bool = False, moves: bool = True) -> None:
+    def __init__(
+        self,
+        unit: UnitOfWork,
+        feeding: Feeding,
+        lane: Lane,
+        *,
+        closes: bool = False,
+        moves: bool = True,
+        begin: Callable[[str, str], None] | None = None,
+    ) -> None:
+        self._begin = begin
         self._unit = unit
         self._closes = closes
         self._moves = moves
@@ -157,7 +185,8 @@ class Workbench:
         """Folds one change over the state of its URL, which is loaded; one that fails is a record in error."""
         state = UrlState(url="") if change.url is None else self._states[change.url]
         try:
-            fault_point(APPLY_STEP, change.url or "")
+            if not isinstance(change, Faulty):
+                fault_point(APPLY_STEP, change.url or "")
             outcome = apply(change, state, self._feeding, content)
         except Exception as error:
             if not belongs_to_item(error):
@@ -233,14 +262,14 @@ class Workbench:
         self._unit.documents.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
-        marks = _run_each(STORE_STEP, new, lambda document: self._mark(document, ids[document.url]))
+        marks = self._run_each(STORE_STEP, new, lambda document: self._mark(document, ids[document.url]))
         self._unit.marks.put_many(list(marks.values()))
         return Tally(counts=self._counts, log=tuple(self._entries))
 
     def _classify(self) -> None:
         """Gives every live document the class of its access key; one that moves to another class is a new version of itself."""
         live = {url: state.live for url, state in self._states.items() if state.live is not None and self._may_move(url)}
-        keys = _run_each(CLASS_STEP, live, self._find_access_key)
+        keys = self._run_each(CLASS_STEP, live, self._find_access_key)
         numbers = self._unit.classes.number_many([key for key in keys.values() if isinstance(key, AccessKey)])
         for url, document in live.items():
             key = keys[url]
@@ -248,6 +277,19 @@ class Workbench:
             if number != document.access_class:
                 version = document.version if self._is_new_version(document) else document.version + 1
                 self._states[url] = replace(self._states[url], document=replace(document, access_class=number, version=version))
+
+    def _run_each(self, step: str, documents: Mapping[str, Document], work: Callable[[Document], T]) -> dict[str, T]:
+        """Runs work on each document, by URL. Errors: ItemsFailed with all that fail."""
+
+        def begin_and_work(document: Document) -> T:
+            if self._begin is not None:
+                self._begin(step, document.url)
+            return work(document)
+
+        done, failed = run_each(documents.values(), begin_and_work, step=step)
+        if failed:
+            raise ItemsFailed({each.item.url: each.reason for each in failed})
+        return {document.url: result for document, result in done}
 
     def _may_move(self, url: str) -> bool:
         return (
@@ -308,14 +350,6 @@ class Workbench:
             datasource=document.datasource,
             tightens=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )
-
-
-def _run_each(step: str, documents: Mapping[str, Document], work: Callable[[Document], T]) -> dict[str, T]:
-    """Runs work on each document, by URL. Errors: ItemsFailed with all that fail."""
-    done, failed = run_each(documents.values(), work, step=step)
-    if failed:
-        raise ItemsFailed({each.item.url: each.reason for each in failed})
-    return {document.url: result for document, result in done}
 
 
 def _held_class(document: Document | None) -> int | None:

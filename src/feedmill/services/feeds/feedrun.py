@@ -4,6 +4,7 @@ Every step is one bounded piece of work that ends in a transaction with its chec
 where the last transaction ended, and a feeder with many feeds can give each its turn.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -16,11 +17,13 @@ from feedmill.model.document import BlobRef, Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.queue import queue_of
-from feedmill.ports import BlobStore, Clock, Lane, Store, UnitOfWork
+from feedmill.ports import Clock, Lane, Store, UnitOfWork
 from feedmill.services.feeds.feeding import (
+    APPLY_STEP,
     STORE_STEP,
     Admission,
     ItemsFailed,
+    PutBlobs,
     Slice,
     SliceLimits,
     Tally,
@@ -32,6 +35,7 @@ from feedmill.services.feeds.feeding import (
 )
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import PARSE_STEP, Reader
+from feedmill.services.feeds.recordwatch import READING, Caution, RecordWatch
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -46,17 +50,29 @@ log = structlog.get_logger(__name__)
 _ADMINISTRATIVE = (FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE)
 
 
+_FAILED_STEP = re.compile(r"step (\w+) failed: ")
+
+
+def _tell_nobody(_step: str) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What a run works with; ``admission`` is asked at each step, since the settings may change."""
+    """What a run works with; ``admission`` is asked at each step, since the settings may change.
+
+    Without ``caution`` nobody learns which record ended the process. ``on_failed`` hears the step of each record that failed.
+    """
 
     store: Store
-    blobs: BlobStore
+    blobs: PutBlobs
     clock: Clock
     admission: Callable[[], Admission]
     reader: Callable[[Feed], Reader[Change]]
     groups_reader: Callable[[Feed], Reader[GroupChange]]
     limits: SliceLimits
+    caution: Caution | None = None
+    on_failed: Callable[[str], None] = _tell_nobody
 
 
 class FeedRun:
@@ -68,9 +84,21 @@ class FeedRun:
         self._changes: Iterator[Change] | None = None
         self._swept_to = 0
         self._unswept: set[str] = set()
+        self._watch = RecordWatch(feed.id, tools.caution)
 
     def step(self) -> None:
-        """Does the next bounded piece of work."""
+        """Does the next bounded piece of work. Errors: Busy while a record has to wait that ended the process."""
+        try:
+            if self._watch.is_unreadable and self.feed.phase in (Phase.SCAN, Phase.APPLY):
+                self._give_up()
+            else:
+                self._work()
+        finally:
+            self._watch.end()
+        if self.feed.phase.is_past_feeder:
+            self._watch.clear()
+
+    def _work(self) -> None:
         match self.feed.phase:
             case Phase.SCAN:
                 self._scan()
@@ -78,6 +106,16 @@ class FeedRun:
                 self._apply()
             case Phase.SWEEP:
                 self._sweep()
+
+    def _give_up(self) -> None:
+        """Ends a feed of which no part is to blame for ending the process."""
+        self._changes = None
+        reason = f"step {READING} failed: the process ended while it read this feed"
+        entry = LogEntry(level=LogLevel.ERROR, reason=reason)
+        if self.feed.phase is Phase.SCAN:
+            self._save(*failed(self.feed, entry, self._tools.clock()))
+        else:
+            self._cut_short(entry)
 
     @property
     def _lane(self) -> Lane:
@@ -89,6 +127,7 @@ class FeedRun:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
         reader = self._tools.reader(self.feed)
+        self._watch.begin_reading()
         try:
             fault_point(SCAN_STEP, self.feed.datasource)
             report = reader.scan()
@@ -104,10 +143,12 @@ class FeedRun:
     def _apply(self) -> None:
         """Applies the next slice. A step that fails forgets how far it has read, so that the next one reads from the checkpoint."""
         changes, self._changes = self._changes, None
+        limits = self._tools.limits
+        limits = replace(limits, changes=self._watch.find_room(self.feed.applied, limits.changes))
         try:
             if changes is None:
-                changes = self._tools.reader(self.feed).changes(self.feed.applied)
-            taken = take_slice(changes, self._tools.blobs, self._tools.limits)
+                changes = self._tools.reader(self.feed).changes(self.feed.applied, watch=self._watch)
+            taken = take_slice(changes, self._tools.blobs, limits, applied=self.feed.applied, begin=self._watch.begin)
         except (BadFeed, NotFound) as error:
             self._cut_short(unread(error))
             return
@@ -137,10 +178,13 @@ class FeedRun:
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
             feeding = self._feeding(admission)
-            bench = Workbench(unit, feeding, self._lane, moves=moves)
+            bench = Workbench(unit, feeding, self._lane, moves=moves, begin=self._watch.begin_url)
+            self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
             bench.load(change.url for change, _ in taken if change.url is not None)
-            for change, content in taken:
+            for number, (change, content) in enumerate(taken, self.feed.applied + 1):
+                self._watch.begin(number, APPLY_STEP, change.url)
                 bench.apply(change, content)
+            self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
             feed = self._keep(unit, bench.finish())
             if pushes_out:
                 push_out(unit, admission.max_documents, feeding, self._lane)
@@ -192,6 +236,9 @@ class FeedRun:
             errors=self.feed.errors + tally.counts[Counted.ERROR],
             acls=self.feed.acls + tally.counts[Counted.ACL],
         )
+        for entry in tally.log:
+            if entry.level is LogLevel.ERROR and (failed_in := _FAILED_STEP.match(entry.reason)) is not None:
+                self._tools.on_failed(failed_in[1])
         feed, entries = logged(feed, tally.log)
         unit.feeds.save(feed, entries)
         return feed
@@ -219,6 +266,8 @@ class FeedRun:
                 raise
             has_more = self._sweep_apart()
         if not has_more:
+            for url in sorted(set(self._watch.left) - self._unswept):
+                self._tell_unswept(url, self._watch.left[url])
             self._settle(self.feed)
 
     def _sweep_next(self, limit: int) -> bool:
@@ -243,8 +292,9 @@ class FeedRun:
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
         """Lists the next documents of the source that the feed did not name; behind the last, the ACLs that can be removed."""
         unseen_by = self.feed.id if self.feed.kind is FeedKind.FULL else None
-        source, kept = self.feed.datasource, self._unswept
-        documents = unit.documents.list_live(after=self._swept_to, limit=limit, datasource=source, unseen_by=unseen_by)
+        source, kept = self.feed.datasource, self._unswept | set(self._watch.left)
+        found = unit.documents.list_live(after=self._swept_to, limit=limit + len(kept), datasource=source, unseen_by=unseen_by)
+        documents = [document for document in found if document.url not in kept][:limit]
         acls = [] if documents else unit.acls.list_of_source(source, limit=limit + len(kept), unseen_by=unseen_by)
         return documents, [acl for acl in acls if acl.url not in kept][:limit]
 
@@ -270,8 +320,10 @@ class FeedRun:
             documents, acls = self._list_unseen(unit, 1)
         if not documents and not acls:
             return
-        url = documents[0].url if documents else acls[0].url
+        self._tell_unswept(documents[0].url if documents else acls[0].url, reason)
         self._swept_to = documents[0].id or 0 if documents else self._swept_to
+
+    def _tell_unswept(self, url: str, reason: str) -> None:
         self._unswept.add(url)
         log.warning("document_not_removed", feed=self.feed.id, url=url, reason=reason)
         entry = LogEntry(level=LogLevel.ERROR, reason=f"{reason}; it stays, and the next full feed removes it", url=url)
@@ -280,9 +332,11 @@ class FeedRun:
     def _remove(self, bench: Workbench, documents: list[Document], acls: list[StoredAcl]) -> None:
         kind = EventKind.SWEPT if self.feed.kind is FeedKind.FULL else EventKind.SOURCE_DELETED
         for document in documents:
+            self._watch.begin_removal(document.url)
             fault_point(SWEEP_STEP, document.url)
             bench.remove_document(document, kind, f"feed {self.feed.id} of data source {self.feed.datasource}")
         for acl in acls:
+            self._watch.begin_removal(acl.url)
             fault_point(SWEEP_STEP, acl.url)
             bench.remove_acl(acl)
 

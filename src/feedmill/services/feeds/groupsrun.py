@@ -21,6 +21,7 @@ from feedmill.ports import ComparedTo, UnitOfWork
 from feedmill.services.feeds.feedrun import SCAN_STEP, Tools
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import PARSE_STEP
+from feedmill.services.feeds.recordwatch import READING, RecordWatch
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -52,9 +53,21 @@ class GroupsRun:
         self._limits = limits or GroupsLimits()
         self._changes: Iterator[GroupChange] | None = None
         self._compared: ComparedTo | None = ComparedTo()
+        self._watch = RecordWatch(feed.id, tools.caution)
 
     def step(self) -> None:
-        """Does the next bounded piece of work."""
+        """Does the next bounded piece of work. Errors: Busy while a membership has to wait that ended the process."""
+        try:
+            if self._watch.is_unreadable and self.feed.phase in (Phase.SCAN, Phase.APPLY):
+                self._fail(LogEntry(level=LogLevel.ERROR, reason=f"step {READING} failed: the process ended while it read this feed"))
+            else:
+                self._work()
+        finally:
+            self._watch.end()
+        if self.feed.phase.is_past_feeder:
+            self._watch.clear()
+
+    def _work(self) -> None:
         match self.feed.phase:
             case Phase.SCAN:
                 self._scan()
@@ -71,6 +84,7 @@ class GroupsRun:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
         try:
+            self._watch.begin_reading()
             report = self._tools.groups_reader(self.feed).scan()
         except (BadFeed, NotFound) as error:
             self._fail(unread(error))
@@ -84,10 +98,11 @@ class GroupsRun:
     def _build(self) -> None:
         """Takes the next slice into the layer. A step that fails forgets how far it has read; the next reads from the checkpoint."""
         changes, self._changes = self._changes, None
+        room = self._watch.find_room(self.feed.applied, self._limits.definitions)
         try:
             if changes is None:
-                changes = self._tools.groups_reader(self.feed).changes(self.feed.applied)
-            taken = _take(changes, self._limits)
+                changes = self._tools.groups_reader(self.feed).changes(self.feed.applied, watch=self._watch)
+            taken = _take(changes, replace(self._limits, definitions=room))
         except (BadFeed, NotFound) as error:
             self._fail(unread(error))
             return
@@ -141,9 +156,12 @@ class GroupsRun:
     def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
         feed, layers, is_whole = self.feed, unit.group_layers, self.feed.kind is FeedKind.GROUPS_FULL
         layers.build(feed.id, feed.datasource, whole=is_whole)
+        for number, change in enumerate(taken, feed.applied + 1):
+            if isinstance(change, PutGroup):
+                self._watch.begin(number, GROUPS_STEP)
+                fault_point(GROUPS_STEP, change.group.name)
+        self._watch.begin_many(feed.applied + 1, len(taken), GROUPS_STEP)
         defined = [change for change in taken if isinstance(change, PutGroup)]
-        for change in defined:
-            fault_point(GROUPS_STEP, change.group.name)
         total = layers.define_many(feed.id, defined)
         if is_whole:
             layers.keep_many(feed.id, [change.group for change in taken if isinstance(change, Faulty) and change.group is not None])

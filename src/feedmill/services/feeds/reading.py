@@ -72,14 +72,28 @@ class ScanReport:
     header: Header = field(default_factory=Header)
 
 
+class ItemWatch(Protocol):
+    """Is told which item is worked on. Units: numbers count the feed's changes from 1. ``refused``: reasons of items not to touch."""
+
+    @property
+    def refused(self) -> dict[int, str]:
+        """The items that are in error without being looked at."""
+
+    def begin(self, number: int, step: str, url: str | None = None) -> None:
+        """Notes an item in a step."""
+
+    def begin_reading(self) -> None:
+        """Notes that the feed is read on."""
+
+
 class Reader(Protocol[_Change_co]):
     """Reads one feed as often as needed. Errors of all: BadFeed, NotFound, DiskFull."""
 
     def scan(self) -> ScanReport:
         """Reads all of it without keeping anything."""
 
-    def changes(self, skip: int) -> Iterator[_Change_co]:
-        """Gives the changes in order, but for the first ``skip``."""
+    def changes(self, skip: int, *, watch: "ItemWatch | None" = None) -> Iterator[_Change_co]:
+        """Gives the changes in order, but for the first ``skip``; those that the watch refuses are in error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +122,12 @@ class FeedReader:
         report = _scan(self.opener, make_parser, self.files, self.piece_bytes)
         return replace(report, header=parsers[-1].header)
 
-    def changes(self, skip: int = 0, *, repaired: bool = False) -> Iterator[Change]:
+    def changes(self, skip: int = 0, *, repaired: bool = False, watch: ItemWatch | None = None) -> Iterator[Change]:
         """Gives the changes in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
         adapter = Adapter(kind=self.kind, require_fqdn=self.require_fqdn)
-        for item in _read(self.opener, self._parser(skip), Repairer() if repaired else None, self.piece_bytes):
-            yield _adapt(adapter, item)
+        items = _read(self.opener, self._parser(skip), Repairer() if repaired else None, self.piece_bytes)
+        for number, item in _watched(items, skip, watch):
+            yield _adapt(adapter, item, None if watch is None else watch.refused.get(number))
 
     def _parser(self, skip: int) -> FeedParser:
         return FeedParser(spool=self.spool, max_inflated_bytes=self.max_inflated_bytes, skip=skip)
@@ -130,28 +145,45 @@ class GroupsReader:
         """Reads all of it without keeping anything. Errors: BadFeed, NotFound, DiskFull."""
         return _scan(self.opener, lambda: GroupsParser(skip=EVERYTHING), self.files, self.piece_bytes)
 
-    def changes(self, skip: int = 0, *, repaired: bool = False) -> Iterator[GroupChange]:
+    def changes(self, skip: int = 0, *, repaired: bool = False, watch: ItemWatch | None = None) -> Iterator[GroupChange]:
         """Gives the definitions in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
-        yield from _read(self.opener, GroupsParser(skip=skip), Repairer() if repaired else None, self.piece_bytes)
+        items = _read(self.opener, GroupsParser(skip=skip), Repairer() if repaired else None, self.piece_bytes)
+        for number, item in _watched(items, skip, watch):
+            reason = None if watch is None else watch.refused.get(number)
+            yield item if reason is None else Faulty(place=item.place, url=None, reason=reason, group=item.group)
 
 
-def _adapt(adapter: Adapter, item: Item) -> Change:
-    """Returns the change of an item; where that cannot be worked out, the item is in error."""
+def _watched(items: Iterator[_Item], skip: int, watch: ItemWatch | None) -> Iterator[tuple[int, _Item]]:
+    """Returns items with their numbers, and tells the watch of each, and of the reading between them."""
+    if watch is None:
+        yield from enumerate(items, skip + 1)
+        return
+    watch.begin_reading()
+    for number, item in enumerate(items, skip + 1):
+        watch.begin(number, PARSE_STEP)
+        yield number, item
+        watch.begin_reading()
+
+
+def _adapt(adapter: Adapter, item: Item, refusal: str | None) -> Change:
+    """Returns the change of an item; one that is refused, or cannot be worked out, is in error."""
     attributes, place = (
         (item.attributes, Place(record=item.number, line=item.line))
         if isinstance(item, Record)
         else (item.acl.attributes, Place(record=0, line=item.acl.line))
     )
     url = attributes.get("url", "").strip()
-    try:
-        fault_point(PARSE_STEP, url)
-        return adapter.adapt(item)
-    except Exception as error:
-        if not belongs_to_item(error):
-            raise
-        if isinstance(item, Record) and item.content is not None:
-            item.content.stream.close()
-        return Faulty(place=place, url=url if 0 < len(url) <= MAX_URL_CHARACTERS else None, reason=describe(PARSE_STEP, error))
+    if refusal is None:
+        try:
+            fault_point(PARSE_STEP, url)
+            return adapter.adapt(item)
+        except Exception as error:
+            if not belongs_to_item(error):
+                raise
+            refusal = describe(PARSE_STEP, error)
+    if isinstance(item, Record) and item.content is not None:
+        item.content.stream.close()
+    return Faulty(place=place, url=url if 0 < len(url) <= MAX_URL_CHARACTERS else None, reason=refusal)
 
 
 def _read(opener: Opener, parser: Parser[_Item], repairer: Repairer | None, piece_bytes: int) -> Iterator[_Item]:

@@ -1,0 +1,127 @@
+"""Records that end the process that works on them.
+
+The feeder notes the record and the step that it is in where they outlive the process (``ports.InFlight``). A feeder that finds what its
+predecessor left suspects that record: it waits until this process has worked on other feeds for a while, and is then worked on alone. The
+second time it ends its process it is refused, and the rest of the feed goes on.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from feedmill.model.errors import Busy
+from feedmill.ports import InFlight
+from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.isolation.inflight import NoInFlight
+
+WATCHED: Final = "feed"
+READING: Final = "read"
+SWEEPING: Final = "sweep"
+MAX_INTERRUPTIONS: Final = 2
+MAX_READINGS: Final = 10
+"""How often the reading of a feed may end the process, which takes long and meets an administrator's kill sooner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caution:
+    """What a feeder notes its records with."""
+
+    attempts: Attempts
+    notes: InFlight
+
+
+@dataclass(slots=True)
+class RecordWatch:
+    """The records of one feed. Units: ``number`` counts the feed's changes from 1.
+
+    ``refused``: reasons by number; ``left``: reasons by URL of what is not to be removed; ``is_unreadable``: reading the feed ends the
+    process.
+    """
+
+    feed_id: int
+    caution: Caution | None
+    refused: dict[int, str] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
+    is_unreadable: bool = False
+    _notes: InFlight = field(default_factory=NoInFlight)
+    _suspects: dict[int, str] = field(default_factory=dict)
+    _keys: list[str] = field(default_factory=list)
+    _room: int | None = None
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.caution is None:
+            return
+        self._notes = self.caution.notes
+        own = f"{self.feed_id} "
+        for item in self.caution.attempts.list_items(WATCHED):
+            if item.startswith(own):
+                self._suspect(key_of(WATCHED, item), item.removeprefix(own))
+
+    def _suspect(self, key: str, what: str) -> None:
+        assert self.caution is not None
+        self._keys.append(key)
+        is_hopeless = self.caution.attempts.count(key) >= MAX_INTERRUPTIONS
+        place, _, step = what.partition(" ")
+        first, plus, count = place.partition("+")
+        if place == SWEEPING and is_hopeless:
+            self.left[step] = _tell(SWEEPING)
+        elif place == READING:
+            self.is_unreadable = self.caution.attempts.count(key) >= MAX_READINGS
+        elif plus and int(count) > 1:
+            # the whole slice ended the process: the next ones are smaller, until it is one record
+            self._room = min(self._room or int(count), max(int(count) // 2, 1))
+        elif first.isdigit() and is_hopeless:
+            self.refused[int(first)] = _tell(step)
+        elif first.isdigit():
+            self._suspects[int(first)] = key
+
+    def find_room(self, applied: int, limit: int) -> int:
+        """Returns how many changes the next slice may have: a suspected record is worked on alone. Errors: Busy while it has to wait."""
+        room = limit if self._room is None else min(limit, self._room)
+        following = min((number for number in self._suspects if number > applied), default=None)
+        if following is None or self.caution is None:
+            return room
+        if following > applied + 1:
+            return min(room, following - applied - 1)
+        if not self.caution.attempts.is_due(self._suspects[following]):
+            raise Busy(f"record {following} of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
+        return 1
+
+    def begin(self, number: int, step: str, url: str | None = None) -> None:
+        """Notes a record in a step."""
+        if url is not None:
+            self._numbers[url] = number
+        self._note(f"{number} {step}")
+
+    def begin_url(self, step: str, url: str) -> None:
+        """Notes the record of a URL in a step."""
+        self._note(f"{self._numbers.get(url, 0)} {step}")
+
+    def begin_many(self, first: int, count: int, step: str) -> None:
+        """Notes a slice in a step."""
+        self._note(f"{first}+{count} {step}")
+
+    def begin_reading(self) -> None:
+        """Notes that the feed is read on."""
+        self._note(READING)
+
+    def begin_removal(self, url: str) -> None:
+        """Notes the removal of what the feed did not name."""
+        self._note(f"{SWEEPING} {url}")
+
+    def end(self) -> None:
+        """Notes that nothing is worked on."""
+        self._notes.end()
+
+    def clear(self) -> None:
+        """Forgets the interruptions of a feed that is over."""
+        if self.caution is not None and self._keys:
+            self.caution.attempts.clear(self._keys)
+            self._keys = []
+
+    def _note(self, what: str) -> None:
+        self._notes.begin(key_of(WATCHED, f"{self.feed_id} {what}"))
+
+
+def _tell(step: str) -> str:
+    return f"step {step} failed: the process ended {MAX_INTERRUPTIONS} times while it worked on this item"

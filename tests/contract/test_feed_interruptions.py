@@ -1,0 +1,132 @@
+"""A record that ends the feeder's process twice is in error; all other records are applied."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from feedhouse import FeedHouse, SilentBell, open_house, put, url
+
+from feedmill.adapters.inflight import MappedInFlight
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.model.change import Change
+from feedmill.model.feed import FeedKind, FeedState, NewFeed
+from feedmill.services.feeds.feeder import Feeder, FeederLane
+from feedmill.services.feeds.recordwatch import Caution
+from feedmill.services.isolation.attempts import Attempts
+from feedmill.services.isolation.faultpoints import injected
+
+MARKED = (3, 77, 199)
+MAX_DEATHS = 20
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[FeedHouse]:
+    made = open_house(tmp_path)
+    yield made
+    made.store.close()
+
+
+def name_of(number: int) -> str:
+    return f"marked{number}" if number in MARKED else f"good{number}"
+
+
+def records(*, whole: bool = False) -> list[Change]:
+    return [put(name_of(number), record=number + 1, whole=whole) for number in range(200)]
+
+
+def live_as_feeder(house: FeedHouse, folder: Path) -> None:
+    """Is one life of the feeder's process, which has been at work for a while."""
+    store = open_sqlite(folder / "store.sqlite")
+    own = replace(house, store=store)
+    notes = MappedInFlight(folder / "inflight", "feeder")
+    attempts = Attempts(store, notes, own.clock)
+    attempts._begun_at_seconds -= 100
+    feeder = Feeder(FeederLane(owner="one"), replace(own.tools, caution=Caution(attempts=attempts, notes=notes)), SilentBell())
+    while feeder.turn():
+        pass
+
+
+def is_survived(act: Callable[[], None]) -> bool:
+    """Does something in a process of its own; whether that was not killed."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            act()
+        finally:
+            os._exit(0)
+    return os.WIFEXITED(os.waitpid(pid, 0)[1])
+
+
+def feed_with(house: FeedHouse, folder: Path, faults: str) -> int:
+    """Starts the feeder again and again until it has nothing to do; returns how often it died."""
+    with injected(faults):
+        for deaths in itertools.count():
+            if is_survived(lambda: live_as_feeder(house, folder)):
+                return deaths
+            assert deaths < MAX_DEATHS
+    raise AssertionError
+
+
+def left_over(house: FeedHouse) -> dict[str, int]:
+    with house.store.reading() as unit:
+        return unit.interruptions.list()
+
+
+@pytest.mark.parametrize("step", ["content", "apply", "class", "store"])
+def test_records_that_end_the_process_cost_two_deaths_each_and_themselves(house: FeedHouse, tmp_path: Path, step: str) -> None:
+    bad, other = house.receive(records()), house.receive([put("other")], datasource="other")
+    assert feed_with(house, tmp_path, f"{step}=kill:marked") == 6
+    feed = house.feed(bad)
+    assert (feed.state, feed.included, feed.errors, feed.applied) == (FeedState.COMPLETED_WITH_ERRORS, 197, 3, 200)
+    assert [(entry.line, entry.url) for entry in house.log(bad)] == [(number + 1, url(name_of(number))) for number in MARKED]
+    assert {entry.reason for entry in house.log(bad)} == {f"step {step} failed: the process ended 2 times while it worked on this item"}
+    assert house.feed(other).state is FeedState.COMPLETED
+    assert len(house.live()) == 198
+    assert left_over(house) == {}
+
+
+def test_full_feed_keeps_what_such_records_name(house: FeedHouse, tmp_path: Path) -> None:
+    house.push(*records(), put("unnamed"))
+    house.receive(records(whole=True), kind=FeedKind.FULL)
+    assert feed_with(house, tmp_path, "apply=kill:marked") == 6
+    assert set(house.live()) == {url(name_of(number)) for number in range(200)}
+
+
+def test_document_whose_removal_ends_the_process_stays(house: FeedHouse, tmp_path: Path) -> None:
+    house.push(*records())
+    full = house.receive([put("new", whole=True)], kind=FeedKind.FULL)
+    assert feed_with(house, tmp_path, "sweep=kill:marked") == 6
+    assert set(house.live()) == {url("new"), *(url(name_of(number)) for number in MARKED)}
+    assert (house.feed(full).state, house.feed(full).errors) == (FeedState.COMPLETED_WITH_ERRORS, 3)
+
+
+def test_scan_that_ends_the_process_ends_the_feed(house: FeedHouse, tmp_path: Path) -> None:
+    bad, other = house.receive(records()), house.receive([put("other")], datasource="other")
+    assert feed_with(house, tmp_path, "scan=kill:hr") == 10
+    assert (house.feed(bad).state, house.feed(other).state) == (FeedState.FAILED_IN_ERROR, FeedState.COMPLETED)
+    assert [entry.reason for entry in house.log(bad)] == ["step read failed: the process ended while it read this feed"]
+
+
+def test_memberships_that_end_the_process_cost_themselves(house: FeedHouse, tmp_path: Path) -> None:
+    members = "".join(
+        f'<membership><principal namespace="Default" scope="group">{name_of(number)}</principal>'
+        f'<members><principal namespace="Default" scope="user">bob</principal></members></membership>'
+        for number in range(200)
+    )
+    with house.store.writing() as unit:
+        feed_id = unit.feeds.add(NewFeed(datasource="g", kind=FeedKind.GROUPS_FULL, file="", size_bytes=1, received_at=house.clock()))
+    house.groups[feed_id] = f"<xmlgroups>{members}</xmlgroups>".encode()
+    assert feed_with(house, tmp_path, "groups=kill:marked") == 6
+    feed = house.feed(feed_id)
+    assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 197, 3)
+
+
+def test_record_that_an_administrator_interrupts_is_applied(house: FeedHouse, tmp_path: Path) -> None:
+    feed_id = house.receive(records())
+    MappedInFlight(tmp_path / "inflight", "feeder").begin(f"feed {feed_id} 5 apply")
+    assert feed_with(house, tmp_path, "") == 0
+    assert (house.feed(feed_id).state, house.feed(feed_id).included) == (FeedState.COMPLETED, 200)
+    assert left_over(house) == {}
