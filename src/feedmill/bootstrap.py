@@ -87,6 +87,9 @@ from feedmill.signinproviders import make_directories
 QUICK_WORKERS = 2
 QUICK_SECONDS = 0.5
 RESERVE_BYTES = 64_000_000
+"""Feeds are refused where less is free."""
+CONTENT_RESERVE_BYTES = RESERVE_BYTES // 2
+"""Contents of feeds that were taken wait where less is free: the store and the index work on."""
 
 
 def utc_now() -> datetime:
@@ -201,6 +204,7 @@ class House:
             files=self.files,
             require_fqdn=self.settings.gate.require_fqdn,
             max_inflated_bytes=self.settings.gate.max_feed_bytes,
+            max_inflation=self.settings.gate.max_inflation,
             spool=self.spool.open,
         )
 
@@ -359,10 +363,10 @@ def open_house(data: Path, settings: Settings, role: str = "command") -> Iterato
         data=data,
         settings=settings,
         store=open_store(data, settings),
-        blobs=PackedBlobs(data / "blobs", role=role),
+        blobs=PackedBlobs(data / "blobs", role=role, reserve_bytes=CONTENT_RESERVE_BYTES),
         files=FolderFeedFiles(data / "feeds", reserve_bytes=RESERVE_BYTES),
         bell=SocketBell(data, role),
-        spool=FolderSpool(data / "spool"),
+        spool=FolderSpool(data / "spool", reserve_bytes=CONTENT_RESERVE_BYTES),
     )
     try:
         yield house

@@ -76,6 +76,7 @@ def _run_gate(house: House, ports: Ports) -> None:
         trusted=Networks.parse(settings.trusted),
         require_token=settings.require_token,
         max_feed_bytes=settings.max_feed_bytes,
+        max_inflation=settings.max_inflation,
         server_header=settings.server_header,
         allow_origins=settings.allow_origins,
     )

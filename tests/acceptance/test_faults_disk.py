@@ -4,6 +4,8 @@ import os
 import random
 import signal
 import time
+import zlib
+from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -136,3 +138,22 @@ def keep_full(disk: SmallDisk, seconds: float) -> None:
         disk.fill()
         time.sleep(0.01)
     disk.clear()
+
+
+def test_content_that_inflates_leaves_the_reserve_to_the_others(tmp_path: Path) -> None:
+    packed = b64encode(zlib.compress(b"blank " * 16_000_000)).decode()
+    content = f'<content encoding="base64compressed">{packed}</content>'
+    feed = feed_of(f'<record url="http://inflated.test/" mimetype="text/plain">{content}</record>')
+    settings = "[gate]\nmax_inflation = 2000\n"
+    with small_disk(tmp_path / "data", 500_000_000) as disk, running(tmp_path / "data", settings) as appliance:
+        appliance.feed(page_feed("early", 5), "early")
+        disk.fill(leave_bytes=RESERVE_BYTES + 8_000_000)
+        pushed = appliance.push(feed, "inflated")
+        wait_until(lambda: "would stay free" in appliance.log.read_text(), "the feeder to wait for room")
+        # what was begun is given back, and the others never had less than the reserve
+        wait_until(lambda: disk.free_bytes >= RESERVE_BYTES, lambda: f"room, and saw last {disk.free_bytes} bytes")
+        assert appliance.receipt(pushed)["state"] not in {"completed", "completed with errors", "failed in error"}
+        assert appliance.urls("earlyw3") == ["http://early.test/3"]
+        disk.clear()
+        receipt = appliance.wait(pushed)
+        assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed", 1, 0)

@@ -94,6 +94,28 @@ def test_compressed_content_of_just_the_limit_is_inflated() -> None:
     assert len(content_of(change)) == 1_000_000
 
 
+def compressed(*sizes: int) -> bytes:
+    """Returns a feed of contents that are nothing but blanks."""
+    contents = [coded(zlib.compress(b" " * size, 9)) for size in sizes]
+    return feed_of(*(record_of(f"<content encoding='base64compressed'>{text}</content>") for text in contents))
+
+
+def test_compressed_content_that_inflates_too_far_for_its_size_is_an_error() -> None:
+    _, changes = read_all(reader(compressed(40_000_000, 30_000_000, 1_000_000), max_inflated_bytes=1 << 30))
+    assert isinstance(changes[0], Faulty)
+    assert changes[0].reason == "the content cannot be decoded: it inflates to more than 100 times the size (setting gate.max_inflation)"
+    assert [len(content_of(change)) for change in changes[1:]] == [30_000_000, 1_000_000]
+
+
+def test_compressed_contents_of_a_feed_that_inflate_too_far_together_are_errors() -> None:
+    feed = compressed(*[30_000_000] * 4, 1_000_000)
+    _, changes = read_all(reader(feed, max_inflated_bytes=1 << 30))
+    assert [len(content_of(changes[place])) for place in (0, 1, 4)] == [30_000_000, 30_000_000, 1_000_000]
+    assert isinstance(changes[3], Faulty)
+    assert isinstance(changes[2], Faulty)
+    assert "the compressed contents of the feed inflate to more than 100 times the size (setting gate.max_inflation)" in changes[2].reason
+
+
 def test_content_that_cannot_be_decoded_costs_its_record_only() -> None:
     bad = record_of("<content encoding='base64binary'>!</content>")
     _, changes = read_all(reader(feed_of(bad, record_of("<content>x</content>"))))

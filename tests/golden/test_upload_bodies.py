@@ -166,6 +166,15 @@ def test_upload_gzip_bomb_is_refused_early() -> None:
     assert sum(map(len, seen)) <= 1_000_000
 
 
+def test_upload_that_inflates_too_far_for_its_size_is_refused() -> None:
+    reader = UploadReader(FEED_FORM, content_type="", content_encoding="gzip", max_feed_bytes=1 << 30)
+    with pytest.raises(TooLarge, match=r"more than 100 times the size \(setting gate\.max_inflation\); send it without compression"):
+        for _ in reader.read(gzip.compress(b"<a>" + bytes(90_000_000))):
+            pass
+    reader = UploadReader(FEED_FORM, content_type="", content_encoding="gzip", max_feed_bytes=1 << 30)
+    assert sum(map(len, reader.read(gzip.compress(b"<a>" + bytes(60_000_000))))) == 60_000_003
+
+
 def test_upload_field_beyond_its_limit_is_refused() -> None:
     with pytest.raises(BadRequest, match="field datasource is longer than 1024 bytes"):
         read(Case("", b"datasource=" + b"a" * 1025, b""), [])

@@ -11,19 +11,23 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from feedmill.adapters.blobs.files import translate
+from feedmill.adapters.blobs.reserve import Reserve
 
 
 class FolderSpool:
     """Opens such files in a folder, which it makes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, reserve_bytes: int = 0) -> None:
         self._folder = folder
+        self._reserve_bytes = reserve_bytes
 
     def open(self) -> BinaryIO:
         """Opens one to write and then read. Errors: DiskFull, Busy, Corrupt, also of each write."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            return cast(BinaryIO, _SpoolFile(tempfile.TemporaryFile(dir=self._folder, buffering=0)))
+            return cast(
+                BinaryIO, _SpoolFile(tempfile.TemporaryFile(dir=self._folder, buffering=0), Reserve(self._folder, self._reserve_bytes))
+            )
         except OSError as exc:
             raise translate(exc, "opening a file for a large content") from exc
 
@@ -31,12 +35,14 @@ class FolderSpool:
 class _SpoolFile(io.RawIOBase):
     """Without a buffer, whose late writing could fail where nobody expects it."""
 
-    def __init__(self, file: io.FileIO) -> None:
+    def __init__(self, file: io.FileIO, reserve: Reserve) -> None:
         self._file = file
+        self._reserve = reserve
 
     def write(self, data: "bytes | bytearray | memoryview", /) -> int:  # type: ignore[override]
         view = memoryview(data)
         try:
+            self._reserve.take(len(view))
             while view:
                 view = view[os.write(self._file.fileno(), view) :]
         except OSError as exc:

@@ -25,7 +25,13 @@ def validate(file: InputFile, data: Data = DATA, config: Config = None, as_json:
     """Read a feed as the server would and print every error with its line. Exit 0 when it would end completed, 1 when not."""
     del data
     gate = load_settings(config, os.environ).settings.gate
-    verdict = judge_feed(lambda: file.open("rb"), spool=_new_spool, require_fqdn=gate.require_fqdn, max_inflated_bytes=gate.max_feed_bytes)
+    verdict = judge_feed(
+        lambda: file.open("rb"),
+        spool=_new_spool,
+        require_fqdn=gate.require_fqdn,
+        max_inflated_bytes=gate.max_feed_bytes,
+        max_inflation=gate.max_inflation,
+    )
     if as_json:
         print_json(_render(verdict))
     else:

@@ -13,6 +13,7 @@ class GateConfig:
     trusted: Networks = LOOPBACK
     require_token: bool = False
     max_feed_bytes: int = 1_073_741_824
+    max_inflation: int = 100
     server_header: str = "feedergate_1.0"
     allow_origins: tuple[str, ...] = ()
     idle_seconds: float = 20.0

@@ -121,7 +121,8 @@ def _open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadRead
     length = headers.get("content-length", "")
     if length.isdecimal() and is_surely_too_large(int(length), content_type, coding, config.max_feed_bytes):
         raise TooLarge(explain_limit(config.max_feed_bytes))
-    return UploadReader(form, content_type=content_type, content_encoding=coding, max_feed_bytes=config.max_feed_bytes)
+    limits = {"max_feed_bytes": config.max_feed_bytes, "max_inflation": config.max_inflation}
+    return UploadReader(form, content_type=content_type, content_encoding=coding, **limits)
 
 
 async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:

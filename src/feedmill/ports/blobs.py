@@ -10,7 +10,7 @@ class BlobStore(Protocol):
     """Bytes by reference: small ones packed together, large ones a file each."""
 
     def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
-        """Writes bytes; they are durable only after ``sync``. Errors: DiskFull."""
+        """Writes bytes; they are durable only after ``sync``. Errors: DiskFull, also before the disk is full to the last byte."""
 
     def sync(self) -> None:
         """Makes everything put so far durable; called before the transaction that keeps the references.
@@ -62,6 +62,9 @@ class BlobGarbage(Protocol):
 
     def home(self, ref: BlobRef) -> str:
         """Gives the name of the pack or file that a blob is in. Errors: Corrupt for what is no reference."""
+
+    def put_copy(self, data: bytes) -> BlobRef:
+        """Writes a copy of a blob, also where room is short: what it was copied out of is removed then. Errors: DiskFull."""
 
     def remove_pack(self, name: str) -> None:
         """Removes a pack; one that is not there is no error. Errors: Conflict while it is written to."""

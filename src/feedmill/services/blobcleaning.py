@@ -12,7 +12,6 @@ A round goes through all documents once and adds up what of each pack is still k
 Each ``yield`` ends one bounded piece of work.
 """
 
-import io
 from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import replace
@@ -145,7 +144,7 @@ class BlobCleaning:
         if self._garbage.home(ref) not in thin:
             return ref
         data = self._blobs.read(ref)
-        return self._blobs.put(io.BytesIO(data), len(data))
+        return self._garbage.put_copy(data)
 
 
 def _refs_of(kept: KeptRefs) -> list[BlobRef]:

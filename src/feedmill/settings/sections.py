@@ -92,6 +92,7 @@ class Gate(Section):
     certificate: str = ""
     key: str = ""
     max_feed_bytes: Annotated[int, Field(ge=1)] = 1_073_741_824
+    max_inflation: Annotated[int, Field(ge=1)] = 100
     server_header: Annotated[str, AfterValidator(_check_header)] = "feedergate_1.0"
     allow_origins: tuple[Annotated[str, AfterValidator(_check_origin)], ...] = ()
 

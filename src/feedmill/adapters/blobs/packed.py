@@ -9,6 +9,7 @@ so it, and from then on everything that writes, ends in ``Broken``: a new proces
 its reference may still wait for its commit.
 """
 
+import io
 import os
 import threading
 import time
@@ -19,6 +20,7 @@ from typing import BinaryIO
 
 from feedmill.adapters.blobs.files import AppendFile, ReadFile, ReadFiles, is_in_use, translate
 from feedmill.adapters.blobs.refs import Place, is_name, new_name, packed_ref, parse_ref, single_ref
+from feedmill.adapters.blobs.reserve import Reserve
 from feedmill.adapters.syncing import sync_folder
 from feedmill.model.document import BlobRef
 from feedmill.model.errors import Broken, Conflict, Corrupt, FeedmillError
@@ -48,10 +50,11 @@ class KeptFile:
 class PackedBlobs:
     """Fills ``ports.BlobStore``; threads may share it, each process opens its own. ``role`` names the process in file names."""
 
-    def __init__(self, folder: Path, *, role: str = "any", limits: PackLimits | None = None) -> None:
+    def __init__(self, folder: Path, *, role: str = "any", limits: PackLimits | None = None, reserve_bytes: int = 0) -> None:
         self._packs, self._files = folder / "packs", folder / "files"
         self._role = role
         self._limits = limits or PackLimits()
+        self._reserve = Reserve(folder, reserve_bytes)
         self._reads = ReadFiles(lambda name: self._packs / name)
         self._lock = threading.Lock()
         self._syncing = threading.Lock()
@@ -71,6 +74,17 @@ class PackedBlobs:
 
     def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
         """Writes the next ``size_bytes`` of a stream. Errors: DiskFull; Corrupt when the stream ends before; Broken after a failed sync."""
+        try:
+            self._reserve.take(size_bytes)
+        except OSError as exc:
+            raise translate(exc, "writing a blob") from exc
+        return self._put(stream, size_bytes)
+
+    def put_copy(self, data: bytes) -> BlobRef:
+        """Writes a copy of a blob, also into the reserve: what it was copied out of is removed then. Errors: DiskFull, Broken."""
+        return self._put(io.BytesIO(data), len(data))
+
+    def _put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
         self._refuse_after_failure()
         try:
             if size_bytes <= self._limits.small_bytes:

@@ -20,6 +20,7 @@ from feedmill.wire.gsafeed.adapt import Adapter
 from feedmill.wire.gsafeed.parse import EVERYTHING, FeedParser
 from feedmill.wire.gsafeed.schema import Header, Item, Record
 from feedmill.wire.gsagroups.parse import GroupsParser
+from feedmill.wire.inflation import DEFAULT_RATIO
 from feedmill.wire.xmlstream.errors import NotWellFormed
 from feedmill.wire.xmlstream.repair import Repairer
 
@@ -109,6 +110,7 @@ class FeedReader:
     files: FeedFiles | None = None
     require_fqdn: bool = False
     max_inflated_bytes: int = 1_073_741_824
+    max_inflation: int = DEFAULT_RATIO
     piece_bytes: int = PIECE_BYTES
 
     def scan(self) -> ScanReport:
@@ -130,7 +132,7 @@ class FeedReader:
             yield _adapt(adapter, item, None if watch is None else watch.refused.get(number))
 
     def _parser(self, skip: int) -> FeedParser:
-        return FeedParser(spool=self.spool, max_inflated_bytes=self.max_inflated_bytes, skip=skip)
+        return FeedParser(spool=self.spool, max_inflated_bytes=self.max_inflated_bytes, max_inflation=self.max_inflation, skip=skip)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

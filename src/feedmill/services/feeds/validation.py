@@ -14,6 +14,7 @@ from feedmill.model.errors import BadFeed, BadRequest
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
 from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener, ScanReport, Spool
 from feedmill.wire.gsafeed.schema import Header
+from feedmill.wire.inflation import DEFAULT_RATIO
 from feedmill.wire.xmlstream.front import find_root
 
 MAX_LOG_ENTRIES = 10_000
@@ -46,6 +47,7 @@ def validate(
     datasource: str | None = None,
     require_fqdn: bool = False,
     max_inflated_bytes: int = 1_073_741_824,
+    max_inflation: int = DEFAULT_RATIO,
 ) -> Validation:
     """Reads a feed of documents or of groups and says how it would end. Errors: NotFound from the opener; a bad feed is a verdict."""
     try:
@@ -54,7 +56,12 @@ def validate(
             report = groups.scan()
             return _judge(report, groups.changes(repaired=report.repaired), None, None, ())
         reader = FeedReader(
-            opener=opener, kind=FeedKind.INCREMENTAL, spool=spool, require_fqdn=require_fqdn, max_inflated_bytes=max_inflated_bytes
+            opener=opener,
+            kind=FeedKind.INCREMENTAL,
+            spool=spool,
+            require_fqdn=require_fqdn,
+            max_inflated_bytes=max_inflated_bytes,
+            max_inflation=max_inflation,
         )
         report = reader.scan()
         source = datasource or report.header.datasource

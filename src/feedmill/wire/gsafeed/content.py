@@ -1,7 +1,8 @@
 """Decodes what stands in ``<content>``: text, base64, or base64 around a zlib stream.
 
 Rules: white space in base64 is dropped, padding may be missing, the alphabet for URLs counts too; any other sign makes the content
-undecodable. A compressed content may inflate to so many bytes and no more. Text is written as UTF-8 and kept as it is.
+undecodable. A compressed content may inflate to so many bytes, and so many times its size, and no more (``wire/inflation``). Text is
+written as UTF-8 and kept as it is.
 Small contents stay in memory; from ``SMALL_BYTES`` on they go to a spool as they come, so that a content of any size costs little.
 Source: Feeds Protocol Developer's Guide, "Providing Content in the Feed", "Content Compression".
 """
@@ -15,6 +16,7 @@ from typing import BinaryIO, Protocol
 import pybase64
 
 from feedmill.model.change import Content
+from feedmill.wire.inflation import DEFAULT_RATIO, Excess, Inflation, inflation_of_content, inflation_of_feed
 
 SMALL_BYTES = 262_144
 _PIECE_BYTES = 1_048_576
@@ -66,8 +68,10 @@ class _Base64:
 
 
 class _Compressed:
-    def __init__(self, max_inflated_bytes: int) -> None:
+    def __init__(self, max_inflated_bytes: int, max_inflation: int, feed: Inflation) -> None:
         self._base64 = _Base64()
+        self._own, self._feed = inflation_of_content(max_inflation), feed
+        self._counted = 0
         self._inflater = zlib.decompressobj(_ZLIB_OR_GZIP)
         self._limit = max_inflated_bytes
         self._total = 0
@@ -84,6 +88,8 @@ class _Compressed:
             raise Undecodable("its compressed data ends too early")
 
     def _inflate(self, data: bytes) -> None:
+        self._own.count_read(len(data))
+        self._feed.count_read(len(data))
         while not self._inflater.eof:
             room = min(_PIECE_BYTES, self._limit - self._total + 1)
             try:
@@ -92,24 +98,45 @@ class _Compressed:
                 raise Undecodable("it is not zlib-compressed data") from exc
             self._total += len(inflated)
             if self._total > self._limit:
-                raise Undecodable(f"it inflates beyond {self._limit} bytes")
+                raise self._refuse(f"it inflates beyond {self._limit} bytes (setting gate.max_feed_bytes)")
+            self._counted += len(inflated)
+            try:
+                self._feed.count_inflated(len(inflated))
+                self._own.count_inflated(len(inflated))
+            except Excess as exc:
+                raise self._refuse(str(exc)) from exc
             self._sink(inflated)
             data = self._inflater.unconsumed_tail
             if not data and len(inflated) < room:
                 return
 
+    def _refuse(self, reason: str) -> Undecodable:
+        """Returns the error of a content that is dropped: it leaves the feed's others what they may inflate to."""
+        self._feed.take_back(self._counted)
+        return Undecodable(reason)
+
 
 class ContentWriter:
     """Gathers one content. ``fault`` says why there is none; from then on everything is dropped."""
 
-    def __init__(self, encoding: str | None, *, spool: Spool, max_inflated_bytes: int) -> None:
+    def __init__(
+        self,
+        encoding: str | None,
+        *,
+        spool: Spool,
+        max_inflated_bytes: int,
+        max_inflation: int = DEFAULT_RATIO,
+        feed: Inflation | None = None,
+    ) -> None:
+        """Takes what one content may inflate to, and the count of its feed."""
         self.fault: str | None = None
         self._spool = spool
         self._file: BinaryIO | None = None
         self._small: list[bytes] = []
         self._size = 0
         self._charset: str | None = None
-        self._decoder = self._choose((encoding or "").strip().lower(), max_inflated_bytes)
+        feed = feed or inflation_of_feed(max_inflation)
+        self._decoder = self._choose((encoding or "").strip().lower(), _Compressed(max_inflated_bytes, max_inflation, feed))
 
     def write(self, text: str) -> None:
         """Takes the next text."""
@@ -134,11 +161,11 @@ class ContentWriter:
             self._file.close()
             self._file = None
 
-    def _choose(self, encoding: str, max_inflated_bytes: int) -> Decoder:
+    def _choose(self, encoding: str, compressed: _Compressed) -> Decoder:
         if encoding in _BASE64_NAMES:
             return _Base64()
         if encoding == "base64compressed":
-            return _Compressed(max_inflated_bytes)
+            return compressed
         if encoding:
             self.fault = f'its encoding "{encoding[:100]}" is neither base64binary nor base64compressed'
         self._charset = "utf-8"

@@ -29,6 +29,7 @@ from feedmill.wire.gsafeed.schema import (
     Header,
     Item,
 )
+from feedmill.wire.inflation import DEFAULT_RATIO, inflation_of_feed
 from feedmill.wire.xmlstream.reader import Element, XmlReader
 
 EVERYTHING = sys.maxsize
@@ -41,11 +42,15 @@ class FeedParser:
     ``records`` and ``items`` count what was met so far, skipped ones too.
     """
 
-    def __init__(self, *, spool: Callable[[], BinaryIO], max_inflated_bytes: int, skip: int = 0) -> None:
+    def __init__(
+        self, *, spool: Callable[[], BinaryIO], max_inflated_bytes: int, max_inflation: int = DEFAULT_RATIO, skip: int = 0
+    ) -> None:
         self.records = 0
         self.items = 0
         self._spool = spool
         self._max_inflated_bytes = max_inflated_bytes
+        self._max_inflation = max_inflation
+        self._inflation = inflation_of_feed(max_inflation)
         self._skip = skip
         self._ready: list[Item] = []
         self._group: Attributes = {}
@@ -151,7 +156,13 @@ class FeedParser:
     def _start_content(self, attributes: Attributes) -> None:
         if self._record is not None:
             encoding = attributes.get("encoding")
-            self._content = ContentWriter(encoding, spool=self._spool, max_inflated_bytes=self._max_inflated_bytes)
+            self._content = ContentWriter(
+                encoding,
+                spool=self._spool,
+                max_inflated_bytes=self._max_inflated_bytes,
+                max_inflation=self._max_inflation,
+                feed=self._inflation,
+            )
 
     def _take_content(self, text: str) -> None:
         if self._content is not None:

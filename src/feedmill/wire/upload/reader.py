@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from feedmill.model.errors import BadRequest, TooLarge
+from feedmill.wire.inflation import DEFAULT_RATIO, Excess, inflation_of_body
 from feedmill.wire.upload.form import BodyReader, FieldStart, FormEvent
 from feedmill.wire.upload.inflate import choose_decoder
 from feedmill.wire.upload.multipart import MultipartReader
@@ -46,11 +47,14 @@ GROUPS_FORM: Final = Form(
 class UploadReader:
     """Reads one body. ``values`` holds the short fields and ``size_bytes`` counts the feed's bytes so far."""
 
-    def __init__(self, form: Form, *, content_type: str, content_encoding: str, max_feed_bytes: int) -> None:
+    def __init__(
+        self, form: Form, *, content_type: str, content_encoding: str, max_feed_bytes: int, max_inflation: int = DEFAULT_RATIO
+    ) -> None:
         self._form = form
         self._boundary = find_boundary(content_type)
         self._decoder = choose_decoder(content_encoding)
         self._max_feed_bytes = max_feed_bytes
+        self._inflation = inflation_of_body(max_inflation)
         self._head = b""
         self._body: BodyReader | None = None
         self._body_bytes = 0
@@ -63,8 +67,10 @@ class UploadReader:
 
     def read(self, chunk: bytes) -> Iterator[bytes]:
         """Takes the next bytes of the body and yields those of the feed. Errors: BadRequest, TooLarge."""
+        self._inflation.count_read(len(chunk))
         for plain in self._decoder.read(chunk):
             self._body_bytes += len(plain)
+            self._count_inflated(len(plain))
             if self._body_bytes > 3 * self._max_feed_bytes + OVERHEAD_BYTES:
                 raise TooLarge(explain_limit(self._max_feed_bytes))
             if self._body is not None:
@@ -81,6 +87,12 @@ class UploadReader:
         if self._body is not None:
             yield from self._take(self._body.finish())
         self._end_field()
+
+    def _count_inflated(self, plain_bytes: int) -> None:
+        try:
+            self._inflation.count_inflated(plain_bytes)
+        except Excess as exc:
+            raise TooLarge(f"{exc}; send it without compression") from exc
 
     def _open(self, *, is_whole: bool) -> Iterator[bytes]:
         body_format = sniff(self._head, self._boundary, is_whole=is_whole)

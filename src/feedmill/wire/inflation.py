@@ -1,0 +1,56 @@
+"""How much compressed data may inflate to: so many times its size, and beyond that a fixed amount which every feed has.
+
+Texts that people write shrink to a tenth; a thousandth is what a stream of nothing shrinks to. Contents that are small, or few, may shrink
+as they like: the fixed amounts cover them.
+"""
+
+from typing import Final
+
+SETTING: Final = "gate.max_inflation"
+DEFAULT_RATIO: Final = 100
+FREE_BYTES_OF_CONTENT: Final = 33_554_432
+FREE_BYTES_OF_FEED: Final = 67_108_864
+
+
+class Excess(Exception):
+    """Data inflate to more than they may; the text says so."""
+
+
+class Inflation:
+    """Counts what is read and what it inflates to. ``free_bytes`` are not held against the ratio."""
+
+    def __init__(self, ratio: int, free_bytes: int, what: str) -> None:
+        self._ratio = ratio
+        self._free_bytes = free_bytes
+        self._what = what
+        self._read_bytes = 0
+        self._inflated_bytes = 0
+
+    def count_read(self, read_bytes: int) -> None:
+        """Counts compressed bytes."""
+        self._read_bytes += read_bytes
+
+    def count_inflated(self, inflated_bytes: int) -> None:
+        """Counts inflated bytes. Errors: Excess."""
+        self._inflated_bytes += inflated_bytes
+        if self._inflated_bytes > self._free_bytes + self._ratio * self._read_bytes:
+            raise Excess(f"{self._what} to more than {self._ratio} times the size (setting {SETTING})")
+
+    def take_back(self, inflated_bytes: int) -> None:
+        """Forgets inflated bytes that were dropped."""
+        self._inflated_bytes -= inflated_bytes
+
+
+def inflation_of_feed(ratio: int) -> Inflation:
+    """Returns the count of all compressed contents of one feed."""
+    return Inflation(ratio, FREE_BYTES_OF_FEED, "the compressed contents of the feed inflate")
+
+
+def inflation_of_content(ratio: int) -> Inflation:
+    """Returns the count of one compressed content."""
+    return Inflation(ratio, FREE_BYTES_OF_CONTENT, "it inflates")
+
+
+def inflation_of_body(ratio: int) -> Inflation:
+    """Returns the count of one compressed request body."""
+    return Inflation(ratio, FREE_BYTES_OF_FEED, "the compressed body inflates")
