@@ -58,8 +58,10 @@ bench: install-dev ## all benchmarks; each prints a ratio against a reference me
 install: $(VENV)/.runtime ## into .venv, nothing run
 install-dev: $(VENV)/.dev
 
-$(UV):
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .tools uv==$(UV_VERSION)
+$(UV): locks/uv.txt
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --target .tools \
+		--only-binary :all: --require-hashes --requirement locks/uv.txt
+	touch $@
 
 $(BIN)/python: | $(UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -84,6 +86,7 @@ lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
 	$(UV) pip compile --group fuzz --generate-hashes --python-version 3.11 --quiet --no-header -o locks/fuzz.txt
 	$(UV) pip compile --group audit --generate-hashes --python-version 3.11 --quiet --no-header -o locks/audit.txt
+	echo uv==$(UV_VERSION) | $(UV) pip compile - --generate-hashes --python-version 3.11 --quiet --no-header --no-annotate -o locks/uv.txt
 
 clean:
 	rm -rf $(VENV) .tools
