@@ -211,5 +211,5 @@ def test_fork_with_a_second_thread_is_refused() -> None:
 
 
 def test_restart_delay_grows_from_nothing_to_half_a_minute() -> None:
-    assert [restart_delay(deaths) for deaths in (0, 1, 2, 3, 4)] == [0.0, 0.0, 0.25, 0.5, 1.0]
+    assert [restart_delay(deaths) for deaths in (0, 1, 2, 3, 4)] == [0.0, 0.0, 0.05, 0.1, 0.2]
     assert restart_delay(1000) == 30.0
