@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.hostile import make_documents
+from bench.expensive import make_documents
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.querylang import parse_query
 from feedmill.model.access import ANONYMOUS

@@ -6,9 +6,8 @@ import zlib
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.appliance import Appliance, feed_of, record, running
-
 from hostile import bomb_docx, endless_pdf, nested_zip, peak_bytes, zero_bomb
+from tests.appliance import Appliance, feed_of, record, running
 
 MB = 1_000_000
 MAX_FEED_BYTES = 150 * MB

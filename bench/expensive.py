@@ -3,7 +3,7 @@
 Each question goes to the index port, with every bound of the query language in force, as a search asks it: hits, then facets where the
 question has some. The ratio says how many ordinary queries a hostile one costs; the aim is that none takes longer than the deadline.
 
-    python -m bench.hostile [DOCUMENTS]
+    python -m bench.expensive [DOCUMENTS]
 """
 
 import itertools
