@@ -12,7 +12,7 @@ demo: install ## install and run the main job; FOLDER=DIR feeds a folder of your
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
 
 test: check ## install and run all tests
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-full: ## install the Debian packages that some tests need, and fail on any skip
 	bash .ci/packages
@@ -44,7 +44,7 @@ audit-tools: install-dev
 	-$(UV) pip install --quiet --target .tools/audit-packages --python $(BIN)/python --require-hashes -r locks/audit.txt
 
 explore: install-dev ## the property tests with examples that no run has tried; as often as you like
-	$(BIN)/pytest -n auto --dist loadfile --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
 
 check: install-dev ## ruff, mypy --strict, the ladder of imports
 	$(BIN)/ruff check .

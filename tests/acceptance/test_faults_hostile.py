@@ -132,7 +132,7 @@ def test_compressed_bombs_cost_their_records_alone(appliance: Appliance) -> None
     )
 
     assert (receipt["state"], receipt["included"], receipt["errors"]) == ("completed with errors", 6, 2)
-    refused = {entry["url"]: entry["message"] for entry in receipt["log"] if entry["level"] == "error"}
+    refused = {entry["url"]: entry["reason"] for entry in receipt["log"] if entry["level"] == "error"}
     assert refused.keys() == {"http://bombs.test/huge", "http://bombs.test/large"}
     assert all("gate.max_inflation" in message for message in refused.values())
     assert sorted(appliance.urls("bombsbefore OR bombsafter")) == ["http://bombs.test/after", "http://bombs.test/before"]
