@@ -1,0 +1,105 @@
+"""What a document costs others whose step fails: the fault injector's table.
+
+For each step, raising and killing its process: a feed of 200 documents, three of them marked, then one-record feeds of another data
+source. Prints how many documents a search finds, how many the feed's receipt names, and how much longer the slowest later feed took than
+in the row without a fault, which is measured in the same run and is the reference.
+
+    python -m bench.faults [STEP=MODE ...]
+"""
+
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from tests.appliance import Appliance, feed_of, record, running
+
+MARKED = (17, 100, 180)
+DOCUMENTS = 200
+LATER = 8
+PATIENCE_SECONDS = 120.0
+
+RAISED_ONLY = ("index.links", "index.text")
+STEPS = (
+    "parse",
+    "content",
+    "apply",
+    "class",
+    "store",
+    "extract.hand_over",
+    "extract.keep",
+    "index.entry",
+    "index.put",
+    "links.read",
+    "links.write",
+    "result",
+    "snippet",
+)
+
+
+class Row(NamedTuple):
+    """What came of one fault. Units: seconds; ``named`` counts marked documents that the receipt names."""
+
+    found: int
+    named: int
+    slowest_seconds: float
+    whole_seconds: float
+
+
+def main(chosen: list[str] | None = None) -> None:
+    """Prints a row for each fault."""
+    faults = chosen or [*(f"{step}=raise" for step in (*STEPS, *RAISED_ONLY)), *(f"{step}=kill" for step in STEPS[:-2])]
+    reference = measure("")
+    print(f"  {'no fault':26} found {reference.found}, later feeds at most {reference.slowest_seconds:.2f} s")
+    for fault in faults:
+        row = measure(f"{fault}:/bad/")
+        delay = row.slowest_seconds - reference.slowest_seconds
+        print(
+            f"  {fault:26} found {row.found}, named {row.named}, later feeds at most {row.slowest_seconds:.2f} s"
+            f" ({delay:+.2f} s, {row.slowest_seconds / reference.slowest_seconds:.1f} times), all told after {row.whole_seconds:.1f} s",
+            flush=True,
+        )
+
+
+def measure(fault: str) -> Row:
+    """Runs one fault on a server of its own; none for an empty text."""
+    with TemporaryDirectory() as folder, running(Path(folder) / "data", environment={"FEEDMILL_FAULTS": fault}) as appliance:
+        appliance.feed(feed_of(record("http://www.example.com/first", "<p>first</p>")), "later")
+        begun = time.monotonic()
+        feed = appliance.push(documents(), "marked")
+        slowest_seconds = max(time_later(appliance, number) for number in range(LATER))
+        appliance.wait(feed, seconds=PATIENCE_SECONDS)
+        deadline = time.monotonic() + 1.0
+        while (named := count_named(appliance, feed)) < len(MARKED) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        whole_seconds = time.monotonic() - begun
+        found = len(appliance.search("needle", num=DOCUMENTS)["results"])
+        return Row(found, named, slowest_seconds, whole_seconds)
+
+
+def url_of(number: int) -> str:
+    """Returns the URL of a document, which says whether it is marked."""
+    return f"http://www.example.com/{'bad/' if number in MARKED else ''}{number}"
+
+
+def documents() -> bytes:
+    """Returns a feed of documents, each linking to the next one."""
+    pages = (f'<p>needle <a href="{url_of(number + 1)}">next</a></p>' for number in range(DOCUMENTS))
+    return feed_of(*(record(url_of(number), page) for number, page in enumerate(pages)))
+
+
+def time_later(appliance: Appliance, number: int) -> float:
+    """Feeds one record and returns the seconds until all of it can be found."""
+    begun = time.monotonic()
+    appliance.feed(feed_of(record(f"http://www.example.com/later/{number}", "<p>later</p>")), "later")
+    return time.monotonic() - begun
+
+
+def count_named(appliance: Appliance, feed: str) -> int:
+    """Counts the marked documents that the receipt of their feed names."""
+    return len({entry["url"] for entry in appliance.receipt(feed)["log"]} & {url_of(number) for number in MARKED})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
