@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,13 +43,22 @@ class SmallDisk:
 
 
 @contextmanager
-def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
-    """Mounts a disk in memory for a block; skips the test where that is not allowed."""
+def small_disk(size_bytes: int) -> Iterator[SmallDisk]:
+    """Mounts a disk in memory for a block; skips the test where that is not allowed.
+
+    It lies outside the test's own folder: where the run is killed the mount stays, and the next run could not remove that folder.
+    """
+    home = Path(tempfile.mkdtemp(prefix="feedmill-disk-"))
+    folder = home / "disk"
     folder.mkdir()
-    mount = shutil.which("mount")
-    if mount is None or subprocess.run([mount, "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", folder], capture_output=True).returncode:
-        pytest.skip("mounting a small disk needs root")
     try:
-        yield SmallDisk(folder)
+        mount = shutil.which("mount")
+        mounting = [mount or "", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", folder]
+        if mount is None or subprocess.run(mounting, capture_output=True).returncode:
+            pytest.skip("mounting a small disk needs root")
+        try:
+            yield SmallDisk(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
     finally:
-        subprocess.run(["umount", "-l", folder], check=True)
+        shutil.rmtree(home)

@@ -27,8 +27,8 @@ def page_feed(name: str, count: int) -> bytes:
     return feed_of(*(record(f"http://{name}.test/{place}", f"<p>{name}w{place}</p>{FILLER}") for place in range(count)))
 
 
-def test_server_short_of_room_refuses_with_the_documented_text_and_searches_on(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "data", 200_000_000) as disk, running(tmp_path / "data") as appliance:
+def test_server_short_of_room_refuses_with_the_documented_text_and_searches_on() -> None:
+    with small_disk(200_000_000) as disk, running(disk.folder) as appliance:
         assert appliance.feed(page_feed("early", 5), "early")["state"] == "completed"
         kept = sorted(path.name for path in (disk.folder / "feeds").iterdir())
         disk.fill(leave_bytes=RESERVE_BYTES + 4_000_000)
@@ -53,9 +53,9 @@ def test_server_short_of_room_refuses_with_the_documented_text_and_searches_on(t
         assert appliance.urls("latew2") == ["http://late.test/2"]
 
 
-def test_feeds_acknowledged_before_the_disk_is_full_finish_after_room_is_made(tmp_path: Path) -> None:
+def test_feeds_acknowledged_before_the_disk_is_full_finish_after_room_is_made() -> None:
     count = 3_500
-    with small_disk(tmp_path / "data", 400_000_000) as disk, running(tmp_path / "data") as appliance:
+    with small_disk(400_000_000) as disk, running(disk.folder) as appliance:
         appliance.feed(page_feed("early", 20), "early")
         name, large = fill_within_a_feed(appliance, disk, count)
         deadline = time.monotonic() + 4
@@ -74,7 +74,7 @@ def test_feeds_acknowledged_before_the_disk_is_full_finish_after_room_is_made(tm
 
 def test_large_record_needs_no_room_where_the_system_keeps_temporary_files(tmp_path: Path) -> None:
     with (
-        small_disk(tmp_path / "tmp", 90_000_000) as disk,
+        small_disk(90_000_000) as disk,
         running(tmp_path / "data", environment={"TMPDIR": str(disk.folder)}) as appliance,
     ):
         appliance.feed(page_feed("narrow", 1), "narrow")
@@ -111,14 +111,14 @@ def fill_within_a_feed(appliance: Appliance, disk: SmallDisk, count: int) -> tup
     raise AssertionError("each large feed was applied before the disk was full")
 
 
-def test_server_whose_disk_fills_again_and_again_keeps_every_acknowledged_feed(tmp_path: Path) -> None:
+def test_server_whose_disk_fills_again_and_again_keeps_every_acknowledged_feed() -> None:
     plans = [
         SourcePlan(name="small", urls=30, steps=8),
         SourcePlan(name="medium", urls=150, steps=120, padding_bytes=1_000, open_feeds=3),
         SourcePlan(name="large", urls=500, steps=450, padding_bytes=12_000, open_feeds=1, full_share=0.7),
     ]
     dice = random.Random(7)
-    with small_disk(tmp_path / "data", 400_000_000) as disk, running(tmp_path / "data") as appliance:
+    with small_disk(400_000_000) as disk, running(disk.folder) as appliance:
         load = Load(plans, seed=20_263)
         load.start(appliance)
         try:
@@ -140,12 +140,12 @@ def keep_full(disk: SmallDisk, seconds: float) -> None:
     disk.clear()
 
 
-def test_content_that_inflates_leaves_the_reserve_to_the_others(tmp_path: Path) -> None:
+def test_content_that_inflates_leaves_the_reserve_to_the_others() -> None:
     packed = b64encode(zlib.compress(b"blank " * 16_000_000)).decode()
     content = f'<content encoding="base64compressed">{packed}</content>'
     feed = feed_of(f'<record url="http://inflated.test/" mimetype="text/plain">{content}</record>')
     settings = "[gate]\nmax_inflation = 2000\n"
-    with small_disk(tmp_path / "data", 500_000_000) as disk, running(tmp_path / "data", settings) as appliance:
+    with small_disk(500_000_000) as disk, running(disk.folder, settings) as appliance:
         appliance.feed(page_feed("early", 5), "early")
         disk.fill(leave_bytes=RESERVE_BYTES + 8_000_000)
         pushed = appliance.push(feed, "inflated")

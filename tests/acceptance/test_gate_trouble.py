@@ -1,11 +1,9 @@
 """The feed port in trouble: a full disk, a busy store, senders that go away; nothing half is kept and nobody is told ``Success``."""
 
-import shutil
 import socket
-import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 from gateserver import Gate, body_of, multipart, read_answer, run_gate, status
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from smalldisk import small_disk
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 from feedmill.http.gateconfig import GateConfig
@@ -113,24 +112,11 @@ def test_push_below_the_reserve_is_told_in_the_old_words(tmp_path: Path) -> None
         check_nothing_kept(gate)
 
 
-def test_push_on_a_full_file_system_is_told_in_the_old_words(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk") as disk, run_gate(disk) as gate:
+def test_push_on_a_full_file_system_is_told_in_the_old_words() -> None:
+    with small_disk(8_000_000) as disk, run_gate(disk.folder) as gate:
         answer = gate.post(multipart(("datasource", b"hr"), ("feedtype", b"full"), ("data", bytes(20_000_000))), TYPE)
         assert (status(answer), body_of(answer)) == (200, DISK_FULL)
         check_nothing_kept(gate)
-
-
-@contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
-    """Mounts a file system of 8 MB, where that is allowed."""
-    folder.mkdir()
-    mount = shutil.which("mount")
-    if mount is None or subprocess.run([mount, "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True).returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_push_when_the_store_is_full_is_told_in_the_old_words(tmp_path: Path) -> None:
