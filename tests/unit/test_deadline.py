@@ -6,7 +6,7 @@ import pytest
 from tests.waiting import wait_for
 
 from feedmill.model.errors import OutOfTime
-from feedmill.services.searching.deadline import Deadline
+from feedmill.services.deadline import Deadline
 from feedmill.services.searching.enginethreads import EngineThreads
 
 

@@ -28,8 +28,8 @@ from feedmill.model.facets import Facet
 from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultList
 from feedmill.model.search import ResultPage, SearchRequest
+from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
-from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.results.charsets import UTF_8, find_charset
@@ -87,7 +87,7 @@ class SearchProtocol:
     def _find_copy(self, asked: CopyAsked, request: Request) -> CachedCopy:
         if self._copies is None:
             raise NotFound("no cached copies are kept")
-        return self._copies.get(asked.urls, asked.words, self._identify(request), asked.copied)
+        return self._copies.get(asked.urls, asked.words, self._identify(request), asked.copied, find_deadline(request))
 
     def _answer_copy(self, request: Request, wanted: Wanted, asked: CopyAsked) -> Response:
         copy = self._find_copy(asked, request)

@@ -118,7 +118,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
 
     def identify_by_asker(request: Request) -> ClassSet:
         asker = find_asker(request)
-        return searcher.classes_of(asker.identity, asker.login)
+        return searcher.classes_of(asker.identity, asker.login, find_deadline(request))
 
     identify = site.identify or identify_by_asker
     endpoints = _Endpoints(searcher, site, identify)
@@ -210,7 +210,7 @@ class _Endpoints:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest("url= is missing")
-        found = self._searcher.get_document(url, self._identify(request))
+        found = self._searcher.get_document(url, self._identify(request), find_deadline(request))
         return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=KEPT_IN_PRIVATE)
 
     async def describe(self, _request: Request) -> Response:

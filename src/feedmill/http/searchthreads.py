@@ -22,7 +22,7 @@ from starlette.types import Receive
 from feedmill.http.searchplaces import SearchPlaces
 from feedmill.http.signin.clients import Clients
 from feedmill.metrics import count_bounded
-from feedmill.services.searching.deadline import Deadline
+from feedmill.services.deadline import Deadline
 
 AT_ONCE: Final = 40
 WATCHED_SECONDS: Final = 0.1

@@ -16,9 +16,11 @@ from feedmill.core.principals import Forms
 from feedmill.model.access import AccessClass, Acl, ClassSet
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Document, DocumentState
+from feedmill.model.errors import OutOfTime
 from feedmill.model.policyacl import Early
 from feedmill.ports import UnitOfWork
 from feedmill.services.access.directory import AccessDirectory
+from feedmill.services.deadline import Deadline
 
 REMEMBERED = 50_000
 
@@ -34,15 +36,21 @@ class Decider:
         """Gives of documents those that the asker may see: live, of a class that his set names, and permitted him now."""
         return self.judge(unit, documents, access.early()).shown
 
-    def judge(self, unit: UnitOfWork, documents: Iterable[Document], access: ClassSet) -> "Judgement":
-        """Gives of documents those that the asker may see, and those about which another server may be asked for him."""
+    def judge(self, unit: UnitOfWork, documents: Iterable[Document], access: ClassSet, deadline: Deadline | None = None) -> "Judgement":
+        """Gives of documents those that the asker may see, and those about which another server may be asked for him.
+
+        Where the user's groups cannot be had before the deadline, only public documents are shown.
+        """
         late: Set[int] = access.late.classes if access.late is not None else frozenset()
         live = [each for each in documents if each.state is DocumentState.LIVE]
         early = [each for each in live if class_of(each) in access.permitted]
         guarded = [each for each in live if _is_guarded(class_of(each), access.permitted, late)]
         if not guarded:
             return Judgement(shown=early)
-        forms = self._directory.forms_of(access.asker)
+        try:
+            forms = self._directory.forms_of(access.asker, deadline)
+        except OutOfTime:
+            return Judgement(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
         acls = self._chains.read(unit, [each.url for each in guarded])
         # read only where an ACL leaves it open, which few do
         read_book = functools.cache(unit.policies.current)

@@ -2,11 +2,15 @@
 
 Classes, ACLs and groups are held in memory and brought up to the store before every answer, so whatever a transaction has changed holds for
 the next question. What was worked out for somebody is kept until ACLs or groups change, within a bound of memory.
+
+A request with a deadline gets at once what is known. Whatever has to be read or worked out first is done in a thread of its own, which the
+request leaves behind when its time is over; what the thread comes to is there for the next request.
 """
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,11 +27,14 @@ from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.grouptable import GroupTable, Membership
 from feedmill.services.access.policykeeping import read_closed
 from feedmill.services.access.policytable import PolicyTable
+from feedmill.services.deadline import Deadline
 
 KEPT_BYTES = 128_000_000
 BYTES_OF_A_GROUP = 1_000
 VERSIONS_AT_ONCE = 10_000
 KEPT_UP_SECONDS = 1.0
+SOON_SECONDS = 0.02
+"""How long a request waits for another one before it goes to the thread."""
 
 _Found = TypeVar("_Found")
 
@@ -57,6 +64,7 @@ class AccessDirectory:
         self._store = store
         self._kept_bytes = kept_bytes
         self._lock = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "access")
         self._classes = ClassTable()
         self._groups = GroupTable()
         self._policies = PolicyTable(order)
@@ -68,31 +76,66 @@ class AccessDirectory:
         self._undecided: ClassMap | None = None
         self._size_bytes = 0
 
-    def classes_of(self, identity: Identity) -> ClassSet:
-        """Gives the classes that somebody may see now. Errors: Denied for who is in too many groups; Busy."""
+    def classes_of(self, identity: Identity, deadline: Deadline | None = None) -> ClassSet:
+        """Gives the classes that somebody may see now.
+
+        Errors: Denied for who is in too many groups; Busy; OutOfTime at ``until_access`` of the deadline.
+        """
         if not identity.users and not identity.groups:
             return ANONYMOUS
-        with self._lock:
+
+        def find() -> ClassSet:
             self._refresh()
             return self._use(identity, self._find_classes)
 
-    def undecided(self) -> ClassMap:
-        """Gives the classes of which neither ACLs nor policies say anything to anybody, as they are now. Errors: Busy."""
-        with self._lock:
+        def is_known() -> bool:
+            known = self._known.get(identity)
+            return known is not None and known.classes is not None and self._is_current()
+
+        return self._find_in_time(find, is_known, deadline)
+
+    def undecided(self, deadline: Deadline | None = None) -> ClassMap:
+        """Gives the classes of which neither ACLs nor policies say anything to anybody, as they are now. Errors: Busy; OutOfTime."""
+
+        def find() -> ClassMap:
             self._refresh()
             if self._undecided is None:
                 self._undecided = self._policies.undecided(self._find_unsaid(), self._classes.rules)
             return self._undecided
 
-    def forms_of(self, identity: Identity) -> Forms:
+        return self._find_in_time(find, lambda: self._undecided is not None and self._is_current(), deadline)
+
+    def forms_of(self, identity: Identity, deadline: Deadline | None = None) -> Forms:
         """Gives the forms under which entries of ACLs mean somebody, with his groups as they were when classes were last asked for.
 
-        Errors: as above.
+        Errors: as above, OutOfTime at the end of the deadline.
         """
-        with self._lock:
+
+        def find() -> Forms:
             if self._generation < 0:
                 self._refresh()
             return self._use(identity, self._find_forms)
+
+        until = deadline.until if deadline is not None else None
+        return self._find_in_time(find, lambda: identity in self._known, deadline, until)
+
+    def _find_in_time(
+        self, find: Callable[[], _Found], is_known: Callable[[], bool], deadline: Deadline | None, until: float | None = None
+    ) -> _Found:
+        """Returns what ``find`` does, under the lock. Shape: ``until`` as in ``Deadline.wait_for``, ``until_access`` where it is None."""
+        if deadline is None:
+            return self._locked(find)
+        if self._lock.acquire(timeout=min(SOON_SECONDS, deadline.left_seconds)):
+            try:
+                if is_known():
+                    return find()
+            finally:
+                self._lock.release()
+        return deadline.wait_for(self._thread.submit(self._locked, find), deadline.until_access if until is None else until)
+
+    def _locked(self, find: Callable[[], _Found]) -> _Found:
+        with self._lock:
+            return find()
 
     def load(self) -> None:
         """Takes up all that the store has, so that the first question need not wait for it. Errors: Busy."""
@@ -153,6 +196,16 @@ class AccessDirectory:
         return known.forms
 
     # --- keeping up ---
+
+    def _is_current(self) -> bool:
+        """Whether all that the store has is taken up."""
+        with self._store.reading() as unit:
+            return (
+                unit.groups.generation() == self._generation
+                and unit.policies.generation() == self._policy_generation
+                and unit.classes.newest() <= self._classes.newest
+                and unit.acls.newest_version() <= self._version
+            )
 
     def _refresh(self) -> None:
         with self._store.reading() as unit:

@@ -18,6 +18,7 @@ from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.query import And, Node, Or, Phrase, Some, Word
 from feedmill.ports import BlobStore
+from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.searching.searcher import Searcher
@@ -50,10 +51,12 @@ class CachedCopies:
         self._searcher = searcher
         self._blobs = blobs
 
-    def get(self, urls: Sequence[str], query: str, access: ClassSet, copied: bytes | None = None) -> CachedCopy:
+    def get(
+        self, urls: Sequence[str], query: str, access: ClassSet, copied: bytes | None = None, deadline: Deadline | None = None
+    ) -> CachedCopy:
         """Gives the copy of the first URL that is a document's; of the one whose digest begins with ``copied`` before others.
 
-        Errors: NotFound, also where the asker may not see it, where it asks for noarchive, and where it cannot be read.
+        Errors: NotFound, also where the asker may not see it, where it asks for noarchive, and where it cannot be read; OutOfTime.
         """
         named = self._searcher.find_urls_by_digest(copied) if copied is not None else []
         if copied is not None:
@@ -61,7 +64,7 @@ class CachedCopies:
             named += [""] * (MOST_NAMED - len(named))
         for url in (*named, *urls):
             try:
-                document = self._searcher.get_document(url, access).document
+                document = self._searcher.get_document(url, access, deadline).document
             except NotFound:
                 continue
             if may_show_copy(document):

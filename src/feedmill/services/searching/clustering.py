@@ -7,9 +7,9 @@ from functools import partial
 from feedmill.core.concepts import Edge, find_alike, name_group, weigh_words
 from feedmill.model.access import ClassSet
 from feedmill.model.search import Result, SearchRequest
+from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
 MAX_CLUSTERED = 100

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from feedmill.services.searching.deadline import LOOK_SECONDS, Deadline
+from feedmill.services.deadline import LOOK_SECONDS, Deadline
 
 LEAST_THREADS: Final = 4
 

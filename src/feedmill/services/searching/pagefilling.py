@@ -19,6 +19,7 @@ from feedmill.model.latebinding import LateAccess
 from feedmill.model.search import Hit, Hits
 from feedmill.ports import Store
 from feedmill.services.access.deciding import Decider
+from feedmill.services.deadline import Deadline
 from feedmill.services.latebinding.binding import LateBinding
 
 MAX_REACH = 1_000
@@ -39,6 +40,7 @@ class Window:
     num: int
     total: int
     keeps: Callable[[Document], bool]
+    deadline: Deadline | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,7 @@ class PageFiller:
         """Decides about hits and lists those that the asker may see."""
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id([hit.key for hit in hits])
-            judgement = self._decider.judge(unit, documents.values(), access)
+            judgement = self._decider.judge(unit, documents.values(), access, window.deadline)
         shown = {each.url for each in judgement.shown if window.keeps(each)}
         open_urls = [each.url for each in judgement.undecided if window.keeps(each)]
         granted = self._late.select(open_urls, access)

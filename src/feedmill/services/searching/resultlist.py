@@ -13,7 +13,7 @@ from feedmill.model.facets import FacetCounts
 from feedmill.model.results import Placed, ResultList, Thinning
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.model.serving import KeyMatch
-from feedmill.services.searching.deadline import Deadline
+from feedmill.services.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
 MAX_REACH = 1_000

@@ -15,7 +15,7 @@ from feedmill.core.matching import ENOUGH
 from feedmill.core.querynodes import parts_of
 from feedmill.core.servingbook import Served, ServingBook
 from feedmill.core.shown import has_robots_rule
-from feedmill.model.access import ClassSet
+from feedmill.model.access import ANONYMOUS, ClassSet
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound, OutOfTime
 from feedmill.model.facets import FacetCounts
@@ -27,11 +27,11 @@ from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.deciding import Decider, may_name
 from feedmill.services.access.directory import AccessDirectory
+from feedmill.services.deadline import Deadline
 from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwards
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
@@ -130,13 +130,19 @@ class Searcher:
         self._desk = desk or ServingDesk(nothing_set)
         self._opened: tuple[str, SearchIndex] | None = None
 
-    def classes_of(self, identity: Identity, login: Login | None = None) -> ClassSet:
+    def classes_of(self, identity: Identity, login: Login | None = None, deadline: Deadline | None = None) -> ClassSet:
         """Gives the classes that somebody may see now, and of which other servers may be asked during the one request that it is for.
 
+        Where these are not known at ``until_access`` of the deadline, they are those of everybody, and the deadline says so.
         Errors: Denied for who is in too many groups; Busy.
         """
-        access = self._directory.classes_of(identity)
-        return access if self._late is None else self._late.allow(access, self._directory.undecided, login)
+        try:
+            access = self._directory.classes_of(identity, deadline)
+            return access if self._late is None else self._late.allow(access, partial(self._directory.undecided, deadline), login)
+        except OutOfTime:
+            if deadline is not None:
+                deadline.leave_out_secure()
+            return ANONYMOUS
 
     @property
     def directory(self) -> AccessDirectory:
@@ -177,7 +183,7 @@ class Searcher:
     def _find_in_time(self, index: SearchIndex, root: Node, asked: _Asked) -> _Found:
         """Finds the hits and makes results of them before anything else, so that these are there when the time is over."""
         request, access, served, deadline = asked.request, asked.access, asked.served, asked.deadline
-        strict, onwards = self._resolve(index, root, access), None
+        strict, onwards = self._resolve(index, root, access, deadline), None
         if request.cursor is not None:
             meant, hits, onwards = list_onwards(index, strict, request, access)
         else:
@@ -196,7 +202,7 @@ class Searcher:
                 counted = attempt(lambda: index.count_facets(meant, access, request.facets), None, step="facets")
                 facets, warnings = tuple(counted or ()), warnings + ([FACETS_FAILED] if counted is None else [])
             if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
-                typed, read = Meant(query=request.query, root=strict), self._read_titles_and_texts(access)
+                typed, read = Meant(query=request.query, root=strict), self._read_titles_and_texts(access, deadline)
                 spelling = attempt(lambda: find_spelling(index, typed, access, read), None, step="spelling")
         return _Found(
             total=max(hits.total - dropped, 0),
@@ -227,7 +233,7 @@ class Searcher:
         def keeps(document: Document) -> bool:
             return not has_robots_rule(document, "noindex") and not served.frontend.removes(document.url)
 
-        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps)
+        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps, deadline=asked.deadline)
         return self._filler.fill(ask, window, access, late)
 
     def find_urls_by_digest(self, start: bytes) -> list[str]:
@@ -235,19 +241,24 @@ class Searcher:
         with self._store.reading() as unit:
             return unit.documents.find_urls_by_digest(start)
 
-    def get_document(self, url: str, access: ClassSet) -> FoundDocument:
-        """Gives a document by URL. Errors: NotFound, also when the asker may not see it."""
-        found, is_open = self._find_document(url, access, frozenset())
+    def get_document(self, url: str, access: ClassSet, deadline: Deadline | None = None) -> FoundDocument:
+        """Gives a document by URL.
+
+        Errors: NotFound, also when the asker may not see it; OutOfTime in its place where it was not found out in time what he may see.
+        """
+        found, is_open = self._find_document(url, access, frozenset(), deadline)
         if found is None and is_open and self._late is not None:
             # asked outside of any transaction; what the store holds by then is decided once more
-            found, _ = self._find_document(url, access, self._late.select([url], access))
+            found, _ = self._find_document(url, access, self._late.select([url], access), deadline)
         elif found is None and self._late is not None:
             self._late.imitate(url, access)
         if found is None:
+            if deadline is not None and deadline.is_cut:
+                raise deadline.give_up()
             raise NotFound(f"no document {url}")
         return found
 
-    def _find_document(self, url: str, access: ClassSet, granted: Set[str]) -> tuple[FoundDocument | None, bool]:
+    def _find_document(self, url: str, access: ClassSet, granted: Set[str], deadline: Deadline | None) -> tuple[FoundDocument | None, bool]:
         """Finds a document that ACLs permit, or else another server; and tells whether one may be asked."""
         with self._store.reading() as unit:
             number = unit.documents.find_class(url)
@@ -257,7 +268,7 @@ class Searcher:
             document = unit.documents.find_many([url]).get(url)
             if document is None:
                 return None, False
-            judgement = self._decider.judge(unit, [document], access)
+            judgement = self._decider.judge(unit, [document], access, deadline)
             if not judgement.shown and not (judgement.undecided and url in granted):
                 return None, bool(judgement.undecided)
             marks = unit.marks.find_many([document.id]) if document.id is not None else {}
@@ -277,25 +288,27 @@ class Searcher:
         """Gives what collections and a front end leave of all documents, None where that is nothing."""
         return self._look().book.read(SearchRequest(query="", site=site, client=client)).root
 
-    def list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str] = frozenset()) -> list[Document]:
+    def list_visible(
+        self, keys: Sequence[int], access: ClassSet, granted: Set[str] = frozenset(), deadline: Deadline | None = None
+    ) -> list[Document]:
         """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker.
 
-        A document that cannot be read or decided about is left out.
+        A document that cannot be read or decided about, also for want of time, is left out.
         """
-        found = attempt(lambda: self._list_visible(keys, access, granted), None, step=DECISION_STEP)
+        found = attempt(lambda: self._list_visible(keys, access, granted, deadline), None, step=DECISION_STEP)
         if found is not None:
             return found
         nothing: list[Document] = []
-        each = (attempt(partial(self._list_visible, [key], access, granted), nothing, step=DECISION_STEP) for key in keys)
+        each = (attempt(partial(self._list_visible, [key], access, granted, deadline), nothing, step=DECISION_STEP) for key in keys)
         return [document for documents in each for document in documents]
 
-    def _list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str]) -> list[Document]:
+    def _list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str], deadline: Deadline | None) -> list[Document]:
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id(keys)
             found = [document for key in keys if (document := documents.get(key)) is not None]
             for document in found:
                 fault_point(DECISION_STEP, document.url)
-            judgement = self._decider.judge(unit, found, access)
+            judgement = self._decider.judge(unit, found, access, deadline)
         allowed = {one.url for one in judgement.shown} | {one.url for one in judgement.undecided if one.url in granted}
         return [one for one in found if one.url in allowed and not has_robots_rule(one, "noindex")]
 
@@ -334,14 +347,14 @@ class Searcher:
         opened[1].is_visible(token)
         return opened[1]
 
-    def _resolve(self, index: SearchIndex, root: Node, access: ClassSet) -> Node:
+    def _resolve(self, index: SearchIndex, root: Node, access: ClassSet, deadline: Deadline) -> Node:
         """Puts what is like a document in place of the question for it."""
         urls = list_related(root)[:MAX_RELATED]
         if not urls:
             return root
         found: dict[str, Node] = {}
         for url in urls:
-            document = self._find_meant(url, access)
+            document = self._find_meant(url, access, deadline)
             if document is not None:
                 title = document.text.title if document.text is not None else None
                 found[url] = find_like(index, document.url, title or "", self._maker.read_text(document), access)
@@ -353,19 +366,19 @@ class Searcher:
         if urls and self._late is not None:
             self._late.imitate(urls[0], access)
 
-    def _find_meant(self, typed: str, access: ClassSet) -> Document | None:
+    def _find_meant(self, typed: str, access: ClassSet, deadline: Deadline) -> Document | None:
         """Finds the document whose URL somebody typed, with or without its scheme."""
         urls = [typed] if "://" in typed else [typed, f"http://{typed}", f"https://{typed}"]
         for url in (form for each in urls for form in (each, f"{each}/")):
             try:
-                return self.get_document(url, access).document
-            except NotFound:
+                return self.get_document(url, access, deadline).document
+            except (NotFound, OutOfTime):
                 continue
         return None
 
-    def _read_titles_and_texts(self, access: ClassSet) -> Callable[[Sequence[int]], list[str]]:
+    def _read_titles_and_texts(self, access: ClassSet, deadline: Deadline) -> Callable[[Sequence[int]], list[str]]:
         def read(keys: Sequence[int]) -> list[str]:
-            documents = self.list_visible(keys, access)
+            documents = self.list_visible(keys, access, deadline=deadline)
             titles = [document.text.title or "" for document in documents if document.text is not None]
             return titles + [self._maker.read_text(document)[:READ_CHARACTERS] for document in documents]
 
@@ -376,7 +389,8 @@ class Searcher:
         sought, results, tried, failed = index.seek(root), list[Result](), 0, 0
         for first in range(0, len(hits), DECIDED_AT_ONCE):
             batch = hits[first : first + DECIDED_AT_ONCE]
-            documents = {document.id: document for document in self.list_visible([hit.key for hit in batch], asked.access, granted)}
+            visible = self.list_visible([hit.key for hit in batch], asked.access, granted, asked.deadline)
+            documents = {document.id: document for document in visible}
             for hit in batch:
                 if asked.deadline.is_over:
                     asked.deadline.give_up()

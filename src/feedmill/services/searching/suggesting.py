@@ -18,9 +18,9 @@ from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime
 from feedmill.model.query import And, InTitle, Node
 from feedmill.model.search import Sort
+from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.searching.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
 MAX_TYPED_CHARACTERS = 200
@@ -46,7 +46,8 @@ class Typing:
 def suggest(searcher: Searcher, asked: Typing, access: ClassSet, deadline: Deadline | None = None) -> tuple[str, ...]:
     """Gives completions, likeliest first; none where nothing was typed, those that were found until the deadline."""
     typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
-    index, scope = searcher.find_index(deadline or Deadline()), searcher.find_scope(asked.site, asked.client)
+    deadline = deadline or Deadline()
+    index, scope = searcher.find_index(deadline), searcher.find_scope(asked.site, asked.client)
     words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
     if index is None or scope is None or not words or limit <= 0:
         return ()
@@ -62,7 +63,7 @@ def suggest(searcher: Searcher, asked: Typing, access: ClassSet, deadline: Deadl
         for word in completed:
             holding = And((*before, InTitle(word)))
             keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
-    documents = searcher.list_visible(list(keys), access)
+    documents = searcher.list_visible(list(keys), access, deadline=deadline)
     found = _complete(documents, typed[:MAX_TYPED_CHARACTERS])
     return tuple(_in_order(found, completed, len(words))[:limit])
 

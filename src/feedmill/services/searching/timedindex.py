@@ -16,7 +16,7 @@ from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import Hits, Sort
 from feedmill.ports import SearchIndex, Vocabulary
 from feedmill.ports.search import go_on
-from feedmill.services.searching.deadline import Deadline
+from feedmill.services.deadline import Deadline
 from feedmill.services.searching.enginethreads import EngineThreads
 
 CHEAP: Final = 1_000_000

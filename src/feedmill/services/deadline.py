@@ -2,6 +2,7 @@
 
 - Who works step by step calls ``check`` between the steps. Who can give less than all asks ``is_over`` and calls ``give_up``.
 - ``is_cut`` says afterwards that something is missing for want of time.
+- What the user may see must be known by ``until_access``. After that only public documents are searched.
 - A request whose client is gone is cancelled: from then on its time is over.
 - The engine cannot be interrupted. A job of it that nobody waits for any more goes on, and counts until it ends: ``when_idle`` calls back
   then.
@@ -20,6 +21,9 @@ from feedmill.model.errors import OutOfTime
 KEPT_BACK: Final = 0.1
 """The share of the whole time that hits leave for results to be made of them."""
 
+FOR_ACCESS: Final = 0.5
+"""The share of the whole time after which a search goes on without knowing what the user may see."""
+
 LOOK_SECONDS: Final = 0.05
 """How long a cancelled request may go unnoticed by who waits for the engine."""
 
@@ -36,6 +40,7 @@ class Deadline:
         self.owner = owner
         self.seconds = seconds
         self.is_cut = False
+        self.is_public_only = False
         self._clock = clock
         self._until = clock() + seconds
         self._lock = threading.Lock()
@@ -58,6 +63,11 @@ class Deadline:
         return self._until - KEPT_BACK * self.seconds if math.isfinite(self._until) else self._until
 
     @property
+    def until_access(self) -> float:
+        """The second at which the classes that the user may see must be known, so that time is left to search."""
+        return self._until - (1 - FOR_ACCESS) * self.seconds if math.isfinite(self._until) else self._until
+
+    @property
     def left_seconds(self) -> float:
         """How much time is left; 0 when it is over."""
         return max(self._until - self._clock(), 0.0)
@@ -72,6 +82,8 @@ class Deadline:
         """What to tell of an answer that lacks something."""
         if not self.is_cut:
             return ()
+        if self.is_public_only:
+            return (f"the deadline of {self.seconds:g} seconds left no time to find out what you may see; only public documents are shown",)
         return (f"the deadline of {self.seconds:g} seconds was reached; only what was found until then is shown",)
 
     def check(self) -> None:
@@ -83,6 +95,10 @@ class Deadline:
         """Notes that something is missing for want of time; returns the error for whoever cannot go on without it."""
         self.is_cut = True
         return OutOfTime(f"the deadline of {self.seconds:g} seconds was reached; try again with a narrower query")
+
+    def leave_out_secure(self) -> None:
+        """Notes that secure documents are missing, since what the user may see was not known in time."""
+        self.is_cut = self.is_public_only = True
 
     def cancel(self) -> None:
         """Ends the time now."""
