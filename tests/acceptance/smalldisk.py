@@ -53,7 +53,7 @@ def small_disk(size_bytes: int) -> Iterator[SmallDisk]:
     folder.mkdir()
     try:
         mount = shutil.which("mount")
-        mounting = [mount or "", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", folder]
+        mounting = [mount or "", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(folder)]
         if mount is None or subprocess.run(mounting, capture_output=True).returncode:
             pytest.skip("mounting a small disk needs root")
         try:
