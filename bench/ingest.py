@@ -24,7 +24,7 @@ from feedmill.adapters.extract.language import detect_language
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.bootstrap import utc_now
+from feedmill.bootstrap.context import utc_now
 from feedmill.core.admission import build_rules
 from feedmill.core.urlstate import Counted, Feeding
 from feedmill.model.change import PutDocument

@@ -13,7 +13,8 @@ from tests.appliance import running
 from tests.corpus import Corpus, vocabulary
 
 from bench.anew import anew, new_word
-from feedmill.bootstrap import open_house
+from feedmill.bootstrap.context import open_context
+from feedmill.bootstrap.search import build_searcher
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Not, Word
 from feedmill.model.results import Thinning
@@ -43,8 +44,8 @@ def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
 def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, float]:
     """Gives milliseconds of the engine's answer, of the searcher's whole answer without it, and of writing that as XML."""
     asked, made, written = [], [], []
-    with open_house(data, Settings()) as house:
-        searcher = house.searcher()
+    with open_context(data, Settings()) as context:
+        searcher = build_searcher(context)
         for turn in range(rounds):
             word = words[turn % len(words)]
             request = SearchRequest(query=anew(word), num=RESULTS, match=Match.ALL)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.million.data import Asker, Page, Shape, askers, make_page, owner_and_folder, url_of
 from feedmill.adapters.index.writer import TantivyWriter
-from feedmill.bootstrap import House, open_house, utc_now
+from feedmill.bootstrap.context import AppContext, open_context, utc_now
 from feedmill.core.access import in_one_order
 from feedmill.core.textblob import encode_text
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
@@ -35,8 +35,8 @@ def fill(data: Path, shape: Shape, feed_id: int) -> None:
     batches: Queue[Batch | None] = Queue(maxsize=4)
     indexing = Process(target=fill_index, args=(data, batches, done))
     indexing.start()
-    with open_house(data, read_snapshot(data).settings, "bench") as house:
-        filling = _Filling(house, shape, feed_id)
+    with open_context(data, read_snapshot(data).settings, "bench") as context:
+        filling = _Filling(context, shape, feed_id)
         while first < shape.documents and indexing.is_alive():
             last = min(first + AT_ONCE, shape.documents)
             batches.put(filling.put([make_page(number) for number in range(first, last)]))
@@ -49,8 +49,8 @@ def fill(data: Path, shape: Shape, feed_id: int) -> None:
 def fill_index(data: Path, batches: "Queue[Batch | None]", done: Path) -> None:
     """Writes index entries of what the store was given, until there is no more, and keeps how far it came."""
     began, used, count = time.monotonic(), time.process_time(), 0
-    with open_house(data, read_snapshot(data).settings, "bench-index") as house:
-        with house.store.reading() as unit:
+    with open_context(data, read_snapshot(data).settings, "bench-index") as context:
+        with context.store.reading() as unit:
             folder = unit.facts.get(INDEX_FOLDER)
         assert folder is not None
         writer = TantivyWriter(data / "index" / folder)
@@ -58,18 +58,18 @@ def fill_index(data: Path, batches: "Queue[Batch | None]", done: Path) -> None:
             writer.put_many(entry(*each) for each in batch)
             count += len(batch)
             if count % 20_000 == 0:
-                keep_commit(house, writer, done, batch)
+                keep_commit(context, writer, done, batch)
                 seconds, processor = time.monotonic() - began, time.process_time() - used
                 print(f"  {count:,} in {seconds:,.0f} s, indexed with {processor:,.0f} s of processor time", flush=True)
-        keep_commit(house, writer, done, None)
+        keep_commit(context, writer, done, None)
         writer.wait_for_merges()
         writer.close()
 
 
-def keep_commit(house: House, writer: TantivyWriter, done: Path, batch: Batch | None) -> None:
+def keep_commit(context: AppContext, writer: TantivyWriter, done: Path, batch: Batch | None) -> None:
     """Commits, and lets the store and a later filling know."""
     token = writer.commit()
-    with house.store.writing() as unit:
+    with context.store.writing() as unit:
         unit.facts.put(INDEX_TOKEN, token)
     if batch is not None:
         done.write_text(str(batch[-1][0] + 1))
@@ -97,8 +97,8 @@ def entry(number: int, key: int, access_class: int) -> IndexDocument:
 class _Filling:
     """Puts documents into a store."""
 
-    def __init__(self, house: House, shape: Shape, feed_id: int) -> None:
-        self._house = house
+    def __init__(self, context: AppContext, shape: Shape, feed_id: int) -> None:
+        self._context = context
         self._shape = shape
         self._feed_id = feed_id
         self._askers = askers(shape)
@@ -106,12 +106,12 @@ class _Filling:
     def put(self, pages: Sequence[Page]) -> Batch:
         """Puts documents into the store, with contents and ACLs."""
         kept = [self._keep(page) for page in pages]
-        self._house.blobs.sync()
+        self._context.blobs.sync()
         now = utc_now()
         acls = [acl_of(self._shape.acl_of(page.number), self._askers) for page in pages]
         keys = [AccessKey(acl=in_one_order(acl)) for acl in acls]
         event = Event(kind=EventKind.FED, at=now, feed_id=self._feed_id)
-        with self._house.store.writing() as unit:
+        with self._context.store.writing() as unit:
             numbers = unit.classes.number_many(keys)
             found = [self._document(page, *refs, numbers[key]) for page, refs, key in zip(pages, kept, keys, strict=True)]
             ids = unit.documents.save_many(found)
@@ -121,7 +121,7 @@ class _Filling:
 
     def _keep(self, page: Page) -> tuple[BlobRef, BlobRef]:
         contents = (page.html.encode(), encode_text(page.text, ()))
-        content, text = (self._house.blobs.put(io.BytesIO(each), len(each)) for each in contents)
+        content, text = (self._context.blobs.put(io.BytesIO(each), len(each)) for each in contents)
         return content, text
 
     def _document(self, page: Page, content: BlobRef, text: BlobRef, access_class: int) -> Document:

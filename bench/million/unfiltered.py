@@ -16,7 +16,7 @@ from unittest.mock import patch
 from feedmill.adapters.index import facets, guardedfacets, rerank, tantivy
 from feedmill.adapters.index.permitting import Permitted
 from feedmill.adapters.index.query import build_unguarded
-from feedmill.bootstrap import open_house
+from feedmill.bootstrap.context import open_context
 from feedmill.cli.parentage import die_with_parent
 from feedmill.model.access import ClassSet
 from feedmill.model.document import Document, DocumentState
@@ -50,9 +50,9 @@ def main(data: Path, parent: int) -> None:
         patch.object(facets, "build_query", _build_without_classes),
         patch.object(guardedfacets, "table_of", lambda _access: None),
         patch.object(Decider, "judge", _judge_nothing),
-        open_house(data, read_snapshot(data).settings, "reference") as house,
+        open_context(data, read_snapshot(data).settings, "reference") as context,
     ):
-        RUN_OF_ROLE["web"](house, Ports(sockets=sockets))
+        RUN_OF_ROLE["web"](context, Ports(sockets=sockets))
 
 
 @contextmanager

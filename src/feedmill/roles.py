@@ -11,7 +11,15 @@ from pathlib import Path
 
 from feedmill import metrics
 from feedmill.admintoken import read_token
-from feedmill.bootstrap import House, open_house, utc_now
+from feedmill.bootstrap.access import adopt_policies, build_access_changes, build_access_review, build_explaining
+from feedmill.bootstrap.audit import open_auditing
+from feedmill.bootstrap.context import AppContext, open_context, utc_now
+from feedmill.bootstrap.feeds import build_admission_sweep, build_feeder, build_policy_acl_sweep, build_upkeep
+from feedmill.bootstrap.index import build_extracting, build_indexing
+from feedmill.bootstrap.intake import build_intake
+from feedmill.bootstrap.queues import build_queue_watch
+from feedmill.bootstrap.search import build_clicks, build_resting_note, build_searcher, find_clusters
+from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.core.networks import Networks
 from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, AdminSignIn, admin_app, metrics_route
@@ -62,16 +70,16 @@ def run_role(name: str, data: Path, settings: Settings, ports: Ports) -> None:
     """Lives as one role until SIGTERM. Errors: ValueError for a role that does not exist."""
     if name not in RUN_OF_ROLE:
         raise ValueError(f"there is no role {name}; the roles are {', '.join(RUN_OF_ROLE)}")
-    with open_house(data, settings, name) as house:
-        house.adopt_policies()
-        RUN_OF_ROLE[name](house, ports)
+    with open_context(data, settings, name) as context:
+        adopt_policies(context)
+        RUN_OF_ROLE[name](context, ports)
 
 
 # --- the ports ------------------------------------------------------------------------------------------------------------------
 
 
-def _run_gate(house: House, ports: Ports) -> None:
-    settings, auditing = house.settings.gate, house.auditing()
+def _run_gate(context: AppContext, ports: Ports) -> None:
+    settings, auditing = context.settings.gate, open_auditing(context.data, context.settings)
     config = GateConfig(
         trusted=Networks.parse(settings.trusted),
         require_token=settings.require_token,
@@ -82,37 +90,39 @@ def _run_gate(house: House, ports: Ports) -> None:
     )
     app = gate_app(
         config=lambda: config,
-        intake=house.intake(),
+        intake=build_intake(context),
         dtd=DTD,
         count_feed=metrics.count_feed,
-        find_problems=_problems_of(house),
-        routes=[metrics_route(_metrics_of(house))],
+        find_problems=_problems_of(context),
+        routes=[metrics_route(_metrics_of(context))],
         auditing=auditing,
-        tokens=PushTokens(find=house.push_check(read_token(house.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)),
-        find_stuck=_watch_of(house).find_for,
+        tokens=PushTokens(
+            find=build_push_check(context, read_token(context.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)
+        ),
+        find_stuck=_watch_of(context).find_for,
     )
-    apps = {"gate": app, "gate_tls": app, "dtd": dtd_app(DTD, _problems_of(house))}
-    listeners = make_listeners(house.settings, ports.sockets, apps)
+    apps = {"gate": app, "gate_tls": app, "dtd": dtd_app(DTD, _problems_of(context))}
+    listeners = make_listeners(context.settings, ports.sockets, apps)
     ports.take_over()
     serve(listeners, linger_seconds=LONGEST_UPLOAD_SECONDS)
 
 
-def _run_web(house: House, ports: Ports) -> None:
-    settings = house.settings
-    house.resting_note().clear()
-    searcher, signing, token = house.searcher(), house.signing(), read_token(house.data)
+def _run_web(context: AppContext, ports: Ports) -> None:
+    settings = context.settings
+    build_resting_note(context).clear()
+    searcher, signing, token = build_searcher(context), build_signing(context), read_token(context.data)
     frontends = FrontEnds(
         lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()},
         image_sources=settings.search.image_sources,
     )
-    signin = build_signin(signing, _signin_options_of(house, token))
+    signin = build_signin(signing, _signin_options_of(context, token))
     site = SearchSite(
-        find_problems=_problems_of(house),
+        find_problems=_problems_of(context),
         frontends=frontends,
         find_facets=lambda client: searcher.serving().get_frontend(client).facets,
-        copies=CachedCopies(searcher, house.blobs),
-        find_clusters=house.find_clusters,
-        clicks=house.clicks(),
+        copies=CachedCopies(searcher, context.blobs),
+        find_clusters=find_clusters,
+        clicks=build_clicks(context),
         signin=signin,
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
@@ -126,11 +136,11 @@ def _run_web(house: House, ports: Ports) -> None:
         serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
 
 
-def _run_admin(house: House, ports: Ports) -> None:
-    signing, token = house.signing(), read_token(house.data)
-    desk = build_signin(signing, _signin_options_of(house, token)).desk
-    app = admin_app(_administration_of(house), token, AdminSignIn(desk=desk, signing=signing))
-    listeners = make_listeners(house.settings, ports.sockets, {"admin": app})
+def _run_admin(context: AppContext, ports: Ports) -> None:
+    signing, token = build_signing(context), read_token(context.data)
+    desk = build_signin(signing, _signin_options_of(context, token)).desk
+    app = admin_app(_administration_of(context), token, AdminSignIn(desk=desk, signing=signing))
+    listeners = make_listeners(context.settings, ports.sockets, {"admin": app})
     ports.take_over()
     serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
 
@@ -148,8 +158,8 @@ def _kept_up(searcher: Searcher) -> Iterator[None]:
         following.join(5)
 
 
-def _signin_options_of(house: House, token: str) -> SignInOptions:
-    settings, proxy = house.settings.signin, house.settings.signin.proxy
+def _signin_options_of(context: AppContext, token: str) -> SignInOptions:
+    settings, proxy = context.settings.signin, context.settings.signin.proxy
     trust = ProxyTrust(
         trusted=Networks.parse(proxy.trusted),
         user_header=proxy.user_header,
@@ -162,68 +172,70 @@ def _signin_options_of(house: House, token: str) -> SignInOptions:
         proxy=trust,
         client_proxies=Networks.parse(settings.client_address.trusted),
         client_header=settings.client_address.header,
-        key=ensure_key(house.store),
+        key=ensure_key(context.store),
         admin_token=token,
         takes_basic=settings.basic,
         secure_cookies=settings.secure_cookies,
         public_url=settings.public_url,
         openid=make_openid(settings, utc_now),
-        saml=make_saml(settings, utc_now, house.store),
+        saml=make_saml(settings, utc_now, context.store),
     )
 
 
-def _administration_of(house: House) -> Administration:
+def _administration_of(context: AppContext) -> Administration:
     def reindex() -> dict[str, str]:
-        folder = request_rebuild(house.store)
-        house.bell.ring("indexer")
+        folder = request_rebuild(context.store)
+        context.bell.ring("indexer")
         return {"folder": folder}
 
     def remove_source(name: str, destroy: bool) -> None:
-        house.intake().remove_and_wait(name, destroy=destroy, client="admin port")
+        build_intake(context).remove_and_wait(name, destroy=destroy, client="admin port")
 
-    editor = SettingsEditor(house.store, lambda: read_snapshot(house.data), house.bell)
+    editor = SettingsEditor(context.store, lambda: read_snapshot(context.data), context.bell)
     return Administration(
-        tell_status=lambda: tell_status(house.store, house.data, read_snapshot(house.data), _watch_of(house)),
+        tell_status=lambda: tell_status(context.store, context.data, read_snapshot(context.data), _watch_of(context)),
         reindex=reindex,
         remove_source=remove_source,
-        render_metrics=_metrics_of(house),
-        find_problems=_problems_of(house),
+        render_metrics=_metrics_of(context),
+        find_problems=_problems_of(context),
         settings=editor,
-        stylesheets=StylesheetShelf(editor, house.data / "stylesheets"),
-        access=AccessTools(explaining=house.explaining(), changes=house.access_changes(), review=house.access_review()),
-        policy_routes=policy_routes(house.store, editor),
+        stylesheets=StylesheetShelf(editor, context.data / "stylesheets"),
+        access=AccessTools(
+            explaining=build_explaining(context), changes=build_access_changes(context), review=build_access_review(context)
+        ),
+        policy_routes=policy_routes(context.store, editor),
     )
 
 
-def _metrics_of(house: House) -> Callable[[], bytes]:
+def _metrics_of(context: AppContext) -> Callable[[], bytes]:
     def restarts() -> dict[str, int]:
-        server = find_server(house.data)
+        server = find_server(context.data)
         return {name: role.restarts for name, role in server.roles.items()} if server else {}
 
-    watch = _watch_of(house)
-    return lambda: metrics.render_metrics(lambda: tell_gauges(house.store), restarts, watch.tell_oldest)
+    watch = _watch_of(context)
+    return lambda: metrics.render_metrics(lambda: tell_gauges(context.store), restarts, watch.tell_oldest)
 
 
-def _problems_of(house: House) -> Callable[[], list[str]]:
+def _problems_of(context: AppContext) -> Callable[[], list[str]]:
     """Lists the queues that do not move; looking for them reads the store, whose errors count as well."""
-    return _watch_of(house).find_problems
+    return _watch_of(context).find_problems
 
 
-def _watch_of(house: House) -> QueueWatch:
-    return house.queue_watch(lambda: find_start(house.data))
+def _watch_of(context: AppContext) -> QueueWatch:
+    return build_queue_watch(context, lambda: find_start(context.data))
 
 
 # --- the work behind them -------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _until_told(house: House, role: str) -> Iterator[Callable[[], bool]]:
+def _until_told(context: AppContext, role: str) -> Iterator[Callable[[], bool]]:
     """Gives what says that SIGTERM came; the signal also rings the role's own bell, which ends a wait."""
     stopped = threading.Event()
 
     def _stop(_number: int, _frame: object) -> None:
         stopped.set()
-        house.bell.ring(role)
+        context.bell.ring(role)
 
     earlier = signal.signal(signal.SIGTERM, _stop)
     try:
@@ -232,29 +244,29 @@ def _until_told(house: House, role: str) -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGTERM, earlier)
 
 
-def _run_feeder(house: House, _ports: Ports) -> None:
-    with _until_told(house, "feeder") as is_stopped:
-        feeder = house.feeder(FeederLane(owner="feeder", min_bytes=QUICK_FEED_BYTES))
-        feeder.work(is_stopped, aside=(house.admission_sweep().step, house.upkeep().step))
+def _run_feeder(context: AppContext, _ports: Ports) -> None:
+    with _until_told(context, "feeder") as is_stopped:
+        feeder = build_feeder(context, FeederLane(owner="feeder", min_bytes=QUICK_FEED_BYTES))
+        feeder.work(is_stopped, aside=(build_admission_sweep(context).step, build_upkeep(context).step))
 
 
-def _run_quick_feeder(house: House, _ports: Ports) -> None:
-    with _until_told(house, "feeder-quick") as is_stopped:
-        feeder = house.feeder(FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES))
-        feeder.work(is_stopped, aside=(house.policy_acl_sweep().step,))
+def _run_quick_feeder(context: AppContext, _ports: Ports) -> None:
+    with _until_told(context, "feeder-quick") as is_stopped:
+        feeder = build_feeder(context, FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES))
+        feeder.work(is_stopped, aside=(build_policy_acl_sweep(context).step,))
 
 
-def _run_extractor(house: House, _ports: Ports) -> None:
-    with _until_told(house, "extractor") as is_stopped:
-        house.extracting().work(is_stopped)
+def _run_extractor(context: AppContext, _ports: Ports) -> None:
+    with _until_told(context, "extractor") as is_stopped:
+        build_extracting(context).work(is_stopped)
 
 
-def _run_indexer(house: House, _ports: Ports) -> None:
-    with _until_told(house, "indexer") as is_stopped:
-        house.indexing().work(is_stopped)
+def _run_indexer(context: AppContext, _ports: Ports) -> None:
+    with _until_told(context, "indexer") as is_stopped:
+        build_indexing(context).work(is_stopped)
 
 
-RUN_OF_ROLE: dict[str, Callable[[House, Ports], None]] = {
+RUN_OF_ROLE: dict[str, Callable[[AppContext, Ports], None]] = {
     "gate": _run_gate,
     "web": _run_web,
     "admin": _run_admin,

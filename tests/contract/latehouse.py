@@ -9,7 +9,7 @@ from typing import Any
 from tests.decisionpoint import DecisionPoint
 
 from feedmill.adapters.authorize.http import HttpCaller
-from feedmill.bootstrap import utc_now
+from feedmill.bootstrap.context import utc_now
 from feedmill.model.access import ANONYMOUS, ClassSet, Scope
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.cli.documents import LISTED_AT_ONCE
-from feedmill.cli.main import app
+from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings, NotFound
 
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
@@ -24,7 +24,7 @@ FAULTY = '<record url="" mimetype="text/plain"><content>nowhere</content></recor
 
 
 def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(build_app(), [str(word) for word in words])
 
 
 def write(folder: Path, more: str = "", feed: str = FEED) -> Path:

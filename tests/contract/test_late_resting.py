@@ -13,7 +13,7 @@ from tests.waiting import wait_until
 
 from feedmill import metrics
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.bootstrap import utc_now
+from feedmill.bootstrap.context import utc_now
 from feedmill.model.latebinding import LateLimits, LateOutcome, Mechanism, QueryForm, RestingServer
 from feedmill.services.latebinding.asking import Asking
 from feedmill.services.latebinding.binding import LateBinding

@@ -13,7 +13,7 @@ from tests.asgi import Answer
 from tests.decisionpoint import DecisionPoint
 
 from feedmill.adapters.authorize.http import HttpCaller
-from feedmill.bootstrap import utc_now
+from feedmill.bootstrap.context import utc_now
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.access import Access, Acl, ClassSet, Entry, Principal, Scope
 from feedmill.model.errors import NotFound

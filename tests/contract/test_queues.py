@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from feedhouse import FeedHouse, SilentBell, open_house, put, url
 
-from feedmill.bootstrap import utc_now
+from feedmill.bootstrap.context import utc_now
 from feedmill.model.errors import DiskFull
 from feedmill.model.queue import QueueName
 from feedmill.ports import LinkWork, Stage

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from feedmill.cli.main import app
+from feedmill.cli.main import build_app
 from feedmill.model.errors import BadSettings
 from feedmill.settings import load_settings
 from feedmill.settings.warnings import CHECKS
@@ -97,11 +97,11 @@ def test_a_password_file_that_others_can_read_is_told(tmp_path: Path) -> None:
 def test_config_check_prints_warnings_and_exits_0(tmp_path: Path) -> None:
     config = tmp_path / "f.toml"
     config.write_text('[gate]\nallow_origins = ["*"]\n')
-    done = CliRunner().invoke(app, ["config", "check", "--config", str(config), "--json"])
+    done = CliRunner().invoke(build_app(), ["config", "check", "--config", str(config), "--json"])
     told = json.loads(done.stdout)
     assert (done.exit_code, told["ok"], told["faults"]) == (0, True, [])
     assert any(each.startswith(f"{config}:2: gate.allow_origins: ") for each in told["warnings"])
-    done = CliRunner().invoke(app, ["config", "check", "--config", str(config)])
+    done = CliRunner().invoke(build_app(), ["config", "check", "--config", str(config)])
     assert done.exit_code == 0
     assert f"warning: {config}:2: gate.allow_origins: " in done.stdout
 
@@ -109,7 +109,7 @@ def test_config_check_prints_warnings_and_exits_0(tmp_path: Path) -> None:
 def test_config_check_prints_faults_as_json_and_exits_1(tmp_path: Path) -> None:
     config = tmp_path / "f.toml"
     config.write_text('[signin.proxy]\ntrusted = ["0.0.0.0/0"]\n')
-    done = CliRunner().invoke(app, ["config", "check", "--config", str(config), "--json"])
+    done = CliRunner().invoke(build_app(), ["config", "check", "--config", str(config), "--json"])
     told = json.loads(done.stdout)
     assert (done.exit_code, told["ok"], len(told["faults"])) == (1, False, 1)
     assert told["faults"][0].startswith(f"{config}:2: signin.proxy.trusted: ")

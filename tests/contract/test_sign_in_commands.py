@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from feedmill.cli.main import app
+from feedmill.cli.main import build_app
 from feedmill.model.errors import BadRequest, Conflict, Corrupt, NotFound
 
 PASSWORD = "a good long password\n"
 
 
 def run(data: Path, *words: str, given: str = "") -> Result:
-    return CliRunner().invoke(app, [*words, "--data", str(data), "--json"], input=given)
+    return CliRunner().invoke(build_app(), [*words, "--data", str(data), "--json"], input=given)
 
 
 def add(data: Path, name: str, *more: str, given: str = PASSWORD) -> Result:

@@ -14,8 +14,8 @@ from typer.main import get_command
 
 from feedmill.adapters.bell import SocketBell
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.bootstrap import utc_now
-from feedmill.cli.main import app
+from feedmill.bootstrap.context import utc_now
+from feedmill.cli.main import build_app
 from feedmill.cli.serve import ROLES
 from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, admin_app
@@ -104,7 +104,7 @@ def test_every_setting_of_providers_is_documented(heading: str, model: type[Prov
 
 
 def commands() -> Iterator[tuple[str, object]]:
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in get_command(build_app()).commands.items():  # type: ignore[attr-defined]
         inner = getattr(command, "commands", {})
         yield name, command
         for inner_name, inner_command in inner.items():

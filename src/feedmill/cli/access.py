@@ -9,6 +9,7 @@ from typing import Annotated, TextIO, TypeVar
 
 import typer
 
+from feedmill.bootstrap.access import build_access_review, build_explaining
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
 from feedmill.cli.accessoptions import At, Groups, Namespace
 from feedmill.cli.auditing import tell_command
@@ -77,10 +78,10 @@ def explain(
     if batch is not None and (user is not None or groups or namespace != DEFAULT_NAMESPACE):
         raise typer.BadParameter("with --batch users and groups stand in the file")
     moment = None if at is None else read_time(at)
-    with workplace(data, config).read() as house:
-        explaining = house.explaining()
+    with workplace(data, config).read() as context:
+        explaining = build_explaining(context)
         if batch is not None:
-            tell_command(house, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
+            tell_command(context, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
             _explain_batch(partial(explaining.explain_many, at=moment), batch, as_json=as_json)
         elif url is not None:
             asked: dict[str, Detail] = {
@@ -90,7 +91,7 @@ def explain(
                 "groups": groups or [],
                 "at": at or "",
             }
-            tell_command(house, "access explain", asked, AuditKind.DECISION_ASKED)
+            tell_command(context, "access explain", asked, AuditKind.DECISION_ASKED)
             question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
             _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json)
 
@@ -105,9 +106,9 @@ def who(
 ) -> None:
     """List whom the ACLs of a URL name, with what they say to who is this user, or in this group, and nothing else."""
     moment = None if at is None else read_time(at)
-    with workplace(data, config).read() as house:
-        tell_command(house, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
-        named = house.explaining().list_named(url, at=moment)
+    with workplace(data, config).read() as context:
+        tell_command(context, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
+        named = build_explaining(context).list_named(url, at=moment)
     if as_json:
         print_json({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
         return
@@ -126,9 +127,9 @@ def list_findings(
     as_json: Json = False,
 ) -> None:
     """List documents that nobody can see, groups of ACLs that no groups feed defines, or public documents beside guarded ones."""
-    with workplace(data, config).read() as house:
-        tell_command(house, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
-        review = house.access_review()
+    with workplace(data, config).read() as context:
+        tell_command(context, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
+        review = build_access_review(context)
         if finding is Finding.UNRESOLVED:
             _print_found(islice(review.iter_unresolved(), limit), tell_principal, render_principal if as_json else None)
         else:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from feedmill.bootstrap.access import build_access_changes
 from feedmill.cli.accessoptions import Groups, Namespace
 from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
@@ -34,10 +35,10 @@ def list_changes(
 ) -> None:
     """List documents that somebody could not see then and can see now, or the other way round, with what did it."""
     first, last = read_time(since), None if until is None else read_time(until)
-    with workplace(data, config).read() as house:
+    with workplace(data, config).read() as context:
         asked: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}
-        tell_command(house, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
-        service = house.access_changes()
+        tell_command(context, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
+        service = build_access_changes(context)
         comparison = service.compare(read_identity(user, namespace, groups or ()), first, last)
         count = 0
         for change in islice(service.iter_changes(comparison), limit):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from feedmill.bootstrap.audit import open_auditing
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, read_time, workplace
 from feedmill.core.auditchain import check_lines, render_entry
 from feedmill.model.audit import AuditEntry
@@ -47,8 +48,8 @@ def verify(
     if file is not None:
         checked = _check(check_lines(_iter_file(file)), wanted)
     else:
-        with workplace(data, config).read() as house:
-            checked = _check(house.auditing().iter_entries(), wanted)
+        with workplace(data, config).read() as context:
+            checked = _check(open_auditing(context.data, context.settings).iter_entries(), wanted)
     if as_json:
         print_json({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
     elif not checked.entries:
@@ -70,8 +71,8 @@ def export(
     """Print the entries, one JSON object a line, byte for byte as they are kept."""
     del as_json  # it is JSON either way
     first, last = (read_time(text) if text else None for text in (since, until))
-    with workplace(data, config).read() as house:
-        for entry in house.auditing().iter_entries(since=first, until=last, kind=kind):
+    with workplace(data, config).read() as context:
+        for entry in open_auditing(context.data, context.settings).iter_entries(since=first, until=last, kind=kind):
             console().file.write(render_entry(entry) + "\n")
 
 

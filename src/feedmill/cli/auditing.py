@@ -2,10 +2,13 @@
 
 import os
 
-from feedmill.bootstrap import House
+from feedmill.bootstrap.audit import open_auditing
+from feedmill.bootstrap.context import AppContext
 from feedmill.model.audit import AuditKind, Details
 
 
-def tell_command(house: House, command: str, details: Details, kind: AuditKind = AuditKind.COMMANDED) -> None:
+def tell_command(context: AppContext, command: str, details: Details, kind: AuditKind = AuditKind.COMMANDED) -> None:
     """Puts a command that no server was asked for into the audit log."""
-    house.auditing().tell(kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details})
+    open_auditing(context.data, context.settings).tell(
+        kind, actor=f"command line, uid {os.getuid()}", details={"command": command, **details}
+    )

@@ -26,7 +26,7 @@ DOCUMENTS_EXAMPLES = """Examples:
 
 @documents_app.callback(epilog=DOCUMENTS_EXAMPLES)
 def list_documents(
-    context: typer.Context,
+    ctx: typer.Context,
     datasource: Annotated[str | None, typer.Option(help="Of one data source only.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many at most.")] = 100,
     after: Annotated[int, typer.Option(min=0, help="Only documents whose id is greater, to go on after a list.")] = 0,
@@ -35,10 +35,10 @@ def list_documents(
     as_json: Json = False,
 ) -> None:
     """List documents in the order in which they were first known."""
-    if is_for_subcommand(context):
+    if is_for_subcommand(ctx):
         return
-    with workplace(data, config).read() as house:
-        listed = islice(_iter_rows(house.store, datasource, after, min(limit, LISTED_AT_ONCE)), limit)
+    with workplace(data, config).read() as context:
+        listed = islice(_iter_rows(context.store, datasource, after, min(limit, LISTED_AT_ONCE)), limit)
         if as_json:
             print_json_list(listed)
             return
@@ -60,11 +60,11 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what is known of a URL: state, metadata and ACL of its document, and what happened to it, also when it is gone."""
-    with workplace(data, config).read() as house:
+    with workplace(data, config).read() as context:
         try:
-            shown = render_document(inspect_url(house.store, url))
+            shown = render_document(inspect_url(context.store, url))
         except NotFound:
-            shown = render_past(recall_url(house.store, url))
+            shown = render_past(recall_url(context.store, url))
     if as_json:
         print_json(shown)
     else:

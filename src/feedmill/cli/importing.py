@@ -48,10 +48,10 @@ def import_settings(
             "POST", path, as_body(content), {"kind": kind, **({"replace": "1"} if replace else {})}
         )
     else:
-        with place.work(may_begin=True) as house:
-            editor = SettingsEditor(house.store, place.load, house.bell)
+        with place.work(may_begin=True) as context:
+            editor = SettingsEditor(context.store, place.load, context.bell)
             told = asdict(import_text(editor, kind, name, content, replaces=replace))
-            tell_command(house, "import", {"kind": kind, "name": name, "added": told["added"], "replaced": replace})
+            tell_command(context, "import", {"kind": kind, "name": name, "added": told["added"], "replaced": replace})
     if as_json:
         print_json(told)
     else:

@@ -6,58 +6,70 @@ Exit codes: 0 done, 1 failed or errors found, 2 wrong use. An error goes to stan
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-from feedmill.cli.access import access_app
-from feedmill.cli.audit import audit_app
-from feedmill.cli.configuration import config_app
-from feedmill.cli.documents import DOCUMENTS_EXAMPLES, documents_app
-from feedmill.cli.importing import IMPORT_EXAMPLES, import_settings
-from feedmill.cli.makefeed import MAKE_FEED_EXAMPLES, make_feed
 from feedmill.cli.options import clean, error_console, print_json
-from feedmill.cli.policies import POLICIES_EXAMPLES, policies_app
-from feedmill.cli.push import PUSH_EXAMPLES, PUSH_GROUPS_EXAMPLES, push, push_groups
-from feedmill.cli.reindex import REINDEX_EXAMPLES, reindex
-from feedmill.cli.search import SEARCH_EXAMPLES, search
-from feedmill.cli.serve import SERVE_EXAMPLES, serve
-from feedmill.cli.sources import SOURCES_EXAMPLES, sources_app
-from feedmill.cli.status import STATUS_EXAMPLES, status
-from feedmill.cli.tokens import TOKENS_EXAMPLES, tokens_app
-from feedmill.cli.users import USERS_EXAMPLES, users_app
-from feedmill.cli.validate import VALIDATE_EXAMPLES, validate
 from feedmill.datafolder import UMASK
 from feedmill.logs import configure_logs
 from feedmill.model.errors import BadSettings, FeedmillError
 
-app = typer.Typer(
-    name="feedmill",
-    help="The open search appliance: feeds in over the old wire, documents out of search.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("serve", epilog=SERVE_EXAMPLES)(serve)
-app.command("push", epilog=PUSH_EXAMPLES)(push)
-app.command("push-groups", epilog=PUSH_GROUPS_EXAMPLES)(push_groups)
-app.command("validate", epilog=VALIDATE_EXAMPLES)(validate)
-app.command("make-feed", epilog=MAKE_FEED_EXAMPLES)(make_feed)
-app.command("search", epilog=SEARCH_EXAMPLES)(search)
-app.command("status", epilog=STATUS_EXAMPLES)(status)
-app.add_typer(sources_app, name="sources", epilog=SOURCES_EXAMPLES)
-app.add_typer(documents_app, name="documents", epilog=DOCUMENTS_EXAMPLES)
-app.command("reindex", epilog=REINDEX_EXAMPLES)(reindex)
-app.command("import", epilog=IMPORT_EXAMPLES)(import_settings)
-app.add_typer(users_app, name="users", epilog=USERS_EXAMPLES)
-app.add_typer(tokens_app, name="tokens", epilog=TOKENS_EXAMPLES)
-app.add_typer(audit_app, name="audit")
-app.add_typer(access_app, name="access")
-app.add_typer(policies_app, name="policies", epilog=POLICIES_EXAMPLES)
-app.add_typer(config_app, name="config")
+
+class _Command(NamedTuple):
+    """Where a command is found: its module, and there the function or the group of commands and its examples, if it has some."""
+
+    module: str
+    name: str
+    examples: str = ""
+
+
+COMMANDS = {
+    "serve": _Command("serve", "serve", "SERVE_EXAMPLES"),
+    "push": _Command("push", "push", "PUSH_EXAMPLES"),
+    "push-groups": _Command("push", "push_groups", "PUSH_GROUPS_EXAMPLES"),
+    "validate": _Command("validate", "validate", "VALIDATE_EXAMPLES"),
+    "make-feed": _Command("makefeed", "make_feed", "MAKE_FEED_EXAMPLES"),
+    "search": _Command("search", "search", "SEARCH_EXAMPLES"),
+    "status": _Command("status", "status", "STATUS_EXAMPLES"),
+    "sources": _Command("sources", "sources_app", "SOURCES_EXAMPLES"),
+    "documents": _Command("documents", "documents_app", "DOCUMENTS_EXAMPLES"),
+    "reindex": _Command("reindex", "reindex", "REINDEX_EXAMPLES"),
+    "import": _Command("importing", "import_settings", "IMPORT_EXAMPLES"),
+    "users": _Command("users", "users_app", "USERS_EXAMPLES"),
+    "tokens": _Command("tokens", "tokens_app", "TOKENS_EXAMPLES"),
+    "audit": _Command("audit", "audit_app"),
+    "access": _Command("access", "access_app"),
+    "policies": _Command("policies", "policies_app", "POLICIES_EXAMPLES"),
+    "config": _Command("configuration", "config_app"),
+}
+"""All commands by name. A module is imported when its command runs: all of them together take seconds to load on a small machine."""
+
+
+def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Builds the program of the named commands, all by default."""
+    app = typer.Typer(
+        name="feedmill",
+        help="The open search appliance: feeds in over the old wire, documents out of search.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_program)
+    for name in names:
+        found = COMMANDS[name]
+        module = import_module(f"feedmill.cli.{found.module}")
+        command, examples = getattr(module, found.name), getattr(module, found.examples) if found.examples else None
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, epilog=examples)
+        else:
+            app.command(name, epilog=examples)(command)
+    return app
 
 
 def _print_version(is_asked: bool) -> None:
@@ -66,7 +78,6 @@ def _print_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _program(
     show_version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
@@ -79,7 +90,7 @@ def main() -> None:
     """Runs the command that the arguments name, and ends the process with its exit code."""
     os.umask(UMASK)
     try:
-        app()
+        _app_of(sys.argv[1:])()
     except FeedmillError as exc:
         _tell(exc)
         sys.exit(1)
@@ -90,6 +101,11 @@ def main() -> None:
     except OSError as exc:
         _tell(exc)
         sys.exit(1)
+
+
+def _app_of(arguments: Sequence[str]) -> typer.Typer:
+    """Builds the program with the command that the arguments begin with; with all where they begin with something else."""
+    return build_app(arguments[:1]) if arguments and arguments[0] in COMMANDS else build_app()
 
 
 def _tell(exc: Exception) -> None:

@@ -35,8 +35,8 @@ def list_policies(
     as_json: Json = False,
 ) -> None:
     """List the policy ACLs in force."""
-    with workplace(data, config).read() as house:
-        told = tell_policies(house.store, url)
+    with workplace(data, config).read() as context:
+        told = tell_policies(context.store, url)
     if as_json:
         print_json(told)
         return
@@ -54,8 +54,8 @@ def _tell_principals(policy: dict[str, Any]) -> str:
 @policies_app.command("export", epilog="Example:\n\n  feedmill policies export > policies.txt")
 def export(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Write the policy ACLs in force to standard output, as lines of text."""
-    with workplace(data, config).read() as house:
-        text = export_policies(house.store)
+    with workplace(data, config).read() as context:
+        text = export_policies(context.store)
     if as_json:
         print_json({"text": text})
     else:
@@ -78,10 +78,10 @@ def import_file(
         client, fields = place.client(server, "admin"), {"replace": "1"} if replace else {}
         told = client.send_json("POST", "/api/v1/policy-acls/import", as_body(content), fields)
     else:
-        with place.work(may_begin=True) as house:
-            editor = SettingsEditor(house.store, place.load, house.bell)
+        with place.work(may_begin=True) as context:
+            editor = SettingsEditor(context.store, place.load, context.bell)
             told = asdict(import_policies(editor, content, replaces=replace))
-            tell_command(house, "policies import", {"added": told["added"], "changed": told["changed"], "replaced": replace})
+            tell_command(context, "policies import", {"added": told["added"], "changed": told["changed"], "replaced": replace})
     if as_json:
         print_json(told)
     else:

@@ -12,7 +12,9 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from feedmill.bootstrap import House, utc_now
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.intake import build_intake
+from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean, console, error_console, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
 from feedmill.cli.workplace import Workplace
@@ -109,8 +111,8 @@ class _Outgoing:
 def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *, wait: bool, as_json: bool) -> None:
     client = _find_client(place, url, token)
     if client is None:
-        with place.work(may_begin=True) as house:
-            _report(_push_here(house, file, feed.read(feed.fields)), as_json=as_json)
+        with place.work(may_begin=True) as context:
+            _report(_push_here(context, file, feed.read(feed.fields)), as_json=as_json)
     else:
         _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
 
@@ -178,18 +180,18 @@ def _push_there(client: Transport, path: str, fields: dict[str, str], file: Path
         console().print(clean(feed_id or "Success"))
 
 
-def _push_here(house: House, file: Path, submission: Submission) -> Receipt:
+def _push_here(context: AppContext, file: Path, submission: Submission) -> Receipt:
     with file.open("rb") as stream:
-        feed_id = house.intake().take(stream, submission, client="command line")
+        feed_id = build_intake(context).take(stream, submission, client="command line")
     begun_at = utc_now()
-    watch = house.queue_watch(lambda: begun_at)
+    watch = build_queue_watch(context, lambda: begun_at)
 
     def is_done() -> bool:
-        feed = get_feed(house, feed_id)
+        feed = get_feed(context, feed_id)
         return (feed.state.is_final and feed.searchable_at is not None) or watch.find_for(feed) is not None
 
-    work_until(house, is_done)
-    with house.store.reading() as unit:
+    work_until(context, is_done)
+    with context.store.reading() as unit:
         feed, log = unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_LINES)
     return render_feed(feed, log, watch.find_for(feed))
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from feedmill.bootstrap import House
+from feedmill.bootstrap.context import AppContext
 from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
 from feedmill.cli.working import work_until
@@ -29,15 +29,15 @@ def reindex(
     place = workplace(data, config)
     server = place.find_server()
     if server is None:
-        with place.work() as house:
-            folder = request_rebuild(house.store)
-            tell_command(house, "reindex", {"folder": folder})
-            work_until(house, lambda: not _is_rebuilding(house))
+        with place.work() as context:
+            folder = request_rebuild(context.store)
+            tell_command(context, "reindex", {"folder": folder})
+            work_until(context, lambda: not _is_rebuilding(context))
     else:
         folder = place.client(server, "admin").post_json("/api/v1/reindex")["folder"]
         if wait:
-            with place.read() as house:
-                while _is_rebuilding(house):
+            with place.read() as context:
+                while _is_rebuilding(context):
                     time.sleep(0.2)
     is_done = wait or server is None
     if as_json:
@@ -46,6 +46,6 @@ def reindex(
         console().print(f"index {folder} {'serves' if is_done else 'is being built'}")
 
 
-def _is_rebuilding(house: House) -> bool:
-    with house.store.reading() as unit:
+def _is_rebuilding(context: AppContext) -> bool:
+    with context.store.reading() as unit:
         return bool(unit.facts.get(INDEX_REBUILD))

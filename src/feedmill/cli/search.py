@@ -36,8 +36,11 @@ def search(
         page = Transport(base_url=url).get_json("/api/v1/search", parameters)
     else:
         request = SearchRequest(query=query, start=start, num=num, match=match, getfields=tuple(getfields.split(".")) if getfields else ())
-        with workplace(data, config).read() as house:
-            page = json.loads(render_page(house.searcher().search(request, ANONYMOUS), shows_scores=True))
+        # with a server elsewhere, nothing of the engine is loaded
+        from feedmill.bootstrap.search import build_searcher
+
+        with workplace(data, config).read() as context:
+            page = json.loads(render_page(build_searcher(context).search(request, ANONYMOUS), shows_scores=True))
     if as_json:
         print_json(page)
     else:

@@ -24,7 +24,7 @@ from setproctitle import setproctitle
 from feedmill.adapters.sandbox.confinement import Sandbox, harden
 from feedmill.adapters.sandbox.probe import probe_sandbox
 from feedmill.admintoken import ensure_token
-from feedmill.bootstrap import open_auditing
+from feedmill.bootstrap.audit import open_auditing
 from feedmill.cli.options import DATA, Config, Data
 from feedmill.cli.role import live_as
 from feedmill.cli.supervisor import ProcessRole, Supervisor

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from feedmill.bootstrap.intake import build_intake
 from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
@@ -26,11 +27,11 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The data source.")]
 
 
 @sources_app.callback(epilog=SOURCES_EXAMPLES)
-def list_sources(context: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List data sources with their kind, documents and feeds."""
-    if is_for_subcommand(context):
+    if is_for_subcommand(ctx):
         return
-    with workplace(data, config).read() as house, house.store.reading() as unit:
+    with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_source(source) for source in unit.sources.list()]
     if as_json:
         print_json(listed)
@@ -68,14 +69,14 @@ def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bo
 
 
 def _remove_here(name: str, data: Data, config: Config, *, destroy: bool) -> None:
-    with workplace(data, config).work() as house:
-        tell_command(house, f"sources {'destroy' if destroy else 'delete'}", {"name": name})
-        feed_id = house.intake().request_removal(name, destroy=destroy, client="command line")
+    with workplace(data, config).work() as context:
+        tell_command(context, f"sources {'destroy' if destroy else 'delete'}", {"name": name})
+        feed_id = build_intake(context).request_removal(name, destroy=destroy, client="command line")
 
         def _is_gone() -> bool:
             try:
-                return get_feed(house, feed_id).searchable_at is not None
+                return get_feed(context, feed_id).searchable_at is not None
             except NotFound:
                 return True
 
-        work_until(house, _is_gone)
+        work_until(context, _is_gone)

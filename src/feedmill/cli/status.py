@@ -4,6 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
+from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
 from feedmill.http.status import tell_status
 from feedmill.runstate import find_start
@@ -18,8 +19,8 @@ STATUS_EXAMPLES = """Examples:
 def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """Show feeds waiting, documents, the state of the index, the server's processes, and where each setting came from."""
     place = workplace(data, config)
-    with place.read() as house:
-        told = tell_status(house.store, data, place.load(), house.queue_watch(lambda: find_start(data)))
+    with place.read() as context:
+        told = tell_status(context.store, data, place.load(), build_queue_watch(context, lambda: find_start(data)))
     if as_json:
         print_json(told)
     else:

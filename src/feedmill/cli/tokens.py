@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from feedmill.bootstrap.signin import build_signing
 from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.users import Namespace
@@ -31,9 +32,9 @@ _PATH = "/api/v1/tokens"
 
 
 @tokens_app.callback(epilog=TOKENS_EXAMPLES)
-def list_tokens(context: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+def list_tokens(ctx: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List tokens, without their texts: these are shown once, when a token is made."""
-    if not is_for_subcommand(context):
+    if not is_for_subcommand(ctx):
         _list(data, config, as_json=as_json)
 
 
@@ -44,7 +45,7 @@ def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) 
 
 
 def _list(data: Path, config: Path | None, *, as_json: bool) -> None:
-    with workplace(data, config).read() as house, house.store.reading() as unit:
+    with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_token(token) for token in unit.api_tokens.list_all()]
     if as_json:
         print_json(listed)
@@ -92,11 +93,11 @@ def add(
         }
         made = place.client(server, "admin").send_json("POST", _PATH, body)
     else:
-        with place.work(may_begin=True) as house:
-            tokens = house.signing().tokens
+        with place.work(may_begin=True) as context:
+            tokens = build_signing(context).tokens
             made = render_new_token(tokens.add(label, scope, user=user, namespace=namespace, days=days, datasources=sources))
             told = {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace, "datasources": made["datasources"]}
-            tell_command(house, "tokens add", told)
+            tell_command(context, "tokens add", told)
     if as_json:
         print_json(made)
     else:
@@ -116,9 +117,9 @@ def remove(
     if server is not None:
         place.client(server, "admin").delete(f"{_PATH}/{token}")
     else:
-        with place.work() as house:
-            house.signing().tokens.remove(token)
-            tell_command(house, "tokens remove", {"id": token})
+        with place.work() as context:
+            build_signing(context).tokens.remove(token)
+            tell_command(context, "tokens remove", {"id": token})
     if as_json:
         print_json({"id": token, "state": "removed"})
     else:

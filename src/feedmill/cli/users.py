@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from feedmill.bootstrap.signin import build_signing
 from feedmill.cli.auditing import tell_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
 from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
@@ -39,9 +40,9 @@ PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the 
 
 
 @users_app.callback(epilog=USERS_EXAMPLES)
-def list_users(context: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
+def list_users(ctx: typer.Context, data: Data = DATA, config: Config = None, as_json: Json = False) -> None:
     """List local users with their namespace and role."""
-    if is_for_subcommand(context):
+    if is_for_subcommand(ctx):
         return
     _list(data, config, as_json=as_json)
 
@@ -69,9 +70,9 @@ def add(
     if server is not None:
         made = place.client(server, "admin").send_json("POST", _PATH, body)
     else:
-        with place.work(may_begin=True) as house:
-            made = render_account(house.signing().accounts.add(name, body["password"], namespace=namespace, role=role))
-            tell_command(house, "users add", {"name": name, "namespace": namespace, "role": role.value})
+        with place.work(may_begin=True) as context:
+            made = render_account(build_signing(context).accounts.add(name, body["password"], namespace=namespace, role=role))
+            tell_command(context, "users add", {"name": name, "namespace": namespace, "role": role.value})
     _tell(made, as_json=as_json, text=f"user {made['name']} is made")
 
 
@@ -110,9 +111,9 @@ def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DA
     if server is not None:
         place.client(server, "admin").delete(_PATH, {"name": name, "namespace": namespace})
     else:
-        with place.work() as house:
-            house.signing().accounts.remove(name, namespace=namespace)
-            tell_command(house, "users remove", {"name": name, "namespace": namespace})
+        with place.work() as context:
+            build_signing(context).accounts.remove(name, namespace=namespace)
+            tell_command(context, "users remove", {"name": name, "namespace": namespace})
     _tell({"name": name, "namespace": namespace, "state": "removed"}, as_json=as_json, text=f"user {name} is removed")
 
 
@@ -125,14 +126,14 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
         told = place.client(server, "admin").send_json("POST", "/api/v1/sessions/end", {"name": name, "namespace": namespace})
         ended = int(told["ended"])
     else:
-        with place.work() as house:
-            ended = house.signing().sessions.withdraw([mark_of_user(read_subject(Scope.USER, name, namespace))])
-            tell_command(house, "users signout", {"name": name, "namespace": namespace})
+        with place.work() as context:
+            ended = build_signing(context).sessions.withdraw([mark_of_user(read_subject(Scope.USER, name, namespace))])
+            tell_command(context, "users signout", {"name": name, "namespace": namespace})
     _tell({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
 
 
 def _list(data: Data, config: Config, *, as_json: bool) -> None:
-    with workplace(data, config).read() as house, house.store.reading() as unit:
+    with workplace(data, config).read() as context, context.store.reading() as unit:
         listed = [render_account(account) for account in unit.accounts.list_all()]
     if as_json:
         print_json(listed)
@@ -149,13 +150,13 @@ def _change(name: str, namespace: str, body: dict[str, str], data: Data, config:
     if server is not None:
         changed = place.client(server, "admin").send_json("PATCH", _PATH, body, {"name": name, "namespace": namespace})
     else:
-        with place.work() as house:
-            accounts = house.signing().accounts
+        with place.work() as context:
+            accounts = build_signing(context).accounts
             if "password" in body:
                 changed = render_account(accounts.set_password(name, body["password"], namespace=namespace))
             else:
                 changed = render_account(accounts.set_role(name, Role(body["role"]), namespace=namespace))
-            tell_command(house, "users change", {"name": name, "namespace": namespace, "changed": sorted(body)})
+            tell_command(context, "users change", {"name": name, "namespace": namespace, "changed": sorted(body)})
     _tell(changed, as_json=as_json, text=f"user {changed['name']} is changed")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
-from feedmill.bootstrap import House
+from feedmill.bootstrap.context import AppContext
 from feedmill.model.feed import Feed
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.services.feeds.intake import FEEDERS
@@ -12,36 +12,40 @@ _IDLE_SECONDS = 0.02
 
 
 @contextmanager
-def workers(house: House) -> Iterator[Callable[[], bool]]:
+def workers(context: AppContext) -> Iterator[Callable[[], bool]]:
     """Gives what takes one turn of feeder, extractor and indexer and says whether there was anything to do.
 
     The caller holds the data folder, so that leases of a server that died are nobody's.
     """
-    with house.store.writing() as unit:
+    # the engine and the extractors take a second to load, and most commands have a server that does the work
+    from feedmill.bootstrap.feeds import build_feeder
+    from feedmill.bootstrap.index import build_extracting, build_indexing
+
+    with context.store.writing() as unit:
         for owner in FEEDERS:
             unit.feeds.release(owner)
-    feeder = house.feeder(FeederLane(owner=FEEDERS[0]))
+    feeder = build_feeder(context, FeederLane(owner=FEEDERS[0]))
     with ExitStack() as stack:
-        extracting = house.extracting()
-        indexing = stack.enter_context(closing(house.indexing()))
+        extracting = build_extracting(context)
+        indexing = stack.enter_context(closing(build_indexing(context)))
 
         def _turn() -> bool:
             turns = [feeder.turn(), extracting.turn(), indexing.turn()]
             if not any(turns):
-                house.bell.wait(_IDLE_SECONDS)
+                context.bell.wait(_IDLE_SECONDS)
             return any(turns)
 
         yield _turn
 
 
-def work_until(house: House, is_done: Callable[[], bool]) -> None:
+def work_until(context: AppContext, is_done: Callable[[], bool]) -> None:
     """Works until something is done."""
-    with workers(house) as turn:
+    with workers(context) as turn:
         while not is_done():
             turn()
 
 
-def get_feed(house: House, feed_id: int) -> Feed:
+def get_feed(context: AppContext, feed_id: int) -> Feed:
     """Gives a feed as it is now. Errors: NotFound."""
-    with house.store.reading() as unit:
+    with context.store.reading() as unit:
         return unit.feeds.get(feed_id)

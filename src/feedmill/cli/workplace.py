@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from feedmill import bootstrap
 from feedmill.admintoken import read_token
-from feedmill.bootstrap import House
+from feedmill.bootstrap.context import AppContext, open_context
 from feedmill.client.transport import Transport
-from feedmill.migration import migrate
 from feedmill.model.errors import NotFound
 from feedmill.runstate import RunState, find_server, hold_data
 from feedmill.settings import Loaded, Settings, load_settings, read_snapshot
@@ -38,26 +36,29 @@ class Workplace:
         return load_settings(self.config, os.environ)
 
     @contextmanager
-    def read(self) -> Iterator[House]:
-        """Opens the house to look at it, beside a server or not. Errors: NotFound when nothing was ever kept here."""
+    def read(self) -> Iterator[AppContext]:
+        """Opens the context to look at it, beside a server or not. Errors: NotFound when nothing was ever kept here."""
         loaded = self.load()
         self._check_kept(loaded.settings)
-        with bootstrap.open_house(self.data, loaded.settings) as house:
-            yield house
+        with open_context(self.data, loaded.settings) as context:
+            yield context
 
     @contextmanager
-    def work(self, *, may_begin: bool = False) -> Iterator[House]:
-        """Opens the house to change it, for this command alone; ``may_begin`` makes a new one.
+    def work(self, *, may_begin: bool = False) -> Iterator[AppContext]:
+        """Opens the context to change it, for this command alone; ``may_begin`` makes a new one.
 
         Errors: Conflict while another process holds it, NotFound when nothing was ever kept here.
         """
         settings = load_settings(self.config, os.environ).settings
         if not may_begin:
             self._check_kept(settings)
+        # slow to load, and not needed beside a server
+        from feedmill.migration import migrate
+
         with hold_data(self.data):
             migrate(self.data, settings)
-            with bootstrap.open_house(self.data, settings) as house:
-                yield house
+            with open_context(self.data, settings) as context:
+                yield context
 
     def _check_kept(self, settings: Settings) -> None:
         if not settings.store.url and not (self.data / "store.sqlite").exists():

@@ -1,0 +1,40 @@
+"""Builds the services that explain, list and review who may see what, and puts the policy ACLs of the settings in force."""
+
+from datetime import timedelta
+
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.model.policyacl import Early
+from feedmill.services.access.accesschanges import AccessChanges
+from feedmill.services.access.accessreview import AccessReview
+from feedmill.services.access.explaining import Explaining
+from feedmill.services.access.policykeeping import adopt_of_settings
+from feedmill.settings.authorization import early_order
+from feedmill.settings.policyacls import policies_of
+from feedmill.settings.serving import merge_kept
+
+
+def early_order_of(context: AppContext) -> tuple[Early, ...]:
+    """Returns the mechanisms that decide without asking another server, in order."""
+    return early_order(context.settings.mechanisms)
+
+
+def adopt_policies(context: AppContext) -> None:
+    """Puts the policy ACLs of the settings file and of the admin API in force."""
+    adopt_of_settings(context.store, lambda unit: policies_of(merge_kept(context.settings, unit.kept_settings.list()).policy_acls))
+
+
+def build_access_changes(context: AppContext) -> AccessChanges:
+    """Builds the list of what changed for an identity."""
+    return AccessChanges(context.store, utc_now, timedelta(days=context.settings.history.days), order=early_order_of(context))
+
+
+def build_access_review(context: AppContext) -> AccessReview:
+    """Builds the review of unusual access rights."""
+    return AccessReview(context.store, early_order_of(context))
+
+
+def build_explaining(context: AppContext) -> Explaining:
+    """Builds the service that decides and explains who may see a document, now or at a moment of the past."""
+    settings = context.settings
+    history, confirms = timedelta(days=settings.history.days), settings.mechanisms.confirm_permits
+    return Explaining(context.store, utc_now, history, early_order_of(context), confirms=confirms)

@@ -1,0 +1,97 @@
+"""Builds the services that apply feeds: feeders with their readers, the admission of documents, sweeps and upkeep."""
+
+from datetime import timedelta
+
+from feedmill import metrics
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.core.admission import build_rules, digest_of_rules
+from feedmill.model.feed import Feed
+from feedmill.services.feeds.feeder import Feeder, FeederLane
+from feedmill.services.feeds.feeding import Admission, SliceLimits
+from feedmill.services.feeds.feedrun import Tools
+from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener
+from feedmill.services.feeds.readprogress import ReadProgress
+from feedmill.services.feeds.recordwatch import Caution
+from feedmill.services.isolation.attempts import Attempts
+from feedmill.services.sweeps.admissionsweep import AdmissionSweep
+from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
+from feedmill.services.upkeep import Upkeep, UpkeepLimits
+from feedmill.settings import Settings
+
+
+def build_feeder(context: AppContext, lane: FeederLane) -> Feeder:
+    """Builds a feeder of one lane."""
+    admission = _build_admission(context.settings)
+    tools = Tools(
+        store=context.store,
+        blobs=context.blobs,
+        clock=utc_now,
+        admission=lambda: admission,
+        reader=lambda feed: _build_reader(context, feed),
+        groups_reader=lambda feed: GroupsReader(opener=_opener_of(context, feed), files=context.files),
+        limits=SliceLimits(),
+        caution=_build_caution(context, lane.owner),
+        on_failed=metrics.count_failure,
+    )
+    return Feeder(lane, tools, context.bell, on_applied=_count_records)
+
+
+def build_admission_sweep(context: AppContext) -> AdmissionSweep:
+    """Builds the sweep that checks every document against changed settings."""
+    settings = context.settings
+    return AdmissionSweep(
+        context.store,
+        lambda: _build_admission(settings),
+        lambda: digest_of_rules(*_admission_values(settings), settings.limits.max_documents),
+        context.bell,
+        utc_now,
+    )
+
+
+def build_policy_acl_sweep(context: AppContext) -> PolicyAclSweep:
+    """Builds the sweep that puts documents into the classes of their policy ACLs."""
+    return PolicyAclSweep(context.store, lambda: _build_admission(context.settings).rules, context.bell, utc_now)
+
+
+def build_upkeep(context: AppContext) -> Upkeep:
+    """Builds the service that removes what is no longer needed."""
+    limits = UpkeepLimits(history=timedelta(days=context.settings.history.days))
+    return Upkeep(store=context.store, files=context.files, blobs=context.blobs, garbage=context.blobs, clock=utc_now, limits=limits)
+
+
+def _build_admission(settings: Settings) -> Admission:
+    return Admission(rules=build_rules(*_admission_values(settings)), max_documents=settings.limits.max_documents)
+
+
+def _admission_values(settings: Settings) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[str, bool]], list[str]]:
+    urls, access = settings.urls, settings.crawl.access
+    secure = [source.name for source in settings.datasources if source.secure]
+    return urls.follow, urls.do_not_follow, [(rule.pattern, rule.make_public) for rule in access], secure
+
+
+def _build_reader(context: AppContext, feed: Feed) -> FeedReader:
+    gate = context.settings.gate
+    return FeedReader(
+        opener=_opener_of(context, feed),
+        kind=feed.kind,
+        files=context.files,
+        require_fqdn=gate.require_fqdn,
+        max_inflated_bytes=gate.max_feed_bytes,
+        max_inflation=gate.max_inflation,
+        spool=context.spool.open,
+    )
+
+
+def _opener_of(context: AppContext, feed: Feed) -> Opener:
+    """Opens a feed's bytes: its repaired copy where it needed one."""
+    progress = ReadProgress(context.store, feed.id)
+    return lambda: progress.watch(lambda: context.files.open(feed.repaired_file or feed.file))
+
+
+def _build_caution(context: AppContext, role: str) -> Caution:
+    notes = context.in_flight(role)
+    return Caution(attempts=Attempts(context.store, notes, utc_now), notes=notes)
+
+
+def _count_records(feed: Feed) -> None:
+    metrics.count_records(included=feed.included, errors=feed.errors)

@@ -1,0 +1,69 @@
+"""Builds the services that fill the index: the extractor with its worker processes, and the indexer."""
+
+import os
+import shutil
+import sys
+
+from feedmill import __version__, metrics
+from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.adapters.index.entrybuilder import ProcessEntryBuilder
+from feedmill.adapters.index.schema import SCHEMA_VERSION
+from feedmill.adapters.index.tantivy import TantivyIndex, can_serve
+from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.servingsettings import build_desk
+from feedmill.model.extraction import ExtractionLimits
+from feedmill.services.indexing.extracting import Extracting
+from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.isolation.recording import FailureRecorder
+
+QUICK_WORKERS = 2
+QUICK_SECONDS = 0.5
+
+
+def build_extracting(context: AppContext) -> Extracting:
+    """Builds the extractor's service with its worker processes."""
+    settings = context.settings.extraction
+    limits = ExtractionLimits(
+        max_document_bytes=context.settings.limits.max_document_bytes, seconds=settings.seconds, memory_bytes=settings.memory_bytes
+    )
+    pool = ExtractorPool(
+        limits, bulk_workers=settings.workers or os.cpu_count() or 2, quick_workers=QUICK_WORKERS, quick_seconds=QUICK_SECONDS
+    )
+    return Extracting(
+        context.store,
+        context.blobs,
+        pool,
+        context.bell,
+        utc_now,
+        on_extracted=metrics.count_extraction,
+        in_flight=context.in_flight("extractor"),
+        recorder=_build_failure_recorder(),
+    )
+
+
+def build_indexing(context: AppContext) -> Indexing:
+    """Builds the indexer."""
+    root = context.data / "index"
+    folders = IndexFolders(
+        list=lambda: os.listdir(root) if root.exists() else [],
+        open=lambda name: TantivyWriter(root / name),
+        read=lambda name: TantivyIndex(root / name),
+        remove=lambda name: shutil.rmtree(root / name, ignore_errors=True),
+        can_serve=lambda name: can_serve(root / name),
+    )
+    tools = IndexTools(
+        store=context.store,
+        blobs=context.blobs,
+        bell=context.bell,
+        clock=utc_now,
+        desk=build_desk(context),
+        in_flight=context.in_flight("indexer"),
+        builder=ProcessEntryBuilder(root / "apart", (sys.executable, "-m", "feedmill.cli.entrybuilding")),
+        recorder=_build_failure_recorder(),
+    )
+    return Indexing(tools, folders, schema=str(SCHEMA_VERSION), on_committed=metrics.count_commit)
+
+
+def _build_failure_recorder() -> FailureRecorder:
+    return FailureRecorder(utc_now, __version__, metrics.count_failure)

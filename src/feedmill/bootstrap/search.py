@@ -1,0 +1,63 @@
+"""Builds the services that answer searches, with authorization by other servers (late binding) where it is configured."""
+
+import time
+from collections.abc import Callable
+
+from feedmill import metrics
+from feedmill.adapters.authorize.http import HttpCaller
+from feedmill.adapters.clicklog import FolderClickLog
+from feedmill.adapters.clustering import find_clusters
+from feedmill.adapters.index.tantivy import TantivyIndex
+from feedmill.bootstrap.access import early_order_of
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.servingsettings import build_desk
+from feedmill.model.latebinding import AuthorizationRule, Mechanism
+from feedmill.model.ranking import Ranking
+from feedmill.services.access.directory import AccessDirectory
+from feedmill.services.latebinding.asking import Asking
+from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.latebinding.connectorasking import ConnectorAsking
+from feedmill.services.latebinding.denyasking import DenyAsking
+from feedmill.services.latebinding.headasking import HeadAsking
+from feedmill.services.latebinding.restingnote import RestingNote
+from feedmill.services.latebinding.samlasking import SamlAsking
+from feedmill.services.searching.searcher import Searcher
+from feedmill.settings.authorization import limits_of, rules_of
+
+__all__ = ["build_clicks", "build_resting_note", "build_searcher", "find_clusters"]
+
+
+def build_searcher(context: AppContext) -> Searcher:
+    """Builds the service that answers searches."""
+    ranking = Ranking(**context.settings.ranking.model_dump())
+    return Searcher(
+        context.store,
+        lambda folder: TantivyIndex(context.data / "index" / folder, ranking),
+        context.blobs,
+        desk=build_desk(context),
+        directory=AccessDirectory(context.store, order=early_order_of(context)),
+        late=_build_late_binding(context) if context.settings.authorization else None,
+    )
+
+
+def build_resting_note(context: AppContext) -> RestingNote:
+    """Builds the note of the authorization servers that are not asked for a while."""
+    return RestingNote(context.store, utc_now)
+
+
+def build_clicks(context: AppContext) -> FolderClickLog:
+    """Builds the log of clicks on results."""
+    return FolderClickLog(context.data / "clicks", context.settings.search.click_days)
+
+
+def _build_late_binding(context: AppContext) -> LateBinding:
+    caller, settings = HttpCaller(), context.settings
+    make: dict[Mechanism, Callable[[AuthorizationRule], Asking]] = {
+        Mechanism.SAML: lambda rule: SamlAsking(rule, caller, utc_now),
+        Mechanism.CONNECTOR: lambda rule: ConnectorAsking(rule, caller),
+        Mechanism.HEAD: lambda rule: HeadAsking(rule, caller, time.monotonic),
+        Mechanism.DENY: DenyAsking,
+    }
+    askings = [make[rule.mechanism](rule) for rule in rules_of(settings.authorization, settings.mechanisms)]
+    limits = limits_of(settings.late_binding, settings.mechanisms)
+    return LateBinding(askings, time.monotonic, limits, counts=metrics.LateMetrics(), tell=build_resting_note(context))

@@ -1,0 +1,51 @@
+"""Builds the services of signing in: accounts, sessions, tokens, and the check of the feed port's tokens."""
+
+import time
+from datetime import timedelta
+
+from feedmill.adapters.identity.argon2 import Argon2Hasher
+from feedmill.bootstrap.audit import open_auditing
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.passwordcheck import CheckTools, PasswordCheck
+from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.pushcheck import PushCheck
+from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
+from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.tokencheck import TokenCheck
+from feedmill.signinproviders import make_directories
+
+
+def build_signing(context: AppContext) -> Signing:
+    """Builds the services of signing in."""
+    settings, hasher = context.settings.signin, Argon2Hasher()
+    auditing = open_auditing(context.data, context.settings)
+    bounds = Bounds(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
+    tools = CheckTools(
+        store=context.store,
+        hasher=hasher,
+        throttle=Throttle(bounds, time.monotonic),
+        clock=utc_now,
+        record=auditing.record,
+        directories=make_directories(settings),
+    )
+    check = PasswordCheck(tools)
+    limits = SessionLimits(idle=timedelta(minutes=settings.idle_minutes), whole=timedelta(minutes=settings.session_minutes))
+    return Signing(
+        check=check,
+        proved=ProvedPasswords(check, context.store, time.monotonic),
+        sessions=SessionKeeping(context.store, utc_now, limits),
+        token_check=TokenCheck(context.store, utc_now),
+        accounts=AccountKeeping(context.store, hasher, utc_now),
+        tokens=TokenKeeping(context.store, utc_now),
+        auditing=auditing,
+        handovers=Handovers(context.store, utc_now),
+        clock=utc_now,
+    )
+
+
+def build_push_check(context: AppContext, admin_token: str) -> PushCheck:
+    """Builds the check of the feed port's tokens."""
+    return PushCheck(context.store, utc_now, admin_token)
