@@ -1,8 +1,14 @@
+import random
+import re
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.adapters.extract.charset import decode, find_codec
+from feedmill.adapters.extract.sniff import sniff
+from feedmill.adapters.extract.utf16 import guess_utf16
 
 TEXTS = {
     "shift_jis": "これは日本語のテキストです。文字コードを検出する試験です。",
@@ -99,6 +105,11 @@ UNLABELLED = [
     ("zh", "gb2312 gb18030", "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心,并应以兄弟关系的精神相对待。"),
     ("zh", "hz", "人人生而自由,在尊严和权利上一律平等。"),
     ("zh-tw", "big5", "人人生而自由,在尊嚴和權利上一律平等。他們賦有理性和良心,並應以兄弟關係的精神互相對待。"),
+    ("he", "cp1255", "כל בני האדם נולדו בני חורין ושווים בערכם ובזכויותיהם"),
+    ("he", "cp1255", "הוא אמר: „שלום” – ואז הלך… מחיר: 50 ₪"),
+    ("he", "cp1255", "כָּל בְּנֵי הָאָדָם נוֹלְדוּ בְּנֵי חוֹרִין וְשָׁוִים בְּעֶרְכָּם"),
+    ("zh", "gb18030", "㐂与䶮都是少见的字,𠮷野家的朱镕基和喆堃同志参加了会议,价格是€50元。"),
+    ("zh-tw", "gb18030", "人人生而自由,在尊嚴和權利上一律平等。他們賦有理性和良心,並應以兄弟關係的精神互相對待。"),
     ("fr", "cp1252", "Les élèves ont été très heureux de “découvrir” la forêt – où vivait le vieux chêne… 50 €"),
 ]
 WORDS = [
@@ -125,6 +136,83 @@ WORDS = [
 def test_decode_without_label_every_charset_of_a_language_is_told(charset: str, text: str, before: str) -> None:
     assert decode((before + text).encode(charset)) == before + text
     assert decode((before + (text + "\n") * 300).encode(charset)) == before + (text + "\n") * 300
+
+
+# tones are characters of their own, other marks are not
+VIETNAMESE = "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm. ĐƯỜNG ĐI KHÓ: Xin chào các bạn"
+_TONES = re.compile("[\u0300\u0301\u0303\u0309\u0323]")
+
+
+def _encode_cp1258(text: str) -> bytes:
+    letters = []
+    for letter in text:
+        apart = unicodedata.normalize("NFD", letter)
+        letters += [unicodedata.normalize("NFC", _TONES.sub("", apart)), *_TONES.findall(apart)]
+    return "".join(letters).encode("cp1258")
+
+
+@pytest.mark.parametrize("count", [1, 300])
+@pytest.mark.parametrize("text", [VIETNAMESE, "Xin chào các bạn", "Đường đi khó không khó vì ngăn sông cách núi"])
+@pytest.mark.parametrize("label", [None, "windows-1258"])
+def test_decode_vietnamese_has_tones_on_their_vowels(text: str, count: int, label: str | None) -> None:
+    assert decode(_encode_cp1258((text + "\n") * count), label) == (text + "\n") * count
+
+
+WIDE = {
+    "Russian": "Все люди рождаются свободными и равными.",
+    "Greek": "Όλοι οι άνθρωποι γεννιούνται",
+    "Hebrew": "כל בני האדם נולדו בני חורין",
+    "Arabic": "يولد جميع الناس أحرارا متساوين",
+    "Hindi": "सभी मनुष्यों को गौरव और अधिकारों के मामले में",
+    "Tamil": "மனிதப் பிறிவியினர் சகலரும்",
+    "Thai": "มนุษย์ทั้งหลายเกิดมามีอิสระ",
+    "Burmese": "လူတိုင်းသည် တူညီ",
+    "Georgian": "ყველა ადამიანი იბადება თავისუფალი",
+    "Armenian": "Բոլոր մարդիկ ծնվում են ազատ",
+    "Amharic": "የሰው ልጅ ሁሉ ሲወለድ ነጻና",
+    "Khmer": "មនុស្សទាំងអស់ កើតមក",
+    "Vietnamese": VIETNAMESE,
+    "Korean": "모든 인간은 태어날 때부터 자유로우며 그 존엄과",
+    "Japanese": "すべての人間は、生まれながらにして自由であり、",
+    "Chinese": "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心",
+    "Chinese without blanks": "人人生而自由在尊严和权利上一律平等",
+    "half Russian": "Anna Karenina: Все счастливые семьи похожи друг на друга. All happy families are alike.",
+}
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("language", WIDE)
+@pytest.mark.parametrize("count", [1, 300])
+def test_decode_utf16_without_mark_is_told_in_every_script(language: str, codec: str, count: int) -> None:
+    text = "\n".join([WIDE[language]] * count)
+    assert decode(text.encode(codec)) == text
+    assert sniff(text.encode(codec), "text/plain") == "text/plain"
+    page = f"<html><head><title>{WIDE[language]}</title></head><body><p>{text}</p></body></html>"
+    assert decode(page.encode(codec), is_markup=True) == page
+    assert sniff(page.encode(codec), None) == "text/html"
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-8", "shift_jis", "euc_jp", "gb18030", "big5hkscs", "cp949", "koi8-r", "cp1251", "cp1255", "cp1252"]
+)
+@pytest.mark.parametrize("control", ["\x01", "\x01\x02", "\x08"])
+def test_decode_other_charsets_with_control_characters_are_no_utf16(charset: str, control: str) -> None:
+    for text in WIDE.values():
+        for spoilt in (text + control, control + text, (text[:20] + control + text[20:]) * 20, text.replace(" ", "") + control):
+            assert guess_utf16(spoilt.encode(charset, "ignore")) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\0", b"\0\1", b"ab\0", bytes(range(256)) * 20, b"\0" * 5_000, b"\x1f\x8b\x08\x00" * 9, b"\6\0" * 900]
+)
+def test_guess_utf16_binary_data_is_none(data: bytes) -> None:
+    assert guess_utf16(data) is None
+
+
+def test_guess_utf16_random_data_is_none() -> None:
+    chance = random.Random(1)
+    for length in (20, 40, 100, 4_000):
+        assert [data for data in (chance.randbytes(length) for _ in range(300)) if guess_utf16(data) is not None] == []
 
 
 @pytest.mark.parametrize(("charset", "text"), WORDS)

@@ -1,6 +1,6 @@
 """Finds out in which charset bytes are written and decodes them.
 
-In this order: a byte order mark; zero bytes in the pattern of UTF-16; the label of the protocol; the label inside the document (HTML
+In this order: a byte order mark; what looks like UTF-16 without one; the label of the protocol; the label inside the document (HTML
 meta, XML declaration); escapes that shift into East Asian characters, in text that is ASCII otherwise; valid UTF-8; a statistical
 detector on the parts of the text that are not ASCII, from wherever they begin; windows-1252.
 
@@ -16,10 +16,13 @@ Source: WHATWG Encoding, "Names and labels"; HTML, "Determining the character en
 
 import codecs
 import re
+import unicodedata
 from functools import lru_cache
 
 import chardet
 from chardet.enums import EncodingEra
+
+from feedmill.adapters.extract.utf16 import guess_utf16
 
 _PRESCAN_BYTES = 4_096
 _SAMPLE_BYTES = 12_000
@@ -65,10 +68,12 @@ _RARE = ("iso8859-3", "iso8859-4", "iso8859-13")
 _TELLING_BYTES = 4
 _ASCII_BYTES = bytes(range(128))
 _WINDOWS_ONLY = re.compile(rb"[\x80-\x9f]")
-# a sign within a word, letters of two scripts in one, half-width kana beside full ones, a currency of nowhere
+# a sign within a word that is no mark of its letter, a mark without its letter, letters of two scripts in one,
+# half-width kana beside full ones, a currency of nowhere
 _ODD = re.compile(
-    r"[^\W\d_][^\w\s\x00-\x7f\u2010-\u201f\xad\xb7]+[^\W\d_]|\xa4|[\x80-\x9f]|\ufffd"
+    r"[^\W\d_][^\w\s\x00-\x7f\u2010-\u201f\xad\xb7\u0300-\u036f\u05b0-\u05c7]+[^\W\d_]|\xa4|[\x80-\x9f]|\ufffd"
     r"|[a-z][\u0370-\u05ff\u0620-\u06ff\u3040-\u9fff]|[\u0370-\u05ff\u0620-\u06ff\u3040-\u9fff][a-z]"
+    r"|(?<![aeiouy\xc0-\u01b0])[\u0300-\u036f]|(?<![\u05b0-\u05ea])[\u05b0-\u05c7]"
     r"|[\u3040-\u9fff][\uff66-\uff9f]|[\uff66-\uff9f][\u3040-\u9fff]"
 )
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -87,7 +92,7 @@ def decode(data: bytes, label: str | None = None, *, is_markup: bool = False) ->
     for mark, codec in _BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(codec, "replace")
-    if b"\0" in data[:2_000] and (wide := _guess_utf16(data[:2_000])):
+    if wide := guess_utf16(data):
         return data.decode(wide, "replace")
     codec_name = find_codec(label) or (_find_inner_codec(data) if is_markup else None)
     return _decode_labelled(data, codec_name)
@@ -121,7 +126,7 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
     except UnicodeDecodeError as exc:
         if codec in (None, "utf-8"):
             return _decode_broken(data, exc, labelled=codec is not None)
-        return data.decode(codec or "utf-8", "replace")
+        return _decode_as(codec or "utf-8", data)
     if len(text) == len(data) and codec in (None, "utf-8", "cp1252") and (shifting := _find_shifting(data)):
         return data.decode(shifting, "replace")
     if codec is None or codec == "utf-8":
@@ -132,6 +137,12 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
     if codec in _MULTIBYTE and len(_WIDE.findall(data, 0, 1_000)) < 9:
         return data.decode(codec, "replace")
     return text
+
+
+def _decode_as(codec: str, data: bytes) -> str:
+    text = data.decode(codec, "replace")
+    # windows-1258 writes tones behind their vowels, as characters of their own
+    return unicodedata.normalize("NFC", text) if codec == "cp1258" else text
 
 
 def _find_shifting(data: bytes) -> str | None:
@@ -161,7 +172,7 @@ def _decode_broken(data: bytes, exc: UnicodeDecodeError, *, labelled: bool) -> s
     is_cut = exc.reason == "unexpected end of data" and not data[: exc.start].isascii()
     if labelled or is_cut or _is_mostly_utf8(data):
         return data.decode("utf-8", "replace")
-    return data.decode(_detect(data), "replace")
+    return _decode_as(_detect(data), data)
 
 
 def _is_mostly_utf8(data: bytes) -> bool:
@@ -224,19 +235,6 @@ def _count_odd(text: str) -> int:
     """Returns how often a text has what words do not have."""
     words = [word for word in _LETTERS.findall(text) if not word.isascii() and word[1:] != word[1:].lower() and word != word.upper()]
     return len(_ODD.findall(text)) + len(words)
-
-
-def _guess_utf16(head: bytes) -> str | None:
-    """Tells UTF-16 without a mark by its zero bytes: markup and western text have one in nearly every pair."""
-    pairs = len(head) // 2
-    if pairs < 2:
-        return None
-    even, odd = head[0 : pairs * 2 : 2].count(0), head[1 : pairs * 2 : 2].count(0)
-    if odd > pairs * 0.4 and even < pairs * 0.1:
-        return "utf-16-le"
-    if even > pairs * 0.4 and odd < pairs * 0.1:
-        return "utf-16-be"
-    return None
 
 
 def _find_inner_codec(data: bytes) -> str | None:

@@ -7,6 +7,7 @@ everything ``text/plain``.
 
 import re
 
+from feedmill.adapters.extract.utf16 import guess_utf16
 from feedmill.adapters.extract.zips import list_names, read_small
 
 HTML, PLAIN, XML, MARKDOWN, MAIL = "text/html", "text/plain", "text/xml", "text/markdown", "message/rfc822"
@@ -172,10 +173,10 @@ def _is_binary(head: bytes) -> bool:
     if len(head) < _SHORT_BYTES and controls <= _FEW_CONTROLS and (controls * 8 <= len(head) or _LOOKS_LIKE_MARKUP.search(head)):
         # of a short text they are a great part
         return False
+    if controls and guess_utf16(head) is not None:
+        return False
     if zeros and max(zeros * 50, controls * 20) > len(head):
-        pairs = len(head) // 2
-        odd, even = head[1::2].count(0), head[0::2].count(0)
-        return not (max(odd, even) > pairs * 0.4 and min(odd, even) < pairs * 0.1)
+        return True
     return controls > max(8, len(head) // 10) or _is_noise(head, controls)
 
 
