@@ -11,12 +11,11 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
+from tests.migratedstore import open_migrated
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.adapters.store.migrate import migrate
-from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.gate import gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
@@ -144,8 +143,7 @@ def run_gate(
 ) -> Iterator[Gate]:
     """Runs a feed port; the wraps let a test put trouble between it and the disk."""
     current = config if callable(config) else lambda: config or GateConfig()
-    store = open_sqlite(folder / "store.db")
-    migrate(store)
+    store = open_migrated(folder / "store.db")
     files = FolderFeedFiles(folder / "feeds", reserve_bytes=reserve_bytes)
     gate = Gate(port=0, store=store, folder=folder / "feeds", bell=CountingBell())
     intake = Intake(store=wrap_store(store), files=wrap_files(files), bell=gate.bell, clock=lambda: datetime.now(UTC))

@@ -14,6 +14,7 @@ from feedhouse import FeedHouse
 from indexhouse import ENGINES, Opened, open_index
 from storevalues import NewDatabase
 from tests.decisionpoint import DecisionPoint, running_point
+from tests.migratedstore import open_migrated
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
@@ -69,24 +70,12 @@ def migrated_postgres(postgres_database: NewDatabase) -> str:
     return url
 
 
-@pytest.fixture(scope="session")
-def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Names a migrated file to copy."""
-    path = tmp_path_factory.mktemp("migrated") / "store.sqlite"
-    store = open_sqlite(path)
-    migrate(store)
-    store.close()
-    return path
-
-
 @pytest.fixture
-def new_house(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
+def new_house(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
     """Makes houses of the feeder, each on a fresh store of its own: more than one in a test."""
 
     def make() -> FeedHouse:
-        path = tmp_path_factory.mktemp("house") / "store.sqlite"
-        shutil.copy(migrated_sqlite, path)
-        return FeedHouse(store=open_sqlite(path))
+        return FeedHouse(store=open_migrated(tmp_path_factory.mktemp("house") / "store.sqlite"))
 
     return make
 
@@ -106,8 +95,7 @@ def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlS
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
     """Opens a fresh migrated store on each database."""
     if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("migrated_sqlite"), tmp_path / "store.sqlite")
-        opened = open_sqlite(tmp_path / "store.sqlite")
+        opened = open_migrated(tmp_path / "store.sqlite")
     else:
         opened = open_postgres(request.getfixturevalue("migrated_postgres"))
         with opened.writer.begin() as connection:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tests.migratedstore import open_migrated
+
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.adapters.store.migrate import migrate
-from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.urlstate import Rules
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope, StoredAcl
 from feedmill.model.change import AclChange, Change, Content, Delete, Faulty, Place, PutAcl, PutDocument
@@ -152,8 +152,7 @@ class FeedHouse:
 
 def open_house(folder: Path, *, max_documents: int = 0, changes_a_slice: int = 500) -> FeedHouse:
     """Opens a house on a fresh SQLite store."""
-    store = open_sqlite(folder / "store.sqlite")
-    migrate(store)
+    store = open_migrated(folder / "store.sqlite")
     return FeedHouse(store=store, admission=Admission(rules=OPEN, max_documents=max_documents), limits=SliceLimits(changes=changes_a_slice))
 
 

@@ -11,12 +11,11 @@ from urllib.parse import urlencode
 from starlette.types import ASGIApp
 from tests.asgi import Answer, ask_app
 from tests.documents import a_document
+from tests.migratedstore import open_migrated
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.adapters.store.migrate import migrate
-from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.access import class_of, in_one_order
 from feedmill.core.patternsets import PatternBook, list_patterns
 from feedmill.core.textblob import encode_text
@@ -122,8 +121,7 @@ FOR_ANN = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Sco
 
 def open_house(folder: Path) -> SearchHouse:
     """Opens a house on a new store in a folder."""
-    store = open_sqlite(folder / "store.sqlite")
-    migrate(store)
+    store = open_migrated(folder / "store.sqlite")
     return SearchHouse(store)
 
 

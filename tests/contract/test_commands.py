@@ -1,12 +1,12 @@
 """Commands that need no server, called in this process."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from storevalues import save
 from tests.documents import a_document
+from tests.migratedstore import open_migrated
 from typer.testing import CliRunner, Result
 
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -96,8 +96,8 @@ def test_make_feed_writes_what_validate_accepts(tmp_path: Path) -> None:
     assert run("validate", tmp_path / "files.xml").exit_code == 0
 
 
-def test_documents_are_listed_to_any_number_by_the_piece(tmp_path: Path, migrated_sqlite: Path) -> None:
-    shutil.copy(migrated_sqlite, tmp_path / "store.sqlite")
+def test_documents_are_listed_to_any_number_by_the_piece(tmp_path: Path) -> None:
+    open_migrated(tmp_path / "store.sqlite").close()
     store = open_sqlite(tmp_path / "store.sqlite")
     save(
         store,

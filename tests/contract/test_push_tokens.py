@@ -11,12 +11,11 @@ import pytest
 from feedhouse import SilentBell
 from starlette.types import ASGIApp, Message
 from tests.asgi import Answer, ask_app
+from tests.migratedstore import open_migrated
 
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.adapters.store.migrate import migrate
-from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.networks import Networks
 from feedmill.http.gate import gate_app
 from feedmill.http.gateconfig import GateConfig
@@ -71,8 +70,7 @@ class TokenHouse:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[TokenHouse]:
-    store = open_sqlite(tmp_path / "store.db")
-    migrate(store)
+    store = open_migrated(tmp_path / "store.db")
     made: TokenHouse
 
     def clock() -> datetime:

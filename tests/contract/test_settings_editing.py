@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from feedhouse import SilentBell
 from tests.asgi import ask_app
+from tests.migratedstore import open_migrated
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.adapters.store.migrate import migrate
-from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.policyroutes import policy_routes
 from feedmill.http.status import list_settings
@@ -81,8 +80,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    store = open_sqlite(tmp_path / "store.sqlite")
-    migrate(store)
+    store = open_migrated(tmp_path / "store.sqlite")
     (tmp_path / "f.toml").write_text(FILE)
     yield Desk(store, load_settings(tmp_path / "f.toml", {}), tmp_path)
     store.close()
