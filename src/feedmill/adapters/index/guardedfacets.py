@@ -1,8 +1,8 @@
 """Facets for who sees thousands of classes, where a clause that names them would take longer than everything else.
 
-Every value is counted class by class, and the asker's classes are summed. Of up to ``WHOLE`` matches all are counted so, and the counts
-are exact. Of more a part is drawn by lot and the counts are estimated from it, where so much is visible that the total is an estimate
-too; where few documents are visible they are counted exactly, by the clause.
+Every value is counted class by class, and the asker's classes are summed. Where the asker may see more than about ``WHOLE`` of what matches
+a part is drawn by lot and the counts are estimated from it. Else counts are exact: of up to ``WHOLE`` matches all are counted so, of more
+the visible ones by the clause.
 """
 
 import sys
@@ -35,7 +35,6 @@ DEAR_CLAUSE = 8_000
 WHOLE = 25_000
 DRAWN = 6_000
 PILOT = 6_000
-LEAST_SEEN = 2_500
 MOST_BUCKETS = 65_000
 VALUE_BYTES = 120
 COUNTS_BYTES = 300
@@ -61,6 +60,11 @@ def count_bytes_of(counted: Sequence[FacetCounts]) -> int:
     values = [value for each in counted for value in each.values]
     names = sum(sys.getsizeof(each.facet.name) + COUNTS_BYTES for each in counted)
     return names + sum(VALUE_BYTES + sys.getsizeof(value.value) for value in values)
+
+
+def _floor_power(number: int) -> int:
+    """Returns the greatest power of two up to a number, 1 to ``SAMPLES``."""
+    return min(1 << max(number, 1).bit_length() - 1, SAMPLES)
 
 
 class _Counting:
@@ -92,17 +96,19 @@ class _Counting:
         return tuple(self._read(facet, place, answer, SAMPLES / part) for place, facet in enumerate(facets))
 
     def _choose_part(self) -> int | None:
-        """Gives how much of what matches is to be counted, ``SAMPLES`` for all of it; None for nothing."""
+        """Gives how much of what matches is to be counted, ``SAMPLES`` for all of it; None where all is counted by the clause.
+
+        Whether counts are exact, and by which part they are estimated, goes by what the asker may see alone.
+        """
         if self._searcher.num_docs <= WHOLE:
             return SAMPLES
-        pilot = max(SAMPLES * PILOT // self._searcher.num_docs, 1)
+        pilot = _floor_power(SAMPLES * PILOT // self._searcher.num_docs)
         buckets = self._searcher.aggregate(self._draw(pilot), {"classes": _CLASSES})["classes"]["buckets"]
-        matching = sum(int(bucket["doc_count"]) for bucket in buckets) * SAMPLES / pilot
-        if matching <= WHOLE:
-            return SAMPLES
-        if self._sum_seen(buckets) * SAMPLES / pilot < LEAST_SEEN:
-            return None
-        return max(int(SAMPLES * DRAWN / matching), 1)
+        seen = self._sum_seen(buckets) * SAMPLES // pilot
+        if seen > WHOLE:
+            return _floor_power(SAMPLES * DRAWN // seen)
+        matching = sum(int(bucket["doc_count"]) for bucket in buckets) * SAMPLES // pilot
+        return SAMPLES if matching <= WHOLE else None
 
     def _draw(self, part: int) -> Query:
         if part == SAMPLES:

@@ -4,16 +4,17 @@ A clause of the query serves where the classes are few, and wherever everything 
 where less is hidden than shown, one term a hidden class and the newest class that the set knows as a bound, lest a newer one gets in.
 
 With thousands of classes such a clause costs more than the query itself. There the best matches are taken without it, and each is kept or
-dropped by its class, until the page is full and a thousand more are known; a longer list is not counted to its end but estimated from the
-share that was kept. Where so little is visible that too much would have to be taken, a first look still finds out whether all that matches
-is few.
+dropped by its class, until the page is full and a thousand more are known; a longer list is not counted to its end but estimated by lot.
+Where so little is visible that too much would have to be taken, a first look still finds out whether all that matches is few.
+
+Which number is told, and whether as exact, depends on what the asker may see alone, never on how much else matches.
 
 Where the index holds nothing but public documents, whoever may see those needs no clause at all: one that every document fulfils still
 costs the engine several times what a word does.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import compress, islice
 
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from tantivy import DocAddress, FieldType, Occur, Order, Query, Searcher, SearchResult
 
-from feedmill.adapters.index.schema import build_schema, class_term
+from feedmill.adapters.index.schema import SAMPLES, build_schema, class_term
 from feedmill.model.access import AccessClass, ClassMap, ClassSet
 
 FEW_CLASSES = 8
@@ -36,12 +37,12 @@ EXACT_TO = 1_000
 LEAST_TAKEN = 1_150
 MOST_TAKEN = 25_000
 MARGIN = 1.1
-
-Take = Callable[[int], SearchResult]
-"""Gives the best matches, whoever may see them, and counts all."""
+ENOUGH_DRAWN = 400
+"""How many visible matches an estimate goes by, which is then 4 % off in the mean."""
 
 Pair = tuple[float, DocAddress]
 Flags = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,34 +119,104 @@ def table_of(access: ClassSet) -> Flags | None:
     return np.frombuffer(access.permitted.table, np.uint8) if isinstance(access.permitted, ClassMap) else None
 
 
-def find_permitted(searcher: Searcher, take: Take, access: ClassSet, wanted: int, *, exact_to: int = EXACT_TO) -> Permitted | None:
-    """Goes through the best matches and gives the best ``wanted`` that the asker may see, and how many there are, exact up to a number.
+def find_permitted(searcher: Searcher, unguarded: Query, access: ClassSet, *, start: int, num: int, exact_to: int = EXACT_TO) -> Permitted:
+    """Gives the best matches that the asker may see, from ``start`` on, and how many there are.
 
-    None where a clause of the query serves better: of few classes, and where so little is visible that too much would be gone through.
+    The number is exact for sets of few classes, and up to ``exact_to`` or the end of the page for others.
     """
-    table, limit = table_of(access), min(MOST_TAKEN, cost_of_clause(access))
-    least = min(LEAST_TAKEN, 2 * exact_to)
-    if table is None or limit < least or hides_nothing(searcher, access):
-        return None
-    needed = max(wanted, exact_to + 1)
-    depth = max(int(needed * MARGIN * table.size / max(int(np.count_nonzero(table)), 1)), least)
+    if not _is_gone_through(searcher, access, exact_to):
+        return _find_by_clause(searcher, unguarded, access, start, num)
+    wanted = start + num
+    through = _go_through(searcher, unguarded, access, start, num, exact_to)
+    found = through or _find_by_clause(searcher, unguarded, access, start, num)
+    exact = max(wanted, exact_to)
+    if found.is_exact and found.total <= exact:
+        return found
+    # also where the number is known, since that depends on how much is hidden
+    estimate = _estimate(searcher, unguarded, access, max(found.total, 1), min(ENOUGH_DRAWN, exact_to))
+    return replace(found, total=max(estimate, exact + 1), is_exact=False)
+
+
+def _is_gone_through(searcher: Searcher, access: ClassSet, exact_to: int) -> bool:
+    """Whether matches are gone through instead of being asked for by a clause, whatever the query is."""
+    return table_of(access) is not None and cost_of_clause(access) >= min(LEAST_TAKEN, 2 * exact_to) and not hides_nothing(searcher, access)
+
+
+def _find_by_clause(searcher: Searcher, unguarded: Query, access: ClassSet, start: int, num: int) -> Permitted:
+    # the engine panics when asked for no hits at all
+    found = searcher.search(guarded(unguarded, access, searcher), max(num, 1), count=True, offset=start)
+    return Permitted(pairs=found.hits[:num], total=_total(found))
+
+
+def _go_through(searcher: Searcher, unguarded: Query, access: ClassSet, start: int, num: int, exact_to: int) -> Permitted | None:
+    """Goes through the best matches until the page is full and more than ``exact_to`` are known, or nothing is left.
+
+    None where so little is visible that too much would be gone through.
+    """
+    limit, least = min(MOST_TAKEN, cost_of_clause(access)), min(LEAST_TAKEN, 2 * exact_to)
+    needed = max(start + num, exact_to) + 1
+    depth = max(int(needed * MARGIN / _share_of(access)), least)
     depth = depth if depth <= limit else least
     for _ in range(3):
-        found = take(depth)
-        total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+        found = searcher.search(unguarded, depth, count=True)
+        total = _total(found)
         # the engine makes the list anew whenever it is asked for it
         hits = found.hits
         kept = _keep(searcher, hits, access)
         known = kept.count(1)
         if total <= len(hits):
-            return Permitted(pairs=_choose(hits, kept, wanted), total=known)
+            return Permitted(pairs=_choose(hits, kept, start, num), total=known)
         if known >= needed:
-            estimate = round(total * known / len(hits))
-            return Permitted(pairs=_choose(hits, kept, wanted), total=max(estimate, known), is_exact=False)
+            return Permitted(pairs=_choose(hits, kept, start, num), total=max(round(total * known / len(hits)), known), is_exact=False)
         depth = min(total, int(depth * needed * MARGIN / max(known, 1)))
         if depth > limit:
             return None
     return None
+
+
+def _share_of(access: ClassSet) -> float:
+    table = table_of(access)
+    return 1.0 if table is None else max(int(np.count_nonzero(table)), 1) / max(table.size, 1)
+
+
+def _estimate(searcher: Searcher, unguarded: Query, access: ClassSet, about: int, enough: int) -> int:
+    """Estimates how many matches the asker may see, from those among the documents drawn by lot.
+
+    The smallest lot counts, of those that double, in which ``enough`` are visible, so that the estimate depends on visible documents alone:
+    one that went by the number of all matches would tell how many are hidden. ``about`` says which lot to look at first.
+    """
+    part = min(1 << (SAMPLES * enough // about).bit_length(), SAMPLES)
+    while True:
+        seen = _see_drawn(searcher, unguarded, access, part)
+        if seen is None:
+            part //= 2
+        elif seen.size < enough and part < SAMPLES:
+            part *= 2
+        else:
+            break
+    while part > 1 and np.count_nonzero(seen < part // 2) >= enough:
+        part //= 2
+    return int(np.count_nonzero(seen < part)) * SAMPLES // part
+
+
+def _see_drawn(searcher: Searcher, unguarded: Query, access: ClassSet, part: int) -> Places | None:
+    """Gives the places in the lot, below ``part``, of the matches that the asker may see; None where they are too many."""
+    lot = Query.range_query(build_schema(), "sample", FieldType.Unsigned, 0, part - 1)
+    drawn = Query.const_score_query(Query.boolean_query([(Occur.Must, unguarded), (Occur.Must, lot)]), 0.0)
+    limit = int(min(MOST_TAKEN, LEAST_TAKEN + 3 * ENOUGH_DRAWN / _share_of(access)))
+    found = searcher.search(drawn, limit, count=True)
+    if _total(found) > limit:
+        found = searcher.search(guarded(drawn, access, searcher), limit, count=True)
+        if _total(found) > limit:
+            return None
+    hits = found.hits
+    addresses = [address for _, address in compress(hits, _keep(searcher, hits, access))]
+    return np.array(searcher.fast_field_values("sample", addresses) if addresses else [], np.int64)
+
+
+def _total(found: SearchResult) -> int:
+    total: int = found.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
+    return total
 
 
 def _keep(searcher: Searcher, pairs: Sequence[Pair], access: ClassSet) -> bytes:
@@ -161,5 +232,5 @@ def _keep(searcher: Searcher, pairs: Sequence[Pair], access: ClassSet) -> bytes:
     return bytes(number is not None and int(number) in access.permitted for number in numbers)
 
 
-def _choose(pairs: Sequence[Pair], kept: bytes, wanted: int) -> list[Pair]:
-    return list(islice(compress(pairs, kept), wanted))
+def _choose(pairs: Sequence[Pair], kept: bytes, start: int, num: int) -> list[Pair]:
+    return list(islice(compress(pairs, kept), start, start + num))

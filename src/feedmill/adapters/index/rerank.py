@@ -5,12 +5,12 @@ The engine finds and scores what matches, quickly; the best ``depth`` of it are 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tantivy import DocAddress, Query, Searcher, SearchResult
+from tantivy import DocAddress, Query, Searcher
 
 from feedmill.adapters.index.features import among, ask_bias, ask_parts
-from feedmill.adapters.index.permitting import Permitted, find_permitted, guarded
+from feedmill.adapters.index.permitting import Permitted, find_permitted
 from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.words import WordAsker
 from feedmill.core.ranking import Candidate, Scored, rank
@@ -93,17 +93,7 @@ class RankedSearch:
 
     def _find(self, asker: WordAsker, offset: int, num: int) -> Permitted:
         """Finds the best by words that the asker may see, from ``offset`` on."""
-        unguarded = build_unguarded(self.root, asker)
-
-        def take(depth: int) -> SearchResult:
-            return self.searcher.search(unguarded, depth, count=True)
-
-        found = find_permitted(self.searcher, take, self.access, offset + num)
-        if found is not None:
-            return replace(found, pairs=found.pairs[offset:])
-        answer = self.searcher.search(guarded(unguarded, self.access, self.searcher), num, count=True, offset=offset)
-        total: int = answer.count  # type: ignore[attr-defined]  # the engine's stub leaves it out
-        return Permitted(pairs=answer.hits, total=total)
+        return find_permitted(self.searcher, build_unguarded(self.root, asker), self.access, start=offset, num=num)
 
     def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
         return self.searcher.fast_field_values(field, addresses)

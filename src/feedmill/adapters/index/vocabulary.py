@@ -14,7 +14,7 @@ from tantivy import Occur, Query
 
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.failures import translated
-from feedmill.adapters.index.permitting import find_permitted, guarded
+from feedmill.adapters.index.permitting import find_permitted
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
 from feedmill.adapters.index.words import WordAsker
@@ -58,11 +58,7 @@ class TantivyVocabulary:
         holding = Query.boolean_query([(Occur.Should, Query.term_query(schema, field, folded[0], "basic")) for field in FIELDS])
         scoreless = Query.const_score_query(holding, 0.0)
         with translated("counting a word"):
-            found = find_permitted(searcher, lambda depth: searcher.search(scoreless, depth, count=True), access, 0, exact_to=EXACT_TO)
-            if found is not None:
-                return found.total
-            total: int = searcher.search(guarded(scoreless, access, searcher), 1, count=True).count  # type: ignore[attr-defined]  # the engine's stub leaves it out
-            return total
+            return find_permitted(searcher, scoreless, access, start=0, num=0, exact_to=EXACT_TO).total
 
     def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
         """Finds the likeliest word that differs little from a word, by the documents that the asker may see."""
@@ -97,6 +93,8 @@ def _count_allowed(word: str) -> int:
 def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:
     """Chooses the word at the least distance, the most frequent of several, among those counted more than so many times.
 
+    Of equally frequent ones it is the first by letters: what ``known`` has beyond ``count`` stands in hidden documents and must not choose.
+
     Shape: ``known`` has at least the number that ``count`` gives, so that a word is counted only where that may matter.
     """
     allowed = _count_allowed(word)
@@ -106,9 +104,9 @@ def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int
     ranked = sorted(slips, key=lambda found: (slips[found], -known[found], found))
     best, most = None, more_than
     for candidate in ranked[:MAX_TRIED]:
-        if best is not None and (slips[candidate] > slips[best] or known[candidate] <= most):
+        if best is not None and (slips[candidate] > slips[best] or known[candidate] < most):
             break
         found = count(candidate)
-        if found > most:
+        if found > most or (found == most and best is not None and candidate < best):
             best, most = candidate, found
     return best
