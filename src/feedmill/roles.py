@@ -258,7 +258,7 @@ def _run_quick_feeder(context: AppContext, _ports: Ports) -> None:
 
 def _run_extractor(context: AppContext, _ports: Ports) -> None:
     with _until_told(context, "extractor") as is_stopped:
-        build_extracting(context).work(is_stopped)
+        build_extracting(context, in_role=True).work(is_stopped)
 
 
 def _run_indexer(context: AppContext, _ports: Ports) -> None:

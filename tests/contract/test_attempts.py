@@ -9,7 +9,7 @@ from storevalues import NOW
 
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.services.isolation.attempts import MAX_INTERRUPTIONS, Attempts, key_of
+from feedmill.services.isolation.attempts import LONGEST_SECONDS, MAX_INTERRUPTIONS, OTHERS_FIRST_SECONDS, Attempts, key_of
 
 
 def start(store: SqlStore, folder: Path) -> Attempts:
@@ -31,6 +31,16 @@ def test_error_is_no_interruption(store: SqlStore, tmp_path: Path) -> None:
     with pytest.raises(KeyError), start(store, tmp_path).on("item"):
         raise KeyError
     assert start(store, tmp_path).count("item") == 0
+
+
+def test_suspected_item_waits_for_others_but_not_for_ever(store: SqlStore, tmp_path: Path) -> None:
+    MappedInFlight(tmp_path, "role").begin("suspected")
+    attempts = start(store, tmp_path)
+    assert (attempts.is_due("other"), attempts.is_due("suspected")) == (True, False)
+    attempts._begun_at_seconds -= OTHERS_FIRST_SECONDS
+    assert (attempts.is_due("suspected"), attempts.is_due("suspected", is_idle=False)) == (True, False)
+    attempts._begun_at_seconds -= LONGEST_SECONDS
+    assert attempts.is_due("suspected", is_idle=False)
 
 
 def test_process_that_hangs_ends_and_leaves_its_item(store: SqlStore, tmp_path: Path) -> None:

@@ -314,6 +314,65 @@ def make_hostile() -> dict[str, bytes]:
     }
 
 
+CLIENT = """
+import sys
+from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.model.extraction import ExtractionLimits, Task
+
+with ExtractorPool(ExtractionLimits(seconds=1_000.0), 1, name=sys.argv[1]) as pool:
+    pool.submit(Task(key=1, url="http://h/1", mimetype="text/html", data=b"<title>t</title>"), quick=True)
+    while not (answers := pool.collect(1.0)):
+        pass
+    print(answers[0].title, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def client(name: str) -> Iterator[subprocess.Popen[str]]:
+    """Starts a process with a pool of its own, which has had an answer."""
+    process = subprocess.Popen([sys.executable, "-c", CLIENT, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "t\n"
+        yield process
+    finally:
+        process.communicate()
+
+
+def test_pool_of_a_successor_takes_the_fork_server_of_a_killed_process_over(tmp_path: Path) -> None:
+    with client(str(tmp_path)) as first:
+        server, *workers = list_extractors(first.pid)
+        first.kill()
+    with client(str(tmp_path)) as second:
+        assert is_alive(server)
+        assert not any(is_alive(worker) for worker in workers)
+        assert list_extractors(second.pid) == []
+        second.kill()
+    with client(str(tmp_path)):
+        assert is_alive(server)
+    wait_for(False, partial(is_alive, server))
+
+
+def test_pool_killed_before_its_fork_server_was_ready_has_a_successor(tmp_path: Path) -> None:
+    code = CLIENT.replace("    while", "    import os; os.kill(os.getpid(), 9)\n    while")
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    with client(str(tmp_path)) as second:
+        assert list_extractors(second.pid) == []
+
+
+def test_fork_server_serves_nobody_that_another_process_started(tmp_path: Path) -> None:
+    with client(str(tmp_path)) as first:
+        server = list_extractors(first.pid)[0]
+        first.kill()
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CLIENT!r}, sys.argv[1]], stdin=subprocess.DEVNULL, check=True)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
+    assert is_alive(server)
+    with client(str(tmp_path)) as last:
+        assert list_extractors(last.pid) == []
+    wait_for(False, partial(is_alive, server))
+
+
 def test_pool_hostile_documents_cost_themselves_alone() -> None:
     hostile = make_hostile()
     with ExtractorPool(ExtractionLimits(seconds=60.0), 2) as pool:

@@ -1,6 +1,7 @@
 """The parent with roles of the test's own: small scripts that tell their process id and do as they are told."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,6 +33,10 @@ def live(role):
         return 3
     if role.name == "broken":
         raise RuntimeError("broken on purpose")
+    if role.name == "dying":
+        with (folder / "deaths").open("a") as file:
+            file.write("x")
+        return 3
     signal.signal(signal.SIGHUP, lambda *_: (folder / "hup").write_text(str(os.getpid())))
     fresh = folder / f"{role.name}.new"
     fresh.write_text(str(os.getpid()))
@@ -46,13 +51,20 @@ def probe():
         time.sleep(0.02)
     return 4 if "blind" in names else 0
 
+def find_in_flight(role):
+    if role != "dying" or not (folder / "items").exists():
+        return None
+    items = (folder / "items").read_text().split()
+    return items[(folder / "deaths").stat().st_size - 1]
+
 configure_logs("parent")
 supervisor.STOP_SECONDS = 0.5
 held = open(folder / "held", "w")
 reload_settings = lambda: not (folder / "bad").exists()
 roles = [supervisor.ProcessRole(name=name, overlaps=name == "overlapping") for name in names]
 running = supervisor.Supervisor(
-    roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch()
+    roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch(),
+    find_in_flight=find_in_flight,
 )
 sys.exit(running.run())
 """
@@ -158,6 +170,14 @@ def test_supervisor_with_a_role_that_cannot_start_gives_up_with_code_1(tmp_path:
     log = (tmp_path / "log").read_bytes()
     assert b"role_cannot_start" in log
     assert trace in log
+
+
+def test_supervisor_starts_a_role_at_once_that_dies_over_another_item_each_time(tmp_path: Path) -> None:
+    (tmp_path / "items").write_text("first second third fourth fourth fourth fourth fourth")
+    with parent(tmp_path, "dying") as process:
+        assert process.wait(PATIENCE_SECONDS) == 1
+    delays = re.findall(r"again_in_seconds\S*?[=:] ?\S*?([0-9.]+)", (tmp_path / "log").read_text())
+    assert [float(delay) for delay in delays] == [0.0, 0.0, 0.0, 0.0, 0.05, 0.1, 0.2, 0.4]
 
 
 def test_supervisor_tells_when_the_probe_finds_it_ready(tmp_path: Path) -> None:

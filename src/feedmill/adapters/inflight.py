@@ -23,8 +23,7 @@ class MappedInFlight:
 
     def find_left(self) -> str | None:
         """Returns what a predecessor had in flight when it ended."""
-        length = int.from_bytes(self._map[:_HEAD], "big")
-        return self._map[_HEAD : _HEAD + length].decode("utf-8", "replace") if 0 < length <= _SIZE - _HEAD else None
+        return _parse(self._map[:])
 
     def begin(self, key: str) -> None:
         """Notes an item as in flight."""
@@ -36,3 +35,16 @@ class MappedInFlight:
     def end(self) -> None:
         """Notes that nothing is in flight."""
         self._map[:_HEAD] = b"\0\0"
+
+
+def read_left(folder: Path, role: str) -> str | None:
+    """Returns what a role had in flight when it ended, None also where that cannot be read. Errors: none."""
+    try:
+        return _parse((folder / role).read_bytes())
+    except OSError:
+        return None
+
+
+def _parse(data: bytes) -> str | None:
+    length = int.from_bytes(data[:_HEAD], "big")
+    return data[_HEAD : _HEAD + length].decode("utf-8", "replace") if 0 < length <= _SIZE - _HEAD else None

@@ -16,6 +16,8 @@ from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.settings import Settings
 
+IN_FLIGHT = "inflight"
+"""The folder in a data folder that names the items that roles work on."""
 RESERVE_BYTES = 64_000_000
 """Feeds are refused where less is free."""
 CONTENT_RESERVE_BYTES = RESERVE_BYTES // 2
@@ -46,7 +48,7 @@ class AppContext:
 
     def in_flight(self, role: str) -> MappedInFlight:
         """Opens the note of the item that a role works on."""
-        return MappedInFlight(self.data / "inflight", role)
+        return MappedInFlight(self.data / IN_FLIGHT, role)
 
     def close(self) -> None:
         """Closes files and connections."""

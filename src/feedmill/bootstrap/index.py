@@ -21,14 +21,18 @@ QUICK_WORKERS = 2
 QUICK_SECONDS = 0.5
 
 
-def build_extracting(context: AppContext) -> Extracting:
-    """Builds the extractor's service with its worker processes."""
+def build_extracting(context: AppContext, *, in_role: bool = False) -> Extracting:
+    """Builds the extractor's service with its worker processes; what those of a role are forked from serves its successor too."""
     settings = context.settings.extraction
     limits = ExtractionLimits(
         max_document_bytes=context.settings.limits.max_document_bytes, seconds=settings.seconds, memory_bytes=settings.memory_bytes
     )
     pool = ExtractorPool(
-        limits, bulk_workers=settings.workers or os.cpu_count() or 2, quick_workers=QUICK_WORKERS, quick_seconds=QUICK_SECONDS
+        limits,
+        bulk_workers=settings.workers or os.cpu_count() or 2,
+        quick_workers=QUICK_WORKERS,
+        quick_seconds=QUICK_SECONDS,
+        name=str(context.data.resolve()) if in_role else None,
     )
     return Extracting(
         context.store,

@@ -21,10 +21,12 @@ import structlog
 import typer
 from setproctitle import setproctitle
 
+from feedmill.adapters.inflight import read_left
 from feedmill.adapters.sandbox.confinement import Sandbox, harden
 from feedmill.adapters.sandbox.probe import probe_sandbox
 from feedmill.admintoken import ensure_token
 from feedmill.bootstrap.audit import open_auditing
+from feedmill.bootstrap.context import IN_FLIGHT
 from feedmill.cli.options import DATA, Config, Data
 from feedmill.cli.role import live_as
 from feedmill.cli.supervisor import ProcessRole, Supervisor
@@ -116,6 +118,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
             reload_settings=reloader.reload,
             on_change=lambda roles: _tell(data, state, roles),
             on_ready=_announce,
+            find_in_flight=lambda role: read_left(data / IN_FLIGHT, role),
         )
         log.info("starting", data=str(data), addresses=state.addresses)
         return supervisor.run()

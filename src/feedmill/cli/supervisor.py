@@ -4,6 +4,7 @@ Rules:
 
 - A role is forked from the main thread, which stays the only one: see ``forking``.
 - A role that dies is started again at once; one that dies soon after its start again and again waits longer each time, up to half a minute.
+  Deaths over different items, each noted by the role as in flight, do not add up: the role sets such an item aside itself.
 - SIGTERM and SIGINT end the roles (SIGTERM, then SIGKILL after a time); a second one does not wait.
 - SIGHUP asks for the settings to be read again; only when they are good do the roles hear of it: each ends and is started again. A role
   that overlaps is started again beside its earlier process, which it tells itself to leave once it can take over.
@@ -56,6 +57,7 @@ class _Place:
     started_at: float = 0.0
     due_at: float = 0.0
     deaths_in_a_row: int = 0
+    died_over: str | None = None
     restarts: int = 0
     was_told: bool = False
 
@@ -78,8 +80,12 @@ class Supervisor:
         reload_settings: Callable[[], bool] = lambda: True,
         on_change: Callable[[dict[str, RoleState]], None] = lambda _: None,
         on_ready: Callable[[], None] = lambda: None,
+        find_in_flight: Callable[[str], str | None] = lambda _: None,
     ) -> None:
-        """Takes what a child does: ``live`` in its role, ``probe`` until the server is ready; both give an exit code."""
+        """Takes what a child does: ``live`` in its role, ``probe`` until the server is ready; both give an exit code.
+
+        ``find_in_flight`` returns the item that a role worked on when it died.
+        """
         self._places = [_Place(role) for role in roles]
         self._leaving: list[tuple[str, Child]] = []
         self._live = live
@@ -89,6 +95,7 @@ class Supervisor:
         self._reload_settings = reload_settings
         self._on_change = on_change
         self._on_ready = on_ready
+        self._find_in_flight = find_in_flight
         self._is_stopping = False
         self._exit_code = 0
         self._is_ready = False
@@ -152,7 +159,9 @@ class Supervisor:
 
     def _bury(self, place: _Place, code: int) -> None:
         now = time.monotonic()
-        was_steady = place.was_told or now - place.started_at > STEADY_SECONDS
+        earlier, place.died_over = place.died_over, self._find_in_flight(place.role.name)
+        is_other_item = place.died_over is not None and place.died_over != earlier
+        was_steady = place.was_told or is_other_item or now - place.started_at > STEADY_SECONDS
         place.deaths_in_a_row = 1 if was_steady else place.deaths_in_a_row + 1
         place.due_at = now + restart_delay(place.deaths_in_a_row)
         place.process = None

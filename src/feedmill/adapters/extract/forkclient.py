@@ -2,16 +2,20 @@
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from feedmill import __version__
 from feedmill.adapters.sandbox.environment import bare_environment
 from feedmill.model.extraction import ExtractionLimits
 
@@ -20,9 +24,11 @@ _PIPE_BYTES = 1 << 20
 _MESSAGE_BYTES = 4_096
 _PAUSE_SECONDS = 0.2
 _GOODBYE_SECONDS = 0.5
+_KILLED_SECONDS = 30.0
 _NEWS_SECONDS = 5.0
 """How long the fork server may take to tell of an end; else a worker that somebody killed would be told as one that crashed."""
 _MAX_PAUSE_SECONDS = 10.0
+_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +40,50 @@ class Notice:
     value: int
 
 
-class ForkClient:
-    """A running fork server. It is started lazily and again when it has died, more slowly each time it dies young."""
+class _Adopted:
+    """A fork server that a predecessor of this process started. Shape: 0 as long as it has not told its number."""
 
-    def __init__(self, limits: ExtractionLimits) -> None:
+    def __init__(self) -> None:
+        self.pid = 0
+
+    def wait(self, timeout_seconds: float) -> None:
+        """Waits until it has ended. Errors: subprocess.TimeoutExpired."""
+        with self._opened() as found:
+            if found is not None and not select.select([found], [], [], timeout_seconds)[0]:
+                raise subprocess.TimeoutExpired(TITLE, timeout_seconds)
+
+    def kill(self) -> None:
+        """Kills it where it has not ended."""
+        with self._opened() as found:
+            if found is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(found, signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int | None]:
+        try:
+            found = os.pidfd_open(self.pid) if self.pid else None
+        except OSError:
+            found = None
+        try:
+            yield found
+        finally:
+            if found is not None:
+                os.close(found)
+
+
+class ForkClient:
+    """A running fork server. It is started lazily and again when it has died, more slowly each time it dies young.
+
+    With a ``name`` it outlives this process where that is killed, for up to 15 seconds, and the next process that is started by the same
+    one as this takes it over, if it gives the same name and limits.
+    """
+
+    def __init__(self, limits: ExtractionLimits, name: str | None = None) -> None:
         self._limits = limits
-        self._process: subprocess.Popen[bytes] | None = None
+        self._address = _address_of(name, limits) if name is not None else None
+        self._may_adopt = self._address is not None
+        self._process: subprocess.Popen[bytes] | _Adopted | None = None
         self._control: socket.socket | None = None
         self._not_before = 0.0
         self._heard: list[Notice] = []
@@ -56,12 +100,21 @@ class ForkClient:
             return True
         if time.monotonic() < self._not_before:
             return False
+        if self._may_adopt:
+            self._may_adopt = False
+            if self._adopt():
+                return True
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         limits = json.dumps(asdict(self._limits))
         command = [sys.executable, "-m", "feedmill.adapters.extract.forkserver", TITLE, str(theirs.fileno()), limits]
+        passed = [theirs.fileno()]
+        listener = self._listen_for_successors()
+        if listener is not None:
+            passed.append(listener.fileno())
+            command += [str(listener.fileno()), str(os.getppid())]
         try:
             self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()
+                command, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()
             )
         except OSError:
             ours.close()
@@ -69,9 +122,45 @@ class ForkClient:
             return False
         finally:
             theirs.close()
+            if listener is not None:
+                listener.close()
         ours.setblocking(False)
         self._control = ours
         return True
+
+    def _adopt(self) -> bool:
+        """Takes over the fork server of a predecessor that was killed; returns whether there was one."""
+        try:
+            control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+        except OSError:
+            return False
+        try:
+            control.connect(self._address or b"")
+            credentials = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        except OSError:
+            control.close()
+            return False
+        if _CREDENTIALS.unpack(credentials)[1] != os.geteuid():
+            control.close()
+            return False
+        self._process, self._control = _Adopted(), control
+        return True
+
+    def _listen_for_successors(self) -> socket.socket | None:
+        """Returns a socket that successors of this process connect to; None where they need not, or cannot."""
+        if self._address is None:
+            return None
+        listener = None
+        try:
+            os.close(os.pidfd_open(os.getppid()))
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            listener.bind(self._address)
+            listener.listen(4)
+        except OSError:
+            if listener is not None:
+                listener.close()
+            return None
+        return listener
 
     def spawn(self, number: int, niceness: int) -> tuple[int, int, socket.socket]:
         """Asks for a worker and returns our ends of what leads to it: tasks to write, answers to read, files to send. Errors: OSError."""
@@ -142,13 +231,19 @@ class ForkClient:
             if not words:
                 break
             self.failures = 0
-            self._heard.append(Notice(words[0], int(words[1]), int(words[2])))
+            notice = Notice(words[0], int(words[1]), int(words[2]))
+            if notice.kind == "serving" and isinstance(self._process, _Adopted):
+                self._process.pid = notice.value
+            else:
+                self._heard.append(notice)
         return False
 
     def discard(self) -> None:
         """Ends a fork server that is gone or no longer wanted, and all its workers."""
         self._heard.clear()
         if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.send(b"end 0")
             self._control.close()
             self._control = None
         if self._process is not None:
@@ -156,7 +251,8 @@ class ForkClient:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_GOODBYE_SECONDS)
             self._process.kill()
-            self._process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILLED_SECONDS)
             self._process = None
             self._note_failure()
 
@@ -164,6 +260,14 @@ class ForkClient:
         self.failures += 1
         pause = min(_MAX_PAUSE_SECONDS, _PAUSE_SECONDS * 2 ** min(self.failures - 1, 10))
         self._not_before = time.monotonic() + (pause if self.failures > 1 else 0.0)
+
+
+def _address_of(name: str, limits: ExtractionLimits) -> bytes | None:
+    """Returns an abstract address, which no file stands for; None where the system has none. Another version has another one."""
+    if sys.platform != "linux":
+        return None
+    parts = json.dumps([name, asdict(limits), __version__, sys.executable])
+    return b"\0feedmill-extractor-" + hashlib.blake2b(parts.encode(), digest_size=16).hexdigest().encode("ascii")
 
 
 def _environment() -> dict[str, str]:

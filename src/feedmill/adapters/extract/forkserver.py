@@ -9,16 +9,24 @@ Commands come over a socket that keeps message borders, answers go back the same
     kill ID
                                                                 ->  ended ID STATUS  when a worker has ended
 
-It ends when the socket is closed or its parent is gone; its workers end with it.
+    end 0              when its client wants it no more
+
+It ends when the socket is closed or its parent is gone; its workers end with it. One that was given a listening socket survives a client
+that is killed: it ends the workers, and serves the client's successor, which needs not wait for all that to load again. It then ends with
+the process that starts those clients, or where none comes for a while. Only processes that were started by that one are served.
 """
 
 import gc
 import json
 import os
+import select
 import selectors
 import signal
 import socket
+import struct
 import sys
+import time
+from contextlib import suppress
 from dataclasses import fields
 
 from feedmill.adapters.extract.preload import preload
@@ -27,17 +35,22 @@ from feedmill.adapters.sandbox.confinement import harden
 from feedmill.model.extraction import ExtractionLimits
 
 _LOOK_SECONDS = 1.0
+_SUCCESSOR_SECONDS = 15.0
 _MESSAGE_BYTES = 4_096
+_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class ForkServer:
-    """Forks workers on command and tells when they end."""
+    """Forks workers on command and tells when they end. ``clients``: a listening socket, and who starts the processes that may connect."""
 
-    def __init__(self, control: socket.socket, limits: ExtractionLimits) -> None:
+    def __init__(self, control: socket.socket, limits: ExtractionLimits, clients: tuple[socket.socket, int] | None = None) -> None:
         self._control = control
         self._limits = limits
+        self._clients = clients
         self._pids: dict[int, int] = {}
+        self._is_over = False
         self._parent = os.getppid()
+        self._starter = -1
         self._wakeup, self._alarm = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._selector = selectors.DefaultSelector()
 
@@ -45,19 +58,50 @@ class ForkServer:
         """Serves until the pool is gone."""
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._alarm, warn_on_full_buffer=False)
-        self._selector.register(self._control, selectors.EVENT_READ)
         self._selector.register(self._wakeup, selectors.EVENT_READ)
+        if self._clients is not None:
+            # it exists: the client, which is its child, has just looked
+            self._starter = os.pidfd_open(self._clients[1])
+            self._selector.register(self._starter, selectors.EVENT_READ)
+        self._serve()
+        while self._clients is not None and not self._is_over and self._find_successor(*self._clients):
+            self._serve()
+
+    def _serve(self) -> None:
+        """Serves one client until it is gone, or wants this process to end."""
+        self._selector.register(self._control, selectors.EVENT_READ)
         wanted = True
-        while wanted and os.getppid() == self._parent:
+        while wanted and not self._is_over and (self._clients is not None or os.getppid() == self._parent):
             for key, _ in self._selector.select(_LOOK_SECONDS):
                 if key.fileobj is self._control:
                     wanted = self._obey()
+                elif key.fileobj == self._starter:
+                    self._is_over = True
                 else:
                     os.read(self._wakeup, 4_096)
             self._reap()
+        self._selector.unregister(self._control)
+        self._control.close()
         for pid in self._pids.values():
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+        self._pids.clear()
+
+    def _find_successor(self, listener: socket.socket, starter: int) -> bool:
+        """Waits a while for the next client; returns whether one came."""
+        end = time.monotonic() + _SUCCESSOR_SECONDS
+        while (left := end - time.monotonic()) > 0:
+            ready, _, _ = select.select([listener.fileno(), self._starter], [], [], left)
+            if self._starter in ready:
+                return False
+            if ready:
+                control, _ = listener.accept()
+                if _is_trusted(control, starter):
+                    self._control = control
+                    self._tell(f"serving 0 {os.getpid()}")
+                    return True
+                control.close()
+        return False
 
     def _obey(self) -> bool:
         try:
@@ -68,7 +112,9 @@ class ForkServer:
         if not words:
             return False
         number = int(words[1])
-        if words[0] == "spawn":
+        if words[0] == "end":
+            self._is_over = True
+        elif words[0] == "spawn":
             self._spawn(number, int(words[2]), descriptors)
         elif number in self._pids:
             os.kill(self._pids[number], signal.SIGKILL)
@@ -92,6 +138,9 @@ class ForkServer:
             self._selector.close()
             for descriptor in (self._control.detach(), self._wakeup, self._alarm):
                 os.close(descriptor)
+            if self._clients is not None:
+                self._clients[0].close()
+                os.close(self._starter)
             work(descriptors[0], descriptors[1], socket.socket(fileno=descriptors[2]), self._limits, niceness, parent)
             status = 0
         finally:
@@ -106,15 +155,28 @@ class ForkServer:
 
     def _tell(self, message: str) -> None:
         # a pool that is gone is noticed at the next command
-        try:
+        with suppress(OSError):
             self._control.send(message.encode("ascii"))
-        except OSError:
-            os._exit(0)
+
+
+def _is_trusted(client: socket.socket, starter: int) -> bool:
+    """Returns whether a client belongs to this user and was started by that process; a worker was not."""
+    pid, user, _ = _CREDENTIALS.unpack(client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            parent = int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return False
+    return user == os.geteuid() and parent == starter
 
 
 def main(arguments: list[str]) -> None:
-    """Runs the process. Shape: title, number of the control socket, limits as JSON."""
-    _, descriptor, limits = arguments
+    """Runs the process.
+
+    Shape: title, number of the control socket, limits as JSON; where it outlives its client, the number of a listening socket, and of the
+    process that starts clients.
+    """
+    _, descriptor, limits, *clients = arguments
     known = {field.name for field in fields(ExtractionLimits)}
     parsed = {name: value for name, value in json.loads(limits).items() if name in known}
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -122,7 +184,8 @@ def main(arguments: list[str]) -> None:
     preload()
     gc.collect()
     gc.freeze()
-    ForkServer(socket.socket(fileno=int(descriptor)), ExtractionLimits(**parsed)).run()
+    listening = (socket.socket(fileno=int(clients[0])), int(clients[1])) if clients else None
+    ForkServer(socket.socket(fileno=int(descriptor)), ExtractionLimits(**parsed), listening).run()
 
 
 if __name__ == "__main__":

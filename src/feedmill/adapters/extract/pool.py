@@ -29,10 +29,12 @@ _LINGER_SECONDS = 0.002
 
 
 class ExtractorPool:
-    """Fills the port ``Extractor``. Units: ``quick_seconds`` wall time of a document in the quick lane."""
+    """Fills the port ``Extractor``. Units: ``quick_seconds`` wall time of a document in the quick lane. ``name``: see ``ForkClient``."""
 
-    def __init__(self, limits: ExtractionLimits, bulk_workers: int, quick_workers: int = 1, quick_seconds: float = 0.7) -> None:
-        self._client = ForkClient(limits)
+    def __init__(
+        self, limits: ExtractionLimits, bulk_workers: int, quick_workers: int = 1, quick_seconds: float = 0.7, name: str | None = None
+    ) -> None:
+        self._client = ForkClient(limits, name)
         numbers = itertools.count(1)
         self._bulk = WorkerLane(False, bulk_workers, limits.seconds, _BULK_NICENESS, limits, self._client, numbers)
         self._quick = WorkerLane(True, quick_workers, min(quick_seconds, limits.seconds), 0, limits, self._client, numbers)

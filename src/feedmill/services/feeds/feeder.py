@@ -18,11 +18,13 @@ from feedmill.ports import Bell, Lease
 from feedmill.services.failurenote import FailureNote, tell_fault
 from feedmill.services.feeds.feedrun import FeedRun, Tools
 from feedmill.services.feeds.groupsrun import GroupsRun
+from feedmill.services.feeds.recordwatch import OthersFirst
 
 LEASE = timedelta(seconds=60)
 RENEW = timedelta(seconds=20)
 POLL_SECONDS = 0.5
 RETRY = timedelta(seconds=2)
+OTHERS_FIRST = timedelta(seconds=0.2)
 RETRY_AFTER_FAULT = timedelta(seconds=60)
 
 Run = FeedRun | GroupsRun
@@ -98,6 +100,8 @@ class Feeder:
             run.step()
         except Broken:
             raise
+        except OthersFirst:
+            self._rest(feed.id, OTHERS_FIRST)
         except FeedmillError as error:
             self._rest(feed.id, RETRY)
             self._note_failure(feed.id, str(error))

@@ -87,7 +87,7 @@ class FeedRun:
         self._watch = RecordWatch(feed.id, tools.caution)
 
     def step(self) -> None:
-        """Does the next bounded piece of work. Errors: Busy while a record has to wait that ended the process."""
+        """Does the next bounded piece of work. Errors: OthersFirst while a record waits that ended the process."""
         try:
             if self._watch.is_unreadable and self.feed.phase in (Phase.SCAN, Phase.APPLY):
                 self._give_up()

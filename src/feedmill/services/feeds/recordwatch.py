@@ -21,6 +21,10 @@ MAX_READINGS: Final = 10
 """How often the reading of a feed may end the process, which takes long and meets an administrator's kill sooner."""
 
 
+class OthersFirst(Busy):
+    """The next record of a feed ended the process; it waits while others are worked on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
     """What a feeder notes its records with."""
@@ -76,7 +80,7 @@ class RecordWatch:
             self._suspects[int(first)] = key
 
     def find_room(self, applied: int, limit: int) -> int:
-        """Returns how many changes the next slice may have: a suspected record is worked on alone. Errors: Busy while it has to wait."""
+        """Returns how many changes the next slice may have: a suspected record is worked on alone. Errors: OthersFirst while it waits."""
         room = limit if self._room is None else min(limit, self._room)
         following = min((number for number in self._suspects if number > applied), default=None)
         if following is None or self.caution is None:
@@ -84,7 +88,7 @@ class RecordWatch:
         if following > applied + 1:
             return min(room, following - applied - 1)
         if not self.caution.attempts.is_due(self._suspects[following]):
-            raise Busy(f"record {following} of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
+            raise OthersFirst(f"record {following} of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
         return 1
 
     def begin(self, number: int, step: str, url: str | None = None) -> None:

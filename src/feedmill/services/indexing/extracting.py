@@ -174,10 +174,11 @@ class Extracting:
 
     def _list_due(self, marks: list[Mark]) -> list[Mark]:
         """Lists marks to work on now: those of feeds with a document that ended this process wait until it has nothing else to lose."""
-        due = [mark for mark in marks if all(self._attempts.is_due(_key_of(step, mark)) for step in (HAND_OVER, KEEP))]
-        if not self._suspected_feeds:
-            return due
-        return [mark for mark in due if mark.feed_id not in self._suspected_feeds] or ([] if self._jobs else due)
+        others = [mark for mark in marks if not self._is_suspected(mark)]
+        return others or (marks if self._attempts.may_risk(is_idle=not self._jobs) else [])
+
+    def _is_suspected(self, mark: Mark) -> bool:
+        return mark.feed_id in self._suspected_feeds or any(self._attempts.count(_key_of(step, mark)) for step in (HAND_OVER, KEEP))
 
     def _hand_over(self, mark: Mark, document: Document) -> None:
         key = _key_of(HAND_OVER, mark)

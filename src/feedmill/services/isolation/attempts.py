@@ -18,8 +18,10 @@ from feedmill.ports import Clock, InFlight, Store
 from feedmill.services.isolation.inflight import NoInFlight
 
 MAX_INTERRUPTIONS = 2
-STEADY_SECONDS = 12.0
-"""For how long a process works on other items before it tries a suspected one: a role that dies later than that starts again at once."""
+OTHERS_FIRST_SECONDS = 0.5
+"""For how long a process works on other items alone before it tries a suspected one, so that what it costs others is one restart."""
+LONGEST_SECONDS = 12.0
+"""After how long it tries a suspected one although there are still others to work on."""
 
 log = structlog.get_logger(__name__)
 
@@ -85,9 +87,16 @@ class Attempts:
         """Returns whether an item is to be set aside."""
         return self.count(key) >= MAX_INTERRUPTIONS
 
-    def is_due(self, key: str) -> bool:
-        """Returns whether an item may be worked on now: a suspected one waits until the process has worked on others for a while."""
-        return not self.count(key) or time.monotonic() - self._begun_at_seconds >= STEADY_SECONDS
+    def is_due(self, key: str, *, is_idle: bool = True) -> bool:
+        """Returns whether an item may be worked on now: a suspected one waits while others are worked on.
+
+        Shape: ``is_idle`` says that the process has nothing else to do.
+        """
+        return not self.count(key) or self.may_risk(is_idle=is_idle)
+
+    def may_risk(self, *, is_idle: bool) -> bool:
+        """Returns whether the process has worked on others for long enough to be put at risk."""
+        return time.monotonic() - self._begun_at_seconds >= (OTHERS_FIRST_SECONDS if is_idle else LONGEST_SECONDS)
 
     def clear(self, keys: Iterable[str]) -> None:
         """Forgets the interruptions of items that are finished or set aside."""
