@@ -17,10 +17,10 @@ PAGES_SHOWN = 9
 MAX_SHOWN_URL = 120
 MAX_SHOWN_TITLE = 150
 
-# only what a browser may open without harm; a URL with blanks or control characters in it is not what it seems
-_LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f\"<>\\^`{|}]+", re.IGNORECASE)
+# only what a browser may open without harm; a URL with blanks, control characters or a turned direction is not what it seems
+_LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\"<>\\^`{|}]+", re.IGNORECASE)
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]")
 
 ORDERS = (("", "Relevance"), ("date:D:R:d1", "Newest"), ("date:A:R:d1", "Oldest"))
 """What the list can be ordered by on the page: the value of ``sort=`` and what it is called."""

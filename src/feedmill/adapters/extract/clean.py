@@ -8,12 +8,15 @@ import re
 
 _TO_NEWLINE = bytes.maketrans(b"\x0b\x0c\r\t\xff", b"\n\n\n \xff")
 _CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13}) + b"\x7f"
-_UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u2060\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
+_UNWANTED = re.compile("[\x80-\x9f\u00ad\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff]")
 _SEPARATORS = re.compile("[\u0085\u2028\u2029]")
 
 
 def strip_controls(text: str) -> str:
-    """Returns the text without control characters, lone surrogates, soft hyphens and zero-width blanks."""
+    """Returns the text without control characters, lone surrogates, soft hyphens, zero-width blanks, and what turns the direction.
+
+    Embeddings and overrides of direction go, since a title or a snippet would leave them open and turn what stands behind it on a page.
+    """
     if not text.isascii():
         text = _UNWANTED.sub("", _SEPARATORS.sub("\n", text))
     return text.encode("utf-8", "ignore").translate(_TO_NEWLINE, _CONTROLS).decode("utf-8", "ignore")
