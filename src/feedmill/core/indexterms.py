@@ -80,12 +80,17 @@ def path_term(url: str) -> str:
     return _storable(split_url(url)[2][:MAX_TERM_CHARACTERS])
 
 
-def info_terms(url: str) -> list[str]:
+def list_meant(url: str) -> list[str]:
     """Returns the URLs that somebody may mean who typed this one: a scheme may be left out, the slash after the host is optional."""
     wholes = [url] if "://" in url else [url, f"http://{url}", f"https://{url}"]
     bare = [f"{whole}/" for whole in wholes if whole.count("/") == 2 and "://" in whole]
     hosts = [whole[:-1] for whole in wholes if whole.count("/") == 3 and "://" in whole and whole.endswith("/")]
-    return [url_term(candidate) for candidate in wholes + bare + hosts]
+    return wholes + bare + hosts
+
+
+def info_terms(url: str) -> list[str]:
+    """Returns the terms of the URLs that somebody may mean who typed this one."""
+    return [url_term(candidate) for candidate in list_meant(url)]
 
 
 def url_term(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Turns ``related:URL`` into the words that the document of that URL is about.
+"""Turns ``related:URL`` into the words that the document of that URL is about, and finds the URLs that a query names.
 
 They are the words that are frequent in it and rare elsewhere, as far as the asker sees. A document that he may not see, or that does not
 exist, has none, so that nothing is like it.
@@ -6,6 +6,7 @@ exist, has none, so that nothing is like it.
 
 import math
 from collections import Counter
+from collections.abc import Set
 
 from feedmill.core.plainwords import is_plain, iter_words
 from feedmill.model.access import ClassSet
@@ -30,17 +31,28 @@ def list_related(root: Node) -> list[str]:
     return list_related(root.part) if isinstance(root, Not) else []
 
 
-def resolve_related(root: Node, found: dict[str, Node]) -> Node:
-    """Puts what was found for each URL in place of the question for it."""
+def list_infos(root: Node) -> list[str]:
+    """Lists the URLs that ``info:`` asks for."""
+    if isinstance(root, Info):
+        return [root.url]
+    if isinstance(root, And | Or | Some):
+        return [url for part in root.parts for url in list_infos(part)]
+    return list_infos(root.part) if isinstance(root, Not) else []
+
+
+def resolve_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
+    """Puts what was found for each ``related:`` in its place, and nothing in place of ``info:`` of an absent URL."""
     match root:
         case Related(url):
             return found.get(url, NOTHING)
+        case Info(url) if url in absent:
+            return NOTHING
         case And(parts):
-            return And(tuple(resolve_related(part, found) for part in parts))
+            return And(tuple(resolve_urls(part, found, absent) for part in parts))
         case Or(parts):
-            return Or(tuple(resolve_related(part, found) for part in parts))
+            return Or(tuple(resolve_urls(part, found, absent) for part in parts))
         case Not(part):
-            return Not(resolve_related(part, found))
+            return Not(resolve_urls(part, found, absent))
         case _:
             return root
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from feedmill.core.indexterms import list_meant
 from feedmill.core.matching import ENOUGH
 from feedmill.core.querynodes import parts_of
 from feedmill.core.servingbook import Served, ServingBook
@@ -34,7 +35,7 @@ from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwards
-from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_related, resolve_related
+from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_infos, list_related, resolve_urls
 from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
 from feedmill.services.searching.resultmaking import RESULT_STEP, ResultMaker
 from feedmill.services.searching.spelling import Meant, find_spelling
@@ -193,7 +194,7 @@ class Searcher:
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
         made = self._make_results(index, meant, chosen, asked, granted) if chosen else _Made()
         if filled is not None and not filled.asked and not made.results:
-            self._imitate(meant, access)
+            self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
         warnings = [tell_failed(made.failed)] if made.failed else []
         spelling, facets = None, tuple[FacetCounts, ...]()
@@ -348,17 +349,27 @@ class Searcher:
         return opened[1]
 
     def _resolve(self, index: SearchIndex, root: Node, access: ClassSet, deadline: Deadline) -> Node:
-        """Puts what is like a document in place of the question for it."""
-        urls = list_related(root)[:MAX_RELATED]
-        if not urls:
+        """Puts what is like a document in place of the question for it, and nothing in place of ``info:`` of one that the user may not see.
+
+        So the engine, whose time tells whether it holds a URL, is not asked for that of a hidden document.
+        """
+        infos, urls = dict.fromkeys(list_infos(root)), list_related(root)[:MAX_RELATED]
+        if not urls and not infos:
             return root
+        absent = self._find_absent(list(infos), access)
         found: dict[str, Node] = {}
         for url in urls:
             document = self._find_meant(url, access, deadline)
             if document is not None:
                 title = document.text.title if document.text is not None else None
                 found[url] = find_like(index, document.url, title or "", self._maker.read_text(document), access)
-        return resolve_related(root, found)
+        return resolve_urls(root, found, absent)
+
+    def _find_absent(self, typed: Sequence[str], access: ClassSet) -> set[str]:
+        """Finds the URLs, as they were typed, of which no document may turn out to be one that the user may see."""
+        with self._store.reading() as unit:
+            classes = {url: [unit.documents.find_class(form) for form in list_meant(url)] for url in typed}
+        return {url for url, numbers in classes.items() if not any(number is not None and may_name(access, number) for number in numbers)}
 
     def _imitate(self, root: Node, access: ClassSet) -> None:
         """Takes as long over ``info:`` of a URL that has no document as over one that another server is asked about."""
