@@ -2,17 +2,21 @@
 
 import base64
 import copy
+import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 from lxml import etree
 from samlhouse import FROM_ELSEWHERE, arrive, depart, open_with, post
 from samlserver import ENTITY, SamlServer, certify
 from signinhouse import PASSWORD, Hands, SignInHouse, users
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 
+from feedmill.adapters.identity.samlkeys import make_key
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import Role
@@ -290,3 +294,24 @@ def test_saml_metadata_that_do_not_serve_are_refused(provider: SamlServer, old: 
         return
     with pytest.raises(BadRequest, match=reason):
         read_metadata(data)
+
+
+@pytest.mark.parametrize(
+    ("part", "instead"),
+    [
+        # the algorithm of the key, RSA, for one that nobody knows; the exponent of the key for no number
+        (bytes.fromhex("06092a864886f70d010101"), bytes.fromhex("06092a864886f70d01017f")),
+        (bytes.fromhex("0203010001"), bytes.fromhex("0403010001")),
+        # version 3, for one that there is not
+        (bytes.fromhex("a003020102"), bytes.fromhex("a003020119")),
+    ],
+    ids=["algorithm", "exponent", "version"],
+)
+def test_metadata_with_a_certificate_that_serves_nobody_is_refused(provider: SamlServer, part: bytes, instead: bytes) -> None:
+    read = x509.load_pem_x509_certificate(make_key(datetime(2026, 1, 1, tzinfo=UTC)).encode())
+    whole = read.public_bytes(serialization.Encoding.DER)
+    assert part in whole
+    body = base64.b64encode(whole.replace(part, instead)).decode()
+    given = re.sub(rb"(<X509Certificate>)[^<]*", rb"\g<1>" + body.encode(), provider.metadata())
+    with pytest.raises(BadRequest, match="certificate of the metadata cannot be read"):
+        read_metadata(given)

@@ -106,7 +106,9 @@ def _run_guided(name: str, seconds: float) -> int:
     for data in [*target.seeds, *list_kept(name)]:
         (inputs / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
     words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word[:60]) + '"\n' for word in target.words if word))
-    flags = [f"-max_total_time={max(1, int(seconds))}", "-timeout=60", "-rss_limit_mb=4000", "-max_len=100000", f"-dict={words}"]
+    flags = [f"-max_total_time={max(1, int(seconds))}", "-timeout=60", "-rss_limit_mb=4000", "-max_len=100000"]
+    # an empty dictionary is refused
+    flags += [f"-dict={words}"] if words.stat().st_size else []
     atheris.Setup([sys.argv[0], *flags, f"-artifact_prefix={folder}{os.sep}", str(inputs)], lambda data: check(target, data))
     atheris.Fuzz()
     return 0

@@ -23,7 +23,8 @@ from feedmill.model.serving import SynonymSet
 MAX_ALTERNATIVES = 50
 MAX_EXPANDED = 200
 
-_HYPHENATED = re.compile(r"[^\s\"]+[-\u2010\u2011][^\s\"]+")
+# looks for a hyphen first, and then takes all, so that no hyphen is tried after the other
+_HYPHENATED = re.compile(r"(?=[^\s\"]+[-\u2010\u2011][^\s\"])[^\s\"]++")
 
 
 @dataclass(frozen=True, slots=True)

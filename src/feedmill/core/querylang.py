@@ -75,7 +75,7 @@ _JULIAN_DAYS = re.compile(r"(2[0-9]{6})(?:(?:-|\.\.)(2[0-9]{6}))?")
 _JULIAN_OF_DAY_ZERO = 1_721_425
 _HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
 # two dots; what writes for its user makes one sign of three
-_NUMBERS = re.compile(r"([^-+].*?)(?:\.{2,3}|\u2026)([^.].*)")
+_NUMBERS = re.compile(r"([^-+].*?)(?:\.{2,3}|\u2026)([^.].*)", re.DOTALL)
 _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
 _ALONE = re.compile(r"(site|inurl|intitle|intext|filetype|ext|daterange|inmeta|info|link|cache|related):", re.IGNORECASE)
 # what stands behind a range's operator where both its ends are missing

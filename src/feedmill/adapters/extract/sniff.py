@@ -66,7 +66,7 @@ _UPPER = bytes(range(128, 256))
 _SHORT_BYTES, _FEW_CONTROLS = 1_000, 12
 _LEAST_NOISE_BYTES, _MOST_DIFFERENT_BYTES = 256, 150
 _LOOKS_LIKE_MARKUP = re.compile(rb"</?(?:html|head|title|body|p|div|h[1-6]|br|a|span|td|li)\b[^<>]{0,200}>", re.I)
-_SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})(?:[?#].*)?$")
+_SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})(?:[?#]|$)")
 _OF_SUFFIX = {
     "html": HTML, "htm": HTML, "xhtml": HTML, "txt": PLAIN, "md": MARKDOWN, "markdown": MARKDOWN, "eml": MAIL, "csv": "text/csv",
     "json": "application/json", "xml": XML, "svg": "image/svg+xml", "doc": DOC, "xls": XLS, "ppt": PPT, "msg": MSG,

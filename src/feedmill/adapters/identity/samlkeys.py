@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
@@ -13,6 +14,8 @@ from feedmill.model.errors import BadRequest
 
 KEY_BITS = 3_072
 LASTING = timedelta(days=3_650)
+UNREADABLE = (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm)
+"""What the reading of a certificate or a key raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +43,20 @@ def read_key(text: str) -> ServerKey:
     try:
         private = serialization.load_pem_private_key(text.encode(), None)
         certificate = x509.load_pem_x509_certificate(text.encode())
-    except (ValueError, TypeError) as exc:
+    except UNREADABLE as exc:
         raise BadRequest("certificate and key are not PEM, or the key has a password") from exc
     if not isinstance(private, rsa.RSAPrivateKey) or private.key_size < 2_048:
         raise BadRequest("the key is no RSA key of 2048 bits or more, which providers can encrypt for")
-    if certificate.public_key() != private.public_key():
+    if not _belongs(certificate, private):
         raise BadRequest("certificate and key do not belong together")
     return ServerKey(private=private, certificate=certificate.public_bytes(serialization.Encoding.PEM).decode())
+
+
+def _belongs(certificate: x509.Certificate, private: rsa.RSAPrivateKey) -> bool:
+    try:
+        return certificate.public_key() == private.public_key()
+    except UNREADABLE:
+        return False
 
 
 def read_key_files(certificate: Path, key: Path) -> ServerKey:

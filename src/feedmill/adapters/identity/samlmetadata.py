@@ -7,7 +7,7 @@ from typing import Any
 from cryptography import x509
 from lxml import etree
 
-from feedmill.adapters.identity.samlkeys import bare
+from feedmill.adapters.identity.samlkeys import UNREADABLE, bare
 from feedmill.model.errors import BadRequest
 
 PROTOCOL = "urn:oasis:names:tc:SAML:2.0:protocol"
@@ -125,7 +125,9 @@ def _read_certificate(text: str) -> str:
     body = "\n".join(wrap("".join(text.split()), 64))
     pem = f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"
     try:
-        x509.load_pem_x509_certificate(pem.encode())
-    except ValueError as exc:
+        certificate = x509.load_pem_x509_certificate(pem.encode())
+        # read only when they are asked for, as each check of a signature does
+        _ = certificate.public_key(), certificate.not_valid_after_utc
+    except UNREADABLE as exc:
         raise BadRequest(f"a certificate of the metadata cannot be read: {exc}") from exc
     return pem
