@@ -19,6 +19,7 @@ from bench import (
     queries,
     relevance,
     results,
+    sandbox,
     upload,
 )
 
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], object]]] = {
     "halfopen": ("an ordinary client beside 1,000 half-open connections", halfopen.main),
     "hidden": ("whether time tells a hidden document from an unknown URL", hidden.main),
     "expensive": ("the most expensive queries over 300,000 different words", expensive.main),
+    "sandbox": ("extraction with the sandbox against the same without", sandbox.main),
     "upload": ("a large feed against the disk, memory, search meanwhile", upload.main),
 }
 

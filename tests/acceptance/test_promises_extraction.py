@@ -6,9 +6,9 @@ import zlib
 from email.message import EmailMessage
 
 import pytest
-from officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 from promises import get, put
 from tests.appliance import Appliance, record
+from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 
 def coded(url: str, data: bytes, mimetype: str, *, compressed: bool = False) -> str:

@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 
-from officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_xlsx, paragraph
 from tests.appliance import Appliance
+from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_xlsx, paragraph
 from tests.real.corpus import Document
 from tests.real.feeding import push_one
 from tests.real.mutations import INSERTED, mutate, plant

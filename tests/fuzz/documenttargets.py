@@ -2,8 +2,8 @@
 
 from email.message import EmailMessage
 
-from officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 from tests.fuzz.target import Finding, Target
+from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.index.schema import make_entry

@@ -76,12 +76,13 @@ class ForkClient:
     """A running fork server. It is started lazily and again when it has died, more slowly each time it dies young.
 
     With a ``name`` it outlives this process where that is killed, for up to 15 seconds, and the next process that is started by the same
-    one as this takes it over, if it gives the same name and limits.
+    one as this takes it over, if it gives the same name and limits. Without a sandbox, for benchmarks alone, it has no name.
     """
 
-    def __init__(self, limits: ExtractionLimits, name: str | None = None) -> None:
+    def __init__(self, limits: ExtractionLimits, name: str | None = None, *, sandboxed: bool = True) -> None:
         self._limits = limits
-        self._address = _address_of(name, limits) if name is not None else None
+        self._sandboxed = sandboxed
+        self._address = _address_of(name, limits) if name is not None and sandboxed else None
         self._may_adopt = self._address is not None
         self._process: subprocess.Popen[bytes] | _Adopted | None = None
         self._control: socket.socket | None = None
@@ -112,6 +113,8 @@ class ForkClient:
         if listener is not None:
             passed.append(listener.fileno())
             command += [str(listener.fileno()), str(os.getppid())]
+        elif not self._sandboxed:
+            command.append("unsandboxed")
         try:
             self._process = subprocess.Popen(
                 command, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()

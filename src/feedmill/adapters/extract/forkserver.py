@@ -37,15 +37,19 @@ from feedmill.model.extraction import ExtractionLimits
 _LOOK_SECONDS = 1.0
 _SUCCESSOR_SECONDS = 15.0
 _MESSAGE_BYTES = 4_096
+_UNSANDBOXED = "unsandboxed"
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class ForkServer:
     """Forks workers on command and tells when they end. ``clients``: a listening socket, and who starts the processes that may connect."""
 
-    def __init__(self, control: socket.socket, limits: ExtractionLimits, clients: tuple[socket.socket, int] | None = None) -> None:
+    def __init__(
+        self, control: socket.socket, limits: ExtractionLimits, clients: tuple[socket.socket, int] | None = None, *, sandboxed: bool = True
+    ) -> None:
         self._control = control
         self._limits = limits
+        self._sandboxed = sandboxed
         self._clients = clients
         self._pids: dict[int, int] = {}
         self._is_over = False
@@ -141,7 +145,8 @@ class ForkServer:
             if self._clients is not None:
                 self._clients[0].close()
                 os.close(self._starter)
-            work(descriptors[0], descriptors[1], socket.socket(fileno=descriptors[2]), self._limits, niceness, parent)
+            files = socket.socket(fileno=descriptors[2])
+            work(descriptors[0], descriptors[1], files, self._limits, niceness, parent, sandboxed=self._sandboxed)
             status = 0
         finally:
             os._exit(status)
@@ -174,7 +179,7 @@ def main(arguments: list[str]) -> None:
     """Runs the process.
 
     Shape: title, number of the control socket, limits as JSON; where it outlives its client, the number of a listening socket, and of the
-    process that starts clients.
+    process that starts clients. Else ``unsandboxed`` may stand there, which benchmarks give.
     """
     _, descriptor, limits, *clients = arguments
     known = {field.name for field in fields(ExtractionLimits)}
@@ -184,8 +189,9 @@ def main(arguments: list[str]) -> None:
     preload()
     gc.collect()
     gc.freeze()
-    listening = (socket.socket(fileno=int(clients[0])), int(clients[1])) if clients else None
-    ForkServer(socket.socket(fileno=int(descriptor)), ExtractionLimits(**parsed), listening).run()
+    sandboxed = clients != [_UNSANDBOXED]
+    listening = (socket.socket(fileno=int(clients[0])), int(clients[1])) if clients and sandboxed else None
+    ForkServer(socket.socket(fileno=int(descriptor)), ExtractionLimits(**parsed), listening, sandboxed=sandboxed).run()
 
 
 if __name__ == "__main__":

@@ -29,12 +29,23 @@ _LINGER_SECONDS = 0.002
 
 
 class ExtractorPool:
-    """Fills the port ``Extractor``. Units: ``quick_seconds`` wall time of a document in the quick lane. ``name``: see ``ForkClient``."""
+    """Fills the port ``Extractor``.
+
+    Units: ``quick_seconds`` wall time of a document in the quick lane. ``name``: see ``ForkClient``. Workers without a sandbox are for
+    benchmarks alone, which measure what it costs.
+    """
 
     def __init__(
-        self, limits: ExtractionLimits, bulk_workers: int, quick_workers: int = 1, quick_seconds: float = 0.7, name: str | None = None
+        self,
+        limits: ExtractionLimits,
+        bulk_workers: int,
+        quick_workers: int = 1,
+        quick_seconds: float = 0.7,
+        name: str | None = None,
+        *,
+        sandboxed: bool = True,
     ) -> None:
-        self._client = ForkClient(limits, name)
+        self._client = ForkClient(limits, name, sandboxed=sandboxed)
         numbers = itertools.count(1)
         self._bulk = WorkerLane(False, bulk_workers, limits.seconds, _BULK_NICENESS, limits, self._client, numbers)
         self._quick = WorkerLane(True, quick_workers, min(quick_seconds, limits.seconds), 0, limits, self._client, numbers)

@@ -33,7 +33,9 @@ _PR_SET_PDEATHSIG = 1
 _PAGE = resource.getpagesize()
 
 
-def work(tasks_fd: int, answers_fd: int, files: socket.socket, limits: ExtractionLimits, niceness: int, parent: int) -> None:
+def work(
+    tasks_fd: int, answers_fd: int, files: socket.socket, limits: ExtractionLimits, niceness: int, parent: int, *, sandboxed: bool = True
+) -> None:
     """Works until the pipe of tasks is closed or it is time to retire. Shape: the descriptors belong to the worker alone."""
     die_with_parent()
     if os.getppid() != parent:
@@ -42,7 +44,8 @@ def work(tasks_fd: int, answers_fd: int, files: socket.socket, limits: Extractio
     memory = os.open("/proc/self/statm", os.O_RDONLY)
     # whoever reads the answers may be gone
     with os.fdopen(tasks_fd, "rb", buffering=1 << 18) as tasks, contextlib.suppress(BrokenPipeError):
-        confine(EXTRACTING, bounds_of(limits.memory_bytes))
+        if sandboxed:
+            confine(EXTRACTING, bounds_of(limits.memory_bytes))
         _serve(tasks, answers_fd, FileReceiver(files), limits, memory)
 
 
