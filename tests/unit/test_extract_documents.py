@@ -179,6 +179,14 @@ def test_mail_with_html_alone_is_read_as_html() -> None:
     assert read(b"Subject: s\r\nContent-Type: text/html\r\n\r\n<p>one<b>W</b></p>", "message/rfc822").text.endswith("oneW")
 
 
+def test_mail_with_a_damaged_encoded_word_keeps_it_as_it_is_and_everything_else() -> None:
+    # five characters of base64 are never a text
+    result = read(b"Subject: =?utf-8?b?AAAAA?= and =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\nFrom: ann@example.com\r\n\r\nbody\r\n", "message/rfc822")
+    assert result.reason is None
+    assert result.title == "=?utf-8?b?AAAAA?= and Grüße"
+    assert result.text.endswith("body")
+
+
 def test_markdown_first_heading_is_the_title() -> None:
     assert read(b"intro\n\n# The *Title* #\n\ntext", "text/markdown").title == "The Title"
     assert read(b"Title\n=====\ntext", None, "http://h/a.md").title == "Title"

@@ -2,6 +2,8 @@
 
 import email
 import email.policy
+import re
+from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 
@@ -15,6 +17,8 @@ from feedmill.model.extraction import ExtractionLimits
 _HEADERS = ("From", "To", "Cc", "Date", "Subject", "Message-ID", "Reply-To", "In-Reply-To")
 _MAX_PARTS = 200
 _MAX_DEPTH = 10
+# RFC 2047, 2
+_ENCODED_WORD = re.compile(r"(=\?[^?\s]{1,70}\?[BQ]\?[^?\s]{0,2000}\?=)", re.IGNORECASE)
 
 
 def read_mail(data: bytes, limits: ExtractionLimits) -> Content:
@@ -41,10 +45,24 @@ def _decode_header(raw: str) -> str:
     text = decode(flat)
     if "=?" not in text:
         return text
-    parts = []
-    for chunk, charset in decode_header(text[:10_000]):
-        parts.append(decode(chunk, charset) if isinstance(chunk, bytes) else chunk)
-    return "".join(parts)
+    text = text[:10_000]
+    try:
+        return _decode_words(text)
+    except HeaderParseError:
+        return "".join(_decode_one(piece) for piece in _ENCODED_WORD.split(text))
+
+
+def _decode_words(text: str) -> str:
+    """Decodes the encoded words of a text. Errors: HeaderParseError when one of them is damaged."""
+    return "".join(decode(chunk, charset) if isinstance(chunk, bytes) else chunk for chunk, charset in decode_header(text))
+
+
+def _decode_one(piece: str) -> str:
+    """Decodes an encoded word; any other text, and a damaged word, stays as it is."""
+    try:
+        return _decode_words(piece) if piece.startswith("=?") else piece
+    except HeaderParseError:
+        return piece
 
 
 def _read_part(part: Message, limits: ExtractionLimits, texts: list[str], depth: int) -> None:
