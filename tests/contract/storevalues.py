@@ -1,8 +1,11 @@
 """Values to keep in a store, each valid as it is and changed by keyword."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from tests import documents
@@ -54,3 +57,23 @@ def add_feed(store: Store, datasource: str = "src", **given: Any) -> Feed:
 def save(store: Store, *documents: Document) -> dict[str, int]:
     with store.writing() as unit:
         return unit.documents.save_many(documents)
+
+
+def damage(folder: Path, url: str, column: str, value: object) -> None:
+    """Writes something that cannot be read into the row of a document, as a damaged file would have it."""
+    with closing(sqlite3.connect(folder / "store.sqlite")) as connection, connection:
+        changed = connection.execute(f"UPDATE documents SET {column} = ? WHERE url = ?", (value, url))
+        assert changed.rowcount == 1
+
+
+DAMAGES = [
+    ("metadata", "["),
+    ("metadata", '{"a": 1}'),
+    ("attributes", '{"authmethod": "none of them"}'),
+    ("attributes", "\x00"),
+    ("text", "5"),
+    ("state", "nonsense"),
+    ("origin", "nonsense"),
+    ("updated_at", "yesterday"),
+]
+"""Columns of a document's row, with values that cannot be decoded."""

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from feedhouse import OPEN, STAFF, FeedHouse, SilentBell, open_house, put, put_acl, url
+from feedhouse import OPEN, STAFF, FeedHouse, SilentBell, delete, open_house, put, put_acl, url
+from storevalues import DAMAGES, damage
 
 from feedmill.core.urlstate import Rules
 from feedmill.model.access import AccessClass
 from feedmill.model.change import Change
-from feedmill.model.document import DocumentState
+from feedmill.model.document import Attributes, AuthMethod, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogLevel, NewFeed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission
@@ -176,3 +177,22 @@ def test_acl_of_a_record_in_error_stays(house: FeedHouse) -> None:
     assert feed.errors == 1
     assert house.document(url("marked")).secure
     assert set(house.acls(url("marked"))) == {url("marked")}
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGES)
+def test_document_whose_row_cannot_be_read_can_be_fed_swept_and_deleted(house: FeedHouse, tmp_path: Path, column: str, value: str) -> None:
+    house.push(*(put(name) for name in "abcd"))
+    for name in "abc":
+        damage(tmp_path, url(name), column, value)
+    fed = house.push(put("a", whole=True), delete("b"), put("new"))
+    assert (fed.state, fed.included, fed.errors) == (FeedState.COMPLETED, 3, 0)
+    assert house.document(url("a")).damage == ""
+    house.push(put("a"), kind=FeedKind.FULL)
+    assert set(house.live()) == {url("a")}
+
+
+def test_document_whose_attributes_cannot_be_read_stays_closed(house: FeedHouse, tmp_path: Path) -> None:
+    house.push(put("a", attributes=Attributes(authmethod=AuthMethod.NTLM)))
+    damage(tmp_path, url("a"), "attributes", "{")
+    house.push(put("a", "changed"))
+    assert (house.document(url("a")).secure, house.document(url("a")).damage) == (True, "")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from feedhouse import BEGIN, STAFF, FeedHouse, SilentBell, open_house, put, url
 from indexhouse import DOCUMENT
+from storevalues import DAMAGES, damage
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.inflight import MappedInFlight
@@ -166,6 +167,37 @@ def test_document_without_any_form_is_set_aside_and_the_rest_is_found(house: Hou
     assert (failure.step, failure.reason, failure.is_found) == ("index.entry", "step index.entry failed: KeyError: '\\n'", False)
     assert [(entry.url, entry.level.value) for entry in house.feeds.log(feed)] == [(url("b"), "warning")]
     assert house.feeds.feed(feed).searchable_at is not None
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGES)
+def test_row_that_cannot_be_read_costs_its_document_alone(house: House, column: str, value: str) -> None:
+    feed = house.push(*"abc")
+    damage(house.folder.parent, url("b"), column, value)
+    run(house, house.start())
+    assert sorted(house.shown()) == ["a", "c"]
+    assert house.count_marks() == 0
+    failure = house.failure("b")
+    assert failure is not None
+    assert failure.reason.startswith(f"step index.row failed: {column} cannot be read: ")
+    assert [(entry.url, entry.reason.partition(":")[0]) for entry in house.feeds.log(feed)] == [(url("b"), "step index.row failed")]
+    request_rebuild(house.feeds.store)
+    run(house, house.start())
+    assert (sorted(house.shown()), house.count_marks()) == (["a", "c"], 0)
+    house.push("b", "c", whole=True)
+    run(house, house.start())
+    assert (sorted(house.shown()), house.failure("b")) == (["a", "b", "c"], None)
+
+
+def test_document_whose_row_is_damaged_while_it_is_found_is_set_aside_by_a_rebuild(house: House) -> None:
+    house.push(*"abc")
+    run(house, house.start())
+    damage(house.folder.parent, url("b"), "metadata", "[")
+    request_rebuild(house.feeds.store)
+    run(house, house.start())
+    assert sorted(house.shown()) == ["a", "c"]
+    failure = house.failure("b")
+    assert failure is not None
+    assert failure.step == "index.row"
 
 
 @pytest.mark.parametrize(("refused", "lacks", "left"), [("values", "its numbers and dates", (("rev", "b"),)), ("b", "its metadata", ())])

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from searchhouse import ANN, FOR_ANN, SearchHouse, ask, open_house
+from storevalues import DAMAGES, damage
 
 from feedmill.adapters.clustering import find_clusters
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.access import ANONYMOUS
+from feedmill.model.errors import NotFound
 from feedmill.model.search import ResultPage, SearchRequest
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.searching.cachedcopy import CachedCopies
@@ -43,6 +45,17 @@ def test_result_that_cannot_be_made_is_left_out_with_a_warning(house: SearchHous
     with injected("result=raise:marked77"):
         assert search(house).warnings == ("one result is left out, since it could not be shown",)
     assert search(house).warnings == ()
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGES)
+def test_result_whose_row_cannot_be_read_is_left_out_with_a_warning(house: SearchHouse, tmp_path: Path, column: str, value: str) -> None:
+    damage(tmp_path, url_of(77), column, value)
+    page = search(house)
+    assert (len(page.results), page.total) == (199, 199)
+    assert url_of(77) not in {result.url for result in page.results}
+    assert page.warnings == ("one result is left out, since it could not be shown",)
+    with pytest.raises(NotFound):
+        house.searcher().get_document(url_of(77), ANONYMOUS)
 
 
 @pytest.mark.parametrize("step", ["snippet", "title"])

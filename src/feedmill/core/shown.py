@@ -11,8 +11,8 @@ from feedmill.model.document import Document, DocumentState, Metadata, Origin
 
 
 def is_indexed(document: Document) -> bool:
-    """Whether a document belongs in the index: live, not merely named for crawling, not refused by its own robots tags."""
-    if document.state is not DocumentState.LIVE or (document.origin is Origin.WEB and document.content is None):
+    """Whether a document belongs in the index: live and whole, not merely named for crawling, not refused by its own robots tags."""
+    if document.state is not DocumentState.LIVE or document.damage or (document.origin is Origin.WEB and document.content is None):
         return False
     return not has_robots_rule(document, "noindex")
 

@@ -83,6 +83,8 @@ class Document:
     ``version`` grows with every change of the URL; ``feed_id`` is the feed of the last change, ``seen_feed_id`` that of the last
     feed that named it (a full feed removes what it did not name). ``events`` counts all events ever, of which the last 20 are kept.
     ``charset``: what the content is written in where its protocol settled that. ``access_class`` counts where the document is secure.
+    ``damage`` says which columns of its row could not be read, "" for none: they have empty values here, and the document is neither
+    indexed nor shown.
     """
 
     id: int | None
@@ -103,6 +105,7 @@ class Document:
     updated_at: datetime
     events: int = 0
     access_class: int = AccessClass.CLOSED
+    damage: str = ""
 
     @property
     def awaits_extraction(self) -> bool:

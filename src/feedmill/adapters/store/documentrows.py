@@ -1,17 +1,23 @@
 """Rows of documents to model and back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from feedmill.adapters.store.rows import Row
 from feedmill.adapters.store.schema import documents
 from feedmill.adapters.store.values import dumps, from_micros, loads, to_micros
+from feedmill.core.access import class_by
 from feedmill.core.urldigest import digest_of_url
+from feedmill.model.access import AccessClass
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin, Text
 from feedmill.ports import KeptRefs
 
+R = TypeVar("R")
+
 _STATES = {state.value: state for state in DocumentState}
+_MAX_DAMAGE = 300
 _ORIGINS = {origin.value: origin for origin in Origin}
 
 
@@ -79,7 +85,15 @@ def text_from_json(text: str | None) -> Text | None:
 def refs_from_row(row: Row) -> KeptRefs:
     """Gives what the document of a row keeps as blobs."""
     content = None if row["content"] is None else BlobRef(row["content"])
-    return KeptRefs(document_id=row["id"], content=content, text=text_from_json(row["text"]))
+    return KeptRefs(document_id=row["id"], content=content, text=_find_text(row["text"]))
+
+
+def _find_text(text: str | None) -> Text | None:
+    """Returns what extraction made of a document, None also where it cannot be read: then nothing knows of a blob of it."""
+    try:
+        return text_from_json(text)
+    except Exception:  # noqa: BLE001 - as above
+        return None
 
 
 DOCUMENT = (
@@ -92,7 +106,18 @@ DOCUMENT = (
 
 
 def document_from_row(row: Sequence[Any]) -> Document:
-    """Gives the document of a row of the columns above. By place, not by name: every document is read three times on its way."""
+    """Returns the document of a row of the columns above.
+
+    By place, not by name: every document is read three times on its way. A row that cannot be decoded costs its own columns: see
+    ``Document.damage``. Errors: none.
+    """
+    try:
+        return _decode(row)
+    except Exception as error:  # noqa: BLE001 - whatever stands in one row must not keep others from being read
+        return _salvage(row, error)
+
+
+def _decode(row: Sequence[Any]) -> Document:
     id_, url, state, origin, datasource, version, feed_id, seen_feed_id, attributes, metadata, secure, *others = row
     content, content_bytes, charset, text, updated_at, events, access_class = others
     return Document(
@@ -115,6 +140,63 @@ def document_from_row(row: Sequence[Any]) -> Document:
         events=events,
         access_class=access_class,
     )
+
+
+def _salvage(row: Sequence[Any], error: Exception) -> Document:
+    """Returns what can be read of a row. What is not known to be open is closed."""
+    values = dict(zip((column.name for column in DOCUMENT), row, strict=True))
+    damaged: list[str] = []
+
+    def read(name: str, decode: Callable[[Any], R], otherwise: R) -> R:
+        try:
+            return decode(values[name])
+        except Exception:  # noqa: BLE001 - as above
+            damaged.append(name)
+            return otherwise
+
+    secure = read("secure", _flag, True)
+    # what protects the document may stand in its attributes: it stays closed until it is fed with an authmethod
+    protected = Attributes(authmethod=AuthMethod.HTTPBASIC) if secure else Attributes()
+    document = Document(
+        id=values["id"],
+        url=read("url", _text, ""),
+        state=read("state", _STATES.__getitem__, DocumentState.LIVE),
+        origin=read("origin", _ORIGINS.__getitem__, Origin.CONTENT),
+        datasource=read("datasource", _text, ""),
+        version=read("version", _number, 0),
+        feed_id=read("feed_id", _number, 0),
+        seen_feed_id=read("seen_feed_id", _number, 0),
+        attributes=read("attributes", _attributes_from_json, protected),
+        metadata=read("metadata", _pairs, ()),
+        secure=secure,
+        content=read("content", lambda value: None if value is None else BlobRef(_text(value)), None),
+        content_bytes=read("content_bytes", _number, 0),
+        charset=read("charset", lambda value: None if value is None else _text(value), None),
+        text=read("text", text_from_json, None),
+        updated_at=read("updated_at", from_micros, from_micros(0)),
+        events=read("events", _number, 0),
+        access_class=read("access_class", _number, int(AccessClass.CLOSED)),
+    )
+    names = ", ".join(damaged) or "row"
+    return replace(document, damage=f"{names} cannot be read: {type(error).__name__}: {' '.join(str(error).split())}"[:_MAX_DAMAGE])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of text")
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{type(value).__name__} in place of a number")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if value not in (0, 1):
+        raise ValueError(f"{value!r} in place of a flag")
+    return bool(value)
 
 
 def document_to_row(document: Document) -> dict[str, Any]:
@@ -143,6 +225,21 @@ def document_to_row(document: Document) -> dict[str, Any]:
     }
 
 
-def event_from_row(row: Row) -> Event:
-    """Gives the event of a row."""
+def class_of_columns(text: str | None, access_class: int, *, is_secure: bool) -> int:
+    """Returns the number of a document's class by its columns; nobody's where they cannot be read."""
+    try:
+        return class_by(text_from_json(text), _number(access_class), is_secure=is_secure)
+    except Exception:  # noqa: BLE001 - as above
+        return AccessClass.CLOSED
+
+
+def find_event(row: Row) -> Event | None:
+    """Returns the event of a row, None where it cannot be read."""
+    try:
+        return _event_from_row(row)
+    except Exception:  # noqa: BLE001 - as above
+        return None
+
+
+def _event_from_row(row: Row) -> Event:
     return Event(kind=EventKind(row["kind"]), at=from_micros(row["at"]), feed_id=row["feed_id"], line=row["line"], detail=row["detail"])

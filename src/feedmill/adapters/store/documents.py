@@ -11,7 +11,7 @@ from feedmill.adapters.store.schema import CLASSED, LIVE, documents, events
 from feedmill.adapters.store.spells import CLASSED_COLUMNS, SpellKeeping
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import plain, to_micros
-from feedmill.core.access import class_by, guards_itself
+from feedmill.core.access import guards_itself
 from feedmill.core.urldigest import digest_of_url
 from feedmill.model.document import Document, DocumentState, Event, Text
 from feedmill.ports import KeptRefs, LiveUrl
@@ -51,7 +51,7 @@ class SqlDocuments:
         """Finds the class of a live document; where the URL has none, the row of the next digest is read all the same."""
         digest = digest_of_url(url)
         for found, state, secure, access_class, text in _NEXT_DIGEST.run(self._connection, [digest]):
-            number = class_by(documentrows.text_from_json(text), access_class, is_secure=bool(secure))
+            number = documentrows.class_of_columns(text, access_class, is_secure=bool(secure))
             return number if bytes(found) == digest and state == DocumentState.LIVE.value else None
         return None
 
@@ -138,7 +138,8 @@ class SqlDocuments:
     def list_events(self, document_id: int) -> list[Event]:
         """Lists what is kept of a document's history, oldest first."""
         query = sa.select(events).where(events.c.document_id == document_id).order_by(events.c.number)
-        return [documentrows.event_from_row(row) for row in self._connection.execute(query).mappings()]
+        found = (documentrows.find_event(row) for row in self._connection.execute(query).mappings())
+        return [event for event in found if event is not None]
 
     def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
         """Lists live documents by id."""

@@ -279,9 +279,11 @@ class Extracting:
                 if job.task.key in self._failed:
                     self._recorder.record(unit, [self._failed[job.task.key]], feeds=_feed_of(job), is_found=True)
             if failed:
-                documents = [d for d in unit.documents.find_many(list(failed)).values() if d.text == failed[d.url]]
+                found = unit.documents.find_many(list(failed)).values()
+                documents = [document for document in found if document.text == failed[document.url] and not document.damage]
                 unit.documents.save_many([replace(document, events=document.events + 1) for document in documents], moved=())
-                unit.documents.add_events([(d.id, d.events, self._event(failed[d.url])) for d in documents if d.id is not None])
+                told = [(each.id, each.events, self._event(failed[each.url])) for each in documents if each.id is not None]
+                unit.documents.add_events(told)
 
     def _text_of(self, job: _Job, answer: Answer) -> Text:
         assert job.document.content is not None

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from feedmill.core.anchors import NOTHING_TOLD, Told
 from feedmill.core.shown import is_indexed
-from feedmill.model.document import Document
+from feedmill.model.document import Document, DocumentState
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore, IndexWriter, Mark, UnitOfWork
 from feedmill.services.indexing.apart import CHARACTERS_AT_ONCE, LARGE_CHARACTERS, ApartLane, size_of
 from feedmill.services.indexing.linking import Linking
-from feedmill.services.indexing.preparing import BUILD, COMMIT, assemble, find_told, put_isolated
+from feedmill.services.indexing.preparing import BUILD, COMMIT, READ_ROW, assemble, find_told, put_isolated
 from feedmill.services.isolation.attempts import Attempts, key_of
 from feedmill.services.isolation.batches import Failed, belongs_to_item
 from feedmill.services.isolation.faultpoints import fault_point
@@ -92,7 +92,10 @@ class Filling:
             if place and time.monotonic() - begun > SLICE_SECONDS:
                 return place
             document = wanted.get(mark.document_id)
-            if document is None:
+            known = documents.get(mark.document_id)
+            if document is None and known is not None and known.damage and known.state is DocumentState.LIVE:
+                self.set_aside(writers, mark, known, Trouble(READ_ROW, f"step {READ_ROW} failed: {known.damage}"), uncommitted)
+            elif document is None:
                 self.remove(writers, mark, uncommitted)
             else:
                 self._take(writers, mark, document, told.get(mark.document_id, NOTHING_TOLD), untold.get(mark.document_id), uncommitted)
@@ -127,7 +130,7 @@ class Filling:
 
     def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
         """Writes a document to another folder; returns False where something failed, or where it belongs apart."""
-        if document.id in told[1]:
+        if document.damage or document.id in told[1]:
             return False
         try:
             fault_point(COPY, document.url)

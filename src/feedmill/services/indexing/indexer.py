@@ -414,7 +414,9 @@ def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
     documents = unit.documents.find_by_id([key for key in document_ids if key not in marked])
     live = {key: document for key, document in documents.items() if document.state is DocumentState.LIVE}
     failures = unit.failures.find_many(list(live))
-    textless = [replace(live[key], text=None) for key, failure in failures.items() if failure.step.startswith(EXTRACTION)]
+    textless = [
+        replace(live[key], text=None) for key, failure in failures.items() if failure.step.startswith(EXTRACTION) and not live[key].damage
+    ]
     unit.documents.save_many(textless, moved=())
     live.update((document.id, document) for document in textless if document.id is not None)
     unit.marks.put_many([_repeating(document) for document in live.values()])

@@ -18,6 +18,7 @@ from feedmill.services.indexing.entries import NO_TEXT, entry_of, read_kept_text
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each
 from feedmill.services.isolation.faultpoints import fault_point
 
+READ_ROW = "index.row"
 READ_TEXT = "index.text"
 BUILD = "index.entry"
 PUT = "index.put"

@@ -73,7 +73,8 @@ class Rebuild:
             return False
         self.reached = documents[-1].id or 0
         self.written += len(documents)
-        self.waiting.extend(document for document in documents if is_indexed(document))
+        # those whose rows are damaged are left to their marks, which tell why they are not found
+        self.waiting.extend(document for document in documents if is_indexed(document) or document.damage)
         if time.monotonic() - self.told_at_seconds >= TOLD_EVERY_SECONDS:
             self.told_at_seconds = time.monotonic()
             with store.writing() as unit:

@@ -29,6 +29,8 @@ class ResultMaker:
         A snippet or marks that cannot be made are left out. Errors: any, of what the document holds.
         """
         fault_point(RESULT_STEP, document.url)
+        if document.damage:
+            raise ValueError(document.damage)
         metadata = shown_metadata(document)
         text = document.text
         return Result(

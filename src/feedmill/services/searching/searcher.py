@@ -267,7 +267,7 @@ class Searcher:
             if number is None or not may_name(access, number):
                 return None, False
             document = unit.documents.find_many([url]).get(url)
-            if document is None:
+            if document is None or document.damage:
                 return None, False
             judgement = self._decider.judge(unit, [document], access, deadline)
             if not judgement.shown and not (judgement.undecided and url in granted):
