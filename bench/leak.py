@@ -1,8 +1,10 @@
-"""What scores, and what order alone, tell of hidden documents: the attack of a user who may see public documents and feed some.
+"""What scores, order and numbers tell of hidden documents: the attack of a user who may see public documents and feed some.
 
 Hidden documents hold a word; one public document holds it too, and control words stand in known numbers of public documents of the same
 length. By the scores, which administrators alone are given, the number comes out exactly from two control words. By the order, which
-everybody sees, it is enclosed between the two nearest control words.
+everybody sees, it is enclosed between the two nearest control words. By totals, facets, expanded wildcards, completed and corrected words
+nothing should come out: they are compared with those of an index without the hidden documents, for nobody in particular and for a user of
+thousands of classes, whose totals and facets are estimated.
 
     python -m bench.leak [HIDDEN]
 """
@@ -10,17 +12,24 @@ everybody sees, it is enclosed between the two nearest control words.
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.expensive import make_documents
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.querylang import parse_query
-from feedmill.model.access import ANONYMOUS
-from feedmill.model.search import IndexDocument
+from feedmill.model.access import ANONYMOUS, ClassMap, ClassSet
+from feedmill.model.facets import Facet
+from feedmill.model.query import Everything
+from feedmill.model.search import IndexDocument, Sort
 
 HIDDEN = 137
 PUBLIC = 3_000
+SPREAD = 10_000
+CLASSES = 20_000
+HIDDEN_AT_LEAST = 10
+_MODEL = next(make_documents(1))
 CONTROLS = (10, 20, 50, 100, 120, 130, 140, 150, 200, 300, 500, 1_000)
 
 
@@ -31,7 +40,68 @@ def main(hidden: int = HIDDEN) -> None:
         low, high = enclose(index, CONTROLS)
         print(f"  {hidden} hidden documents hold the word, and 1 public one")
         print(f"    by scores, for administrators alone: {by_scores(index) - 1}")
-        print(f"    by order with {len(CONTROLS)} control words: {low - 1 if low else 'fewer'} to {high - 1 if high else 'more'}")
+        span = (high or PUBLIC) - (low or 0)
+        learnt = f"{math.log2(PUBLIC / span):.1f} bits of {math.log2(PUBLIC):.1f}, off by {span / 2 / hidden:.0%} at most"
+        told = f"{low - 1 if low else 'fewer'} to {high - 1 if high else 'more'}"
+        print(f"    by order with {len(CONTROLS)} control words: {told} ({learnt})")
+    with TemporaryDirectory() as folder:
+        tell_numbers(Path(folder), hidden)
+
+
+def tell_numbers(folder: Path, hidden: int) -> None:
+    """Prints what of an answer's numbers differs for a number of hidden documents, from small to many."""
+    asking = {
+        "nobody": ANONYMOUS,
+        "a user of many classes": ClassSet(permitted=ClassMap(bytes(1 - number % 2 for number in range(CLASSES)))),
+    }
+    told: list[dict[str, dict[str, object]]] = []
+    for place, count in enumerate((0, hidden, 20 * hidden)):
+        writer = TantivyWriter(folder / f"{place}")
+        writer.put_many(_spread_documents(count))
+        writer.commit()
+        writer.close()
+        index = TantivyIndex(folder / f"{place}")
+        told.append({name: list_numbers(index, access) for name, access in asking.items()})
+    for name in asking:
+        first = told[0][name]
+        differing = sorted({question for other in told[1:] for question in first if first[question] != other[name][question]})
+        told_by = ", ".join(differing) or "nothing"
+        against = f"{hidden} and {20 * hidden} hidden against none"
+        print(f"    by numbers told to {name}, {against}: {len(differing)} of {len(first)} differ: {told_by}", flush=True)
+
+
+def list_numbers(index: TantivyIndex, access: ClassSet) -> dict[str, object]:
+    """Lists what is told of words that hidden documents hold, but for order and scores."""
+    told: dict[str, object] = {}
+    for text in ("few", "secretword", "secret*", "everywhere", "fewe OR secretwort"):
+        root = parse_query(text).root
+        for num in (10, 100):
+            hits = index.search(root, access, start=0, num=num)
+            told[f"total of {text}, {num} results"] = hits.total, hits.is_exact, len(hits.hits)
+        told[f"total of {text} by date"] = index.search(root, access, start=0, num=10, sort=Sort()).total
+        told[f"list of {text}"] = index.list_by_key(root, access, after=0, num=10)
+        told[f"facets of {text}"] = index.count_facets(root, access, (Facet(name="kind"),))
+    for start in ("s", "few", "every"):
+        told[f"completed {start}"] = index.vocabulary.complete(start, Everything(), access, 10)
+    for word in ("secretwrd", "secretwort", "fewe", "evrywhere"):
+        told[f"corrected {word}"] = index.vocabulary.find_alike(word, access, 0)
+    return told
+
+
+def _spread_documents(hidden: int) -> Iterator[IndexDocument]:
+    """Makes documents of all classes that the user of many classes sees, and hidden ones that hold the same words."""
+    seen = [0, *range(2, CLASSES, 2)]
+    for key in range(SPREAD):
+        words = [*(["few"] if key < 50 else []), *(["secretword"] if key % 2 else []), "everywhere"]
+        yield _make(key + 1, words, seen[key % len(seen)] if key % 3 else 0, f"open{key % 5}")
+    for number in range(20 * HIDDEN_AT_LEAST + hidden):
+        words = ["few", "secretword", "secretwork", "everywhere"] if number < hidden else ["other"]
+        yield _make(SPREAD + 1 + number, words, 2 * (number % 900) + 1, "secret" if number < hidden else "open0")
+
+
+def _make(key: int, words: Sequence[str], access_class: int, kind: str) -> IndexDocument:
+    body = " ".join(words)
+    return replace(_MODEL, key=key, access_class=access_class, title=body, body=body, metadata=(("kind", kind),))
 
 
 def by_scores(index: TantivyIndex) -> int:
