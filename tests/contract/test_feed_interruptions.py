@@ -14,7 +14,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.model.change import Change
 from feedmill.model.feed import FeedKind, FeedState, NewFeed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
-from feedmill.services.feeds.recordwatch import Caution
+from feedmill.services.feeds.recordwatch import Caution, OthersFirst, RecordWatch
 from feedmill.services.isolation.attempts import Attempts
 from feedmill.services.isolation.faultpoints import injected
 
@@ -130,3 +130,20 @@ def test_record_that_an_administrator_interrupts_is_applied(house: FeedHouse, tm
     assert feed_with(house, tmp_path, "") == 0
     assert (house.feed(feed_id).state, house.feed(feed_id).included) == (FeedState.COMPLETED, 200)
     assert left_over(house) == {}
+
+
+def test_feed_of_such_a_record_waits_until_others_were_worked_on(house: FeedHouse, tmp_path: Path) -> None:
+    feed_id = house.receive(records())
+    watch = watch_of(house, tmp_path, f"feed {feed_id} 5 apply", feed_id)
+    with pytest.raises(OthersFirst):
+        watch.find_room(0, 100)
+    assert watch.caution is not None
+    watch.caution.attempts._begun_at_seconds -= 100
+    assert [watch.find_room(applied, 100) for applied in (0, 4, 5)] == [4, 1, 100]
+
+
+def watch_of(house: FeedHouse, folder: Path, left: str, feed_id: int) -> RecordWatch:
+    """Makes what watches a feed's records in a process whose predecessor left an item."""
+    notes = MappedInFlight(folder / "inflight", "feeder")
+    notes.begin(left)
+    return RecordWatch(feed_id, Caution(attempts=Attempts(house.store, notes, house.clock), notes=notes))

@@ -1,7 +1,7 @@
 """Records that end the process that works on them.
 
 The feeder notes the record and the step that it is in where they outlive the process (``ports.InFlight``). A feeder that finds what its
-predecessor left suspects that record: it waits until this process has worked on other feeds for a while, and is then worked on alone. The
+predecessor left suspects that record: its feed waits until this process has worked on others for a while, and it is worked on alone. The
 second time it ends its process it is refused, and the rest of the feed goes on.
 """
 
@@ -81,14 +81,15 @@ class RecordWatch:
 
     def find_room(self, applied: int, limit: int) -> int:
         """Returns how many changes the next slice may have: a suspected record is worked on alone. Errors: OthersFirst while it waits."""
+        if self._keys and self.caution is not None and not self.caution.attempts.may_risk(is_idle=True):
+            # other records of the feed may be like the one that ended the process
+            raise OthersFirst(f"a record of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
         room = limit if self._room is None else min(limit, self._room)
         following = min((number for number in self._suspects if number > applied), default=None)
         if following is None or self.caution is None:
             return room
         if following > applied + 1:
             return min(room, following - applied - 1)
-        if not self.caution.attempts.is_due(self._suspects[following]):
-            raise OthersFirst(f"record {following} of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
         return 1
 
     def begin(self, number: int, step: str, url: str | None = None) -> None:
