@@ -67,6 +67,7 @@ def test_comments_and_empty_lines_count_for_nothing() -> None:
         ("a/ user: right=none", "line 1: a user or group without a name"),
         ('a/ user:"  "', "line 1: a user or group without a name"),
         ('a/ user:"\\x"', "line 1: "),
+        ('"" user:x', "line 1: no url pattern"),
         ("a/ user:x case=maybe", "line 1: case=maybe is neither"),
         ("a/ user:x unqualified=1", "line 1: unqualified=1 is neither"),
         ("a/ user:x\na/ user:y", "line 2: 'a/' has a line already"),

@@ -56,11 +56,13 @@ def _iter_lines(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _read_one(pattern: str, principals: str) -> PolicyAcl:
+    # in quotes it may be empty too
+    pattern = _unquote(pattern)
     if not pattern:
         raise BadRequest("no url pattern")
     if not principals.strip():
         raise BadRequest("no user and no group; a line is PATTERN user:NAME group:NAME ...")
-    return PolicyAcl(pattern=_unquote(pattern), entries=tuple(_iter_entries(principals.rstrip())))
+    return PolicyAcl(pattern=pattern, entries=tuple(_iter_entries(principals.rstrip())))
 
 
 def _iter_entries(text: str) -> Iterator[Entry]:
