@@ -11,12 +11,15 @@ from feedhouse import FeedHouse, SilentBell, open_house, put, url
 
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.core.admission import build_rules
+from feedmill.model.access import AccessClass
 from feedmill.model.change import Change
 from feedmill.model.feed import FeedKind, FeedState, NewFeed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
-from feedmill.services.feeds.recordwatch import Caution, OthersFirst, RecordWatch
+from feedmill.services.feeds.recordwatch import MAX_READINGS, Caution, OthersFirst, RecordWatch
 from feedmill.services.isolation.attempts import Attempts
 from feedmill.services.isolation.faultpoints import injected
+from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 
 MARKED = (3, 77, 199)
 MAX_DEATHS = 20
@@ -49,6 +52,18 @@ def live_as_feeder(house: FeedHouse, folder: Path) -> None:
         pass
 
 
+def live_as_sweep(house: FeedHouse, folder: Path) -> None:
+    """Is one life of the feeder's process, which sweeps for changed settings."""
+    store = open_sqlite(folder / "store.sqlite")
+    notes = MappedInFlight(folder / "inflight", "feeder")
+    attempts = Attempts(store, notes, house.clock)
+    attempts._begun_at_seconds -= 100
+    caution = Caution(attempts=attempts, notes=notes)
+    sweep = AdmissionSweep(store, lambda: house.admission, lambda: "changed", SilentBell(), house.clock, caution=caution)
+    while sweep.step():
+        pass
+
+
 def is_survived(act: Callable[[], None]) -> bool:
     """Does something in a process of its own; whether that was not killed."""
     pid = os.fork()
@@ -60,11 +75,11 @@ def is_survived(act: Callable[[], None]) -> bool:
     return os.WIFEXITED(os.waitpid(pid, 0)[1])
 
 
-def feed_with(house: FeedHouse, folder: Path, faults: str) -> int:
+def feed_with(house: FeedHouse, folder: Path, faults: str, live: Callable[[FeedHouse, Path], None] = live_as_feeder) -> int:
     """Starts the feeder again and again until it has nothing to do; returns how often it died."""
     with injected(faults):
         for deaths in itertools.count():
-            if is_survived(lambda: live_as_feeder(house, folder)):
+            if is_survived(lambda: live(house, folder)):
                 return deaths
             assert deaths < MAX_DEATHS
     raise AssertionError
@@ -103,9 +118,31 @@ def test_document_whose_removal_ends_the_process_stays(house: FeedHouse, tmp_pat
     assert (house.feed(full).state, house.feed(full).errors) == (FeedState.COMPLETED_WITH_ERRORS, 3)
 
 
+def test_documents_whose_eviction_ends_the_process_stay_and_others_go(house: FeedHouse, tmp_path: Path) -> None:
+    house.push(*records())
+    house.admission = replace(house.admission, max_documents=200)
+    new = house.receive([put(f"new{number}") for number in range(150)])
+    assert feed_with(house, tmp_path, "eviction=kill:marked") == 4
+    assert (house.feed(new).state, house.feed(new).included) == (FeedState.COMPLETED, 150)
+    live = set(house.live())
+    assert len(live) == 200
+    assert live >= {url(name_of(number)) for number in MARKED}
+
+
+@pytest.mark.parametrize("step", ["admission", "class"])
+def test_documents_that_end_the_sweep_of_changed_settings_are_for_nobody(house: FeedHouse, tmp_path: Path, step: str) -> None:
+    house.push(*records())
+    rules = build_rules(["/"], ("docs.test/good7",), (), ("hr",))
+    house.admission = replace(house.admission, rules=rules)
+    assert feed_with(house, tmp_path, f"{step}=kill:marked", live_as_sweep) == 6
+    classes = {url: house.document(url).access_class for url in house.live()}
+    assert {one for one, number in classes.items() if number == AccessClass.CLOSED} >= {url(name_of(number)) for number in MARKED}
+    assert url("good7") not in classes
+
+
 def test_scan_that_ends_the_process_ends_the_feed(house: FeedHouse, tmp_path: Path) -> None:
     bad, other = house.receive(records()), house.receive([put("other")], datasource="other")
-    assert feed_with(house, tmp_path, "scan=kill:hr") == 10
+    assert feed_with(house, tmp_path, "scan=kill:hr") == MAX_READINGS
     assert (house.feed(bad).state, house.feed(other).state) == (FeedState.FAILED_IN_ERROR, FeedState.COMPLETED)
     assert [entry.reason for entry in house.log(bad)] == ["step read failed: the process ended while it read this feed"]
 

@@ -45,12 +45,14 @@ def build_admission_sweep(context: AppContext) -> AdmissionSweep:
         lambda: digest_of_rules(*_admission_values(settings), settings.limits.max_documents),
         context.bell,
         utc_now,
+        caution=_build_caution(context, "feeder"),
     )
 
 
 def build_policy_acl_sweep(context: AppContext) -> PolicyAclSweep:
     """Builds the sweep that puts documents into the classes of their policy ACLs."""
-    return PolicyAclSweep(context.store, lambda: _build_admission(context.settings).rules, context.bell, utc_now)
+    caution = _build_caution(context, "feeder-quick")
+    return PolicyAclSweep(context.store, lambda: _build_admission(context.settings).rules, context.bell, utc_now, caution=caution)
 
 
 def build_upkeep(context: AppContext) -> Upkeep:

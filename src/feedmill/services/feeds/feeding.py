@@ -22,6 +22,7 @@ from feedmill.model.document import BlobRef, Document, DocumentState, Event, Eve
 from feedmill.model.feed import LogEntry, LogLevel
 from feedmill.ports import Lane, Mark, Stage, Store, UnitOfWork
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each, run_halved
+from feedmill.services.isolation.documentwatch import DocumentWatch
 from feedmill.services.isolation.faultpoints import fault_point
 
 PUSHED_OUT_AT_ONCE = 1_000
@@ -363,45 +364,89 @@ def _moves(before: Document, document: Document) -> bool:
     return document.access_class != before.access_class and not was_for_nobody
 
 
-def push_out(unit: UnitOfWork, max_documents: int, feeding: Feeding, lane: Lane, *, at_once: int = PUSHED_OUT_AT_ONCE) -> int:
-    """Takes documents beyond the licence limit away and counts them; 0 once there are none."""
-    victims = _list_victims(unit, max_documents, at_once)
-    _remove_victims(unit, victims, max_documents, feeding, lane)
+def push_out(
+    unit: UnitOfWork,
+    max_documents: int,
+    feeding: Feeding,
+    lane: Lane,
+    *,
+    watch: DocumentWatch | None = None,
+    at_once: int = PUSHED_OUT_AT_ONCE,
+) -> int:
+    """Takes documents beyond the licence limit away and counts them; 0 once there are none.
+
+    ``watch``: those that ended the process stay, and others go in their place.
+    """
+    watch = watch or DocumentWatch(EVICTION_STEP)
+    excess = _count_excess(unit, max_documents)
+    victims = _list_victims(unit, min(excess, at_once), watch) if excess > 0 else []
+    _remove_victims(unit, victims, max_documents, feeding, lane, watch)
     return len(victims)
 
 
-def _list_victims(unit: UnitOfWork, max_documents: int, at_once: int) -> list[Document]:
-    if not max_documents:
-        return []
-    excess = unit.documents.count_live() - max_documents
-    return unit.documents.list_for_eviction(min(excess, at_once)) if excess > 0 else []
+def _count_excess(unit: UnitOfWork, max_documents: int) -> int:
+    return unit.documents.count_live() - max_documents if max_documents else 0
 
 
-def _remove_victims(unit: UnitOfWork, victims: Sequence[Document], max_documents: int, feeding: Feeding, lane: Lane) -> None:
+def _list_victims(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Document]:
+    """Lists so many documents in the order in which they go, without those that have to wait or are left alone."""
+    found = unit.documents.list_for_eviction(count)
+    while (suspects := [document for document in found if _stays(document, watch)]) and len(found) - len(suspects) < count:
+        wider = unit.documents.list_for_eviction(count + len(suspects))
+        if len(wider) == len(found):
+            break
+        found = wider
+    return [document for document in found if not _stays(document, watch)][:count]
+
+
+def _stays(document: Document, watch: DocumentWatch) -> bool:
+    document_id = document.id or 0
+    if watch.is_hopeless(document_id):
+        reason = watch.tell_once(document_id)
+        if reason is not None:
+            log.error("document_not_pushed_out", url=document.url, reason=reason)
+        return True
+    return not watch.is_due(document_id)
+
+
+def _remove_victims(
+    unit: UnitOfWork, victims: Sequence[Document], max_documents: int, feeding: Feeding, lane: Lane, watch: DocumentWatch
+) -> None:
     if victims:
-        bench = Workbench(unit, feeding, lane)
+        ids = {document.url: document.id or 0 for document in victims}
+        bench = Workbench(unit, feeding, lane, begin=lambda _, url: watch.begin(ids[url]))
         bench.load(document.url for document in victims)
         for document in victims:
+            watch.begin(ids[document.url])
             fault_point(EVICTION_STEP, document.url)
             bench.remove_document(document, EventKind.PUSHED_OUT, f"the limit is {max_documents} documents")
         bench.finish()
 
 
-def push_out_apart(store: Store, max_documents: int, feeding: Feeding, lane: Lane, *, at_once: int = PUSHED_OUT_AT_ONCE) -> int:
+def push_out_apart(
+    store: Store,
+    max_documents: int,
+    feeding: Feeding,
+    lane: Lane,
+    *,
+    watch: DocumentWatch | None = None,
+    at_once: int = PUSHED_OUT_AT_ONCE,
+) -> int:
     """Does as ``push_out`` in transactions of its own, where one document fails: that one stays, and others go in its place.
 
     Returns how many went. Errors: those of infrastructure.
     """
+    watched = watch or DocumentWatch(EVICTION_STEP)
     with store.reading() as unit:
-        excess = unit.documents.count_live() - max_documents if max_documents else 0
-        victims = unit.documents.list_for_eviction(at_once) if excess > 0 else []
+        excess = _count_excess(unit, max_documents)
+        victims = _list_victims(unit, at_once, watched) if excess > 0 else []
     removed = 0
 
     def work(batch: Sequence[Document]) -> None:
         with store.writing() as unit:
             now = unit.documents.find_many([document.url for document in batch])
             current = [document for document in batch if now.get(document.url) == document]
-            _remove_victims(unit, current, max_documents, feeding, lane)
+            _remove_victims(unit, current, max_documents, feeding, lane, watched)
         nonlocal removed
         removed += len(current)
 

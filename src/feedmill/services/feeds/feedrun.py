@@ -20,6 +20,7 @@ from feedmill.model.queue import queue_of
 from feedmill.ports import Clock, Lane, Store, UnitOfWork
 from feedmill.services.feeds.feeding import (
     APPLY_STEP,
+    EVICTION_STEP,
     STORE_STEP,
     Admission,
     ItemsFailed,
@@ -35,7 +36,7 @@ from feedmill.services.feeds.feeding import (
 )
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import PARSE_STEP, Reader
-from feedmill.services.feeds.recordwatch import READING, Caution, RecordWatch
+from feedmill.services.feeds.recordwatch import READING, Caution, RecordWatch, watch_documents
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -85,6 +86,7 @@ class FeedRun:
         self._swept_to = 0
         self._unswept: set[str] = set()
         self._watch = RecordWatch(feed.id, tools.caution)
+        self._evicting = watch_documents(EVICTION_STEP, tools.caution)
 
     def step(self) -> None:
         """Does the next bounded piece of work. Errors: OthersFirst while a record waits that ended the process."""
@@ -99,6 +101,8 @@ class FeedRun:
             self._watch.clear()
 
     def _work(self) -> None:
+        if self.feed.phase in (Phase.SCAN, Phase.APPLY):
+            self._watch.check_reading()
         match self.feed.phase:
             case Phase.SCAN:
                 self._scan()
@@ -172,7 +176,7 @@ class FeedRun:
             self._put_apart(taken)
             if self.feed.kind is not FeedKind.FULL:
                 admission = self._tools.admission()
-                push_out_apart(self._tools.store, admission.max_documents, self._feeding(admission), self._lane)
+                push_out_apart(self._tools.store, admission.max_documents, self._feeding(admission), self._lane, watch=self._evicting)
 
     def _put_whole(self, taken: Slice, *, pushes_out: bool = False, moves: bool = True) -> None:
         admission = self._tools.admission()
@@ -187,7 +191,8 @@ class FeedRun:
             self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
             feed = self._keep(unit, bench.finish())
             if pushes_out:
-                push_out(unit, admission.max_documents, feeding, self._lane)
+                push_out(unit, admission.max_documents, feeding, self._lane, watch=self._evicting)
+                self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
         self.feed = feed
 
     def _put_apart(self, taken: Slice) -> None:
@@ -281,13 +286,16 @@ class FeedRun:
                 bench.load([document.url for document in documents] + [acl.url for acl in acls])
                 self._remove(bench, documents, acls)
                 feed = self._keep(unit, bench.finish())
-            has_more = bool(documents or acls) or push_out(unit, admission.max_documents, feeding, self._lane) > 0
+            has_more = bool(documents or acls) or self._push_out(unit, admission, feeding) > 0
             if has_more:
                 unit.feeds.save(feed)
         self.feed = feed
         if documents:
             self._swept_to = documents[-1].id or 0
         return has_more
+
+    def _push_out(self, unit: UnitOfWork, admission: Admission, feeding: Feeding) -> int:
+        return push_out(unit, admission.max_documents, feeding, self._lane, watch=self._evicting)
 
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
         """Lists the next documents of the source that the feed did not name; behind the last, the ACLs that can be removed."""
@@ -304,7 +312,8 @@ class FeedRun:
             documents, acls = self._list_unseen(unit, self._tools.limits.changes)
         if not documents and not acls:
             admission = self._tools.admission()
-            return push_out_apart(self._tools.store, admission.max_documents, self._feeding(admission), self._lane) > 0
+            feeding = self._feeding(admission)
+            return push_out_apart(self._tools.store, admission.max_documents, feeding, self._lane, watch=self._evicting) > 0
         for _ in documents or acls:
             try:
                 self._sweep_next(1)

@@ -68,6 +68,8 @@ class GroupsRun:
             self._watch.clear()
 
     def _work(self) -> None:
+        if self.feed.phase in (Phase.SCAN, Phase.APPLY):
+            self._watch.check_reading()
         match self.feed.phase:
             case Phase.SCAN:
                 self._scan()

@@ -11,6 +11,7 @@ from typing import Final
 from feedmill.model.errors import Busy
 from feedmill.ports import InFlight
 from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.isolation.documentwatch import DocumentWatch
 from feedmill.services.isolation.inflight import NoInFlight
 
 WATCHED: Final = "feed"
@@ -33,6 +34,11 @@ class Caution:
     notes: InFlight
 
 
+def watch_documents(step: str, caution: Caution | None) -> DocumentWatch:
+    """Makes what watches stored documents in a step of this process."""
+    return DocumentWatch(step) if caution is None else DocumentWatch(step, caution.attempts, caution.notes)
+
+
 @dataclass(slots=True)
 class RecordWatch:
     """The records of one feed. Units: ``number`` counts the feed's changes from 1.
@@ -50,6 +56,7 @@ class RecordWatch:
     _suspects: dict[int, str] = field(default_factory=dict)
     _keys: list[str] = field(default_factory=list)
     _room: int | None = None
+    _reading: str | None = None
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,6 +78,7 @@ class RecordWatch:
             self.left[step] = _tell(SWEEPING)
         elif place == READING:
             self.is_unreadable = self.caution.attempts.count(key) >= MAX_READINGS
+            self._reading = key
         elif plus and int(count) > 1:
             # the whole slice ended the process: the next ones are smaller, until it is one record
             self._room = min(self._room or int(count), max(int(count) // 2, 1))
@@ -91,6 +99,11 @@ class RecordWatch:
         if following > applied + 1:
             return min(room, following - applied - 1)
         return 1
+
+    def check_reading(self) -> None:
+        """Checks whether the feed may be read now. Errors: OthersFirst while it waits, since its reading ended the process."""
+        if self._reading is not None and self.caution is not None and not self.caution.attempts.is_due(self._reading):
+            raise OthersFirst(f"the reading of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
 
     def begin(self, number: int, step: str, url: str | None = None) -> None:
         """Notes a record in a step."""

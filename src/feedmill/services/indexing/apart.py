@@ -5,8 +5,9 @@ built becomes part of the index at once (``IndexWriter.adopt``). A document that
 aside; where it is not known which document it was, the batch is halved.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from feedmill.model.document import Document
 from feedmill.model.entrybuild import BuildOutcome, Trouble
@@ -61,9 +62,9 @@ class ApartLane:
         """Whether documents wait and the process has none."""
         return bool(self._waiting) and not self._work
 
-    def list_next(self) -> list[Mark]:
-        """Lists the next documents to build, oldest first."""
-        return list(self._waiting.values())[: self._at_once]
+    def list_next(self, is_due: Callable[[int], bool]) -> list[Mark]:
+        """Lists the next documents to build that are due, oldest first."""
+        return list(islice((mark for mark in self._waiting.values() if is_due(mark.document_id)), self._at_once))
 
     def drop(self, document_ids: Iterable[int]) -> None:
         """Takes documents out of the waiting line."""

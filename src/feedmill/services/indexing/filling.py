@@ -16,9 +16,22 @@ from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore, IndexWriter, Mark, UnitOfWork
 from feedmill.services.indexing.apart import CHARACTERS_AT_ONCE, LARGE_CHARACTERS, ApartLane, size_of
+from feedmill.services.indexing.entries import NO_TEXT
 from feedmill.services.indexing.linking import Linking
-from feedmill.services.indexing.preparing import BUILD, COMMIT, READ_ROW, assemble, find_told, put_isolated
-from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.indexing.preparing import (
+    BUILD,
+    COMMIT,
+    LACKS_LINKS,
+    LACKS_TEXT,
+    READ_ROW,
+    READ_TEXT,
+    TELL,
+    assemble,
+    find_told,
+    put_isolated,
+    read_text,
+)
+from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
 from feedmill.services.isolation.batches import Failed, belongs_to_item
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
@@ -30,6 +43,11 @@ SLICE_SECONDS = 0.25
 COPY = "index.rebuild"
 STEPS = "index."
 """What the names of the steps of indexing begin with: an entry that was written whole clears the failures of these alone."""
+
+WATCHED = (BUILD, COMMIT, READ_TEXT, TELL)
+"""The steps in which a document is noted that may end the indexer."""
+
+_TOLD_BATCH = key_of(TELL, "batch")
 
 
 def item_of(document_id: int) -> str:
@@ -87,7 +105,8 @@ class Filling:
         """Takes marks in order until the time is over, at least one; returns how many were taken."""
         begun = time.monotonic()
         wanted = {key: document for key, document in documents.items() if is_indexed(document)}
-        told, untold = self.find_told([wanted[mark.document_id] for mark in marks if mark.document_id in wanted])
+        apart = {mark.document_id for mark in marks if self._belongs_apart(mark)}
+        told, untold = self.find_told([document for key, document in wanted.items() if key not in apart])
         for place, mark in enumerate(marks):
             if place and time.monotonic() - begun > SLICE_SECONDS:
                 return place
@@ -97,36 +116,73 @@ class Filling:
                 self.set_aside(writers, mark, known, Trouble(READ_ROW, f"step {READ_ROW} failed: {known.damage}"), uncommitted)
             elif document is None:
                 self.remove(writers, mark, uncommitted)
+            elif mark.document_id in apart:
+                self._put_apart(writers, mark, uncommitted)
             else:
                 self._take(writers, mark, document, told.get(mark.document_id, NOTHING_TOLD), untold.get(mark.document_id), uncommitted)
         return len(marks)
 
     def find_told(self, documents: Sequence[Document]) -> tuple[dict[int, Told], dict[int, Trouble]]:
-        """Returns what links tell of documents, and for which that failed."""
-        return find_told(self._links.find_told, documents)
+        """Returns what links tell of documents, and for which that failed; one by one where it ended the process before."""
+        counts = (self._attempts.count(key) for key in (_TOLD_BATCH, *(_key_of(TELL, document) for document in documents)))
+        if not any(counts):
+            with self._attempts.on(_TOLD_BATCH):
+                return find_told(self._links.find_told, documents)
+        told: dict[int, Told] = {}
+        untold: dict[int, Trouble] = {}
+        for document in documents:
+            key = _key_of(TELL, document)
+            if self._attempts.is_hopeless(key):
+                untold[document.id or 0] = Trouble(TELL, tell_interruptions(TELL, self._attempts.count(key)), LACKS_LINKS)
+                continue
+            with self._attempts.on(key):
+                found, failed = find_told(self._links.find_told, [document])
+            told |= found
+            untold |= failed
+        self._attempts.clear([_TOLD_BATCH])
+        return told, untold
 
     def _take(
         self, writers: Sequence[IndexWriter], mark: Mark, document: Document, told: Told, untold: Trouble | None, uncommitted: Uncommitted
     ) -> None:
-        key = key_of(BUILD, item_of(mark.document_id))
-        if self._lane is not None and (self._is_suspected(mark.document_id) or mark.feed_id in self.suspected_feeds):
+        made, trouble = self._assemble(document, told)
+        trouble = trouble or untold
+        if made is not None and self._lane is not None and size_of(made) >= LARGE_CHARACTERS:
             self._put_apart(writers, mark, uncommitted)
             return
-        with self._attempts.on(key):
-            made, trouble = assemble(self._blobs, document, told, self._patterns.book.terms_of)
-            trouble = trouble or untold
-            if made is not None and self._lane is not None and size_of(made) >= LARGE_CHARACTERS:
-                self._put_apart(writers, mark, uncommitted)
-                return
-            trouble = (put_isolated(writers, made) if made is not None else None) or trouble
+        if made is not None:
+            with self._attempts.on(_key_of(BUILD, document)):
+                trouble = put_isolated(writers, made) or trouble
         if trouble is not None and trouble.lacks is None:
             self.set_aside(writers, mark, document, trouble, uncommitted)
         else:
             uncommitted.note(mark, document, trouble)
 
-    def _is_suspected(self, document_id: int) -> bool:
-        """Whether the indexer ended while it built a document's entry, or committed it alone."""
-        return any(self._attempts.count(key_of(step, item_of(document_id))) for step in (BUILD, COMMIT))
+    def _assemble(self, document: Document, told: Told) -> tuple[IndexDocument | None, Trouble | None]:
+        """Returns a document as the index takes it, and what failed; what ended the process again and again is not tried."""
+        reading, building = _key_of(READ_TEXT, document), _key_of(BUILD, document)
+        if self._attempts.is_hopeless(building):
+            return None, Trouble(BUILD, tell_interruptions(BUILD, self._attempts.count(building)))
+        trouble: Trouble | None
+        if self._attempts.is_hopeless(reading):
+            kept, trouble = NO_TEXT, Trouble(READ_TEXT, tell_interruptions(READ_TEXT, self._attempts.count(reading)), LACKS_TEXT)
+        else:
+            with self._attempts.on(reading):
+                kept, trouble = read_text(self._blobs, document)
+        with self._attempts.on(building):
+            made, failed = assemble(document, kept, told, self._patterns.book.terms_of)
+        return made, failed or trouble
+
+    def is_suspected(self, document_id: int) -> bool:
+        """Returns whether the indexer ended while it worked on a document alone."""
+        return any(self._attempts.count(key_of(step, item_of(document_id))) for step in WATCHED)
+
+    def is_due(self, document_id: int) -> bool:
+        """Returns whether a document may be worked on now; one that ends this process, not the one beside it, waits for others."""
+        return all(self._attempts.is_due(key_of(step, item_of(document_id))) for step in (READ_TEXT, TELL))
+
+    def _belongs_apart(self, mark: Mark) -> bool:
+        return self._lane is not None and (self.is_suspected(mark.document_id) or mark.feed_id in self.suspected_feeds)
 
     def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
         """Writes a document to another folder; returns False where something failed, or where it belongs apart."""
@@ -134,8 +190,9 @@ class Filling:
             return False
         try:
             fault_point(COPY, document.url)
-            made, trouble = assemble(self._blobs, document, told[0].get(document.id or 0, NOTHING_TOLD), self._patterns.book.terms_of)
-            if made is None or trouble is not None or (self._lane is not None and size_of(made) >= LARGE_CHARACTERS):
+            kept, trouble = read_text(self._blobs, document)
+            made, failed = assemble(document, kept, told[0].get(document.id or 0, NOTHING_TOLD), self._patterns.book.terms_of)
+            if made is None or trouble is not None or failed is not None or (self._lane is not None and size_of(made) >= LARGE_CHARACTERS):
                 return False
             writer.put_prepared([writer.prepare(made)])
         except BaseException as error:
@@ -173,11 +230,15 @@ class Filling:
         told, untold = self.find_told([document for _, document in work.values()])
         characters = 0
         for document_id, (_, document) in work.items():
-            made, trouble = assemble(self._blobs, document, told.get(document_id, NOTHING_TOLD), self._patterns.book.terms_of)
+            made, trouble = self._assemble(document, told.get(document_id, NOTHING_TOLD))
             characters += size_of(made) if made is not None else 0
             yield document_id, made, trouble or untold.get(document_id)
             if characters >= CHARACTERS_AT_ONCE:
                 return
+
+
+def _key_of(step: str, document: Document) -> str:
+    return key_of(step, item_of(document.id or 0))
 
 
 def record_troubles(

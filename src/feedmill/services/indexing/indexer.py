@@ -31,7 +31,7 @@ from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.apart import ApartLane, Ended
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
-from feedmill.services.indexing.filling import Filling, Uncommitted, item_of, record_troubles
+from feedmill.services.indexing.filling import WATCHED, Filling, Uncommitted, item_of, record_troubles
 from feedmill.services.indexing.indextools import IndexFolders, IndexTools
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
@@ -82,6 +82,7 @@ class Indexing:
         self._lane = ApartLane(tools.builder) if tools.builder is not None else None
         self._filling = Filling(tools.blobs, self._links, self._patterns, self._attempts, self._lane)
         self._filling.suspected_feeds = self._find_suspected_feeds()
+        self._lacking: dict[int, Trouble] = {}
         self._uncommitted = Uncommitted()
         self._reached: Mark | None = None
         self._at_once = max(1, BATCH >> 2 * self._attempts.count(key_of(COMMIT, "batch")))
@@ -229,7 +230,7 @@ class Indexing:
             unit.facts.put(facts.INDEX_TOKEN, token)
             unit.facts.put(facts.INDEX_GENERATION, str(int(unit.facts.get(facts.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
-        self._attempts.clear([key_of(step, item_of(key)) for step in (BUILD, COMMIT) for key in marks])
+        self._attempts.clear([key_of(step, item_of(key)) for step in WATCHED for key in marks])
         if self._rebuild is not None:
             self._rebuild.apart.difference_update(marks)
         self._on_committed(len(marks))
@@ -293,7 +294,9 @@ class Indexing:
             self._start_apart(self._lane)
 
     def _start_apart(self, lane: ApartLane) -> None:
-        waiting = lane.list_next()
+        waiting = lane.list_next(self._filling.is_due)
+        if not waiting:
+            return
         with self._store.reading() as unit:
             current = unit.marks.find_many([mark.document_id for mark in waiting])
             documents = unit.documents.find_by_id([mark.document_id for mark in waiting])
@@ -308,6 +311,7 @@ class Indexing:
                 work[mark.document_id] = now, document
         made: list[IndexDocument] = []
         started: dict[int, tuple[Mark, Document]] = {}
+        self._lacking = {}
         for document_id, entry, trouble in self._filling.assemble_apart(work):
             mark, document = work[document_id]
             if entry is None:
@@ -317,6 +321,8 @@ class Indexing:
             else:
                 made.append(entry)
                 started[document_id] = mark, document
+                if trouble is not None:
+                    self._lacking[document_id] = trouble
         if made:
             lane.start(started, made)
 
@@ -330,7 +336,8 @@ class Indexing:
         if self._uncommitted:
             self._commit()
         marks = {key: current[key] for key in built.work}
-        failed = {key: (built.work[key][1], trouble) for key, trouble in built.outcome.troubles.items()}
+        troubles = {**self._lacking, **built.outcome.troubles}
+        failed = {key: (built.work[key][1], trouble) for key, trouble in troubles.items()}
         entries = BuiltEntries(frozenset(marks), built.outcome.payload)
         if self._rebuild is not None:
             self._rebuild.writer.commit()

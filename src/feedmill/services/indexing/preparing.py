@@ -14,7 +14,7 @@ from feedmill.model.document import Document
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore, IndexWriter
-from feedmill.services.indexing.entries import NO_TEXT, entry_of, read_kept_text
+from feedmill.services.indexing.entries import NO_TEXT, KeptText, entry_of, read_kept_text
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -24,6 +24,9 @@ BUILD = "index.entry"
 PUT = "index.put"
 COMMIT = "index.commit"
 TELL = "index.links"
+
+LACKS_TEXT = "its text"
+LACKS_LINKS = "what links say of it"
 
 P = TypeVar("P")
 
@@ -56,23 +59,26 @@ def find_told(
 
     done, failed = run_each(documents, find_one, step=TELL)
     told = {key: one for _, found in done for key, one in found.items()}
-    return told, {each.item.id or 0: Trouble(TELL, each.reason, "what links say of it") for each in failed}
+    return told, {each.item.id or 0: Trouble(TELL, each.reason, LACKS_LINKS) for each in failed}
 
 
-def assemble(
-    blobs: BlobStore, document: Document, told: Told, list_patterns: Callable[[str], tuple[str, ...]]
-) -> tuple[IndexDocument | None, Trouble | None]:
-    """Returns a document as the index takes it, None where what decides who may find it cannot be had, and what failed."""
-    trouble: Trouble | None = None
+def read_text(blobs: BlobStore, document: Document) -> tuple[KeptText, Trouble | None]:
+    """Returns a document's kept text, none where that cannot be read, and what failed."""
     try:
         fault_point(READ_TEXT, document.url)
-        kept = read_kept_text(blobs, document)
+        return read_kept_text(blobs, document), None
     except BaseException as error:
         if not belongs_to_item(error):
             raise
-        kept, trouble = NO_TEXT, Trouble(READ_TEXT, describe(READ_TEXT, error), "its text")
+        return NO_TEXT, Trouble(READ_TEXT, describe(READ_TEXT, error), LACKS_TEXT)
+
+
+def assemble(
+    document: Document, kept: KeptText, told: Told, list_patterns: Callable[[str], tuple[str, ...]]
+) -> tuple[IndexDocument | None, Trouble | None]:
+    """Returns a document as the index takes it, None where what decides who may find it cannot be had, and what failed."""
     try:
-        return entry_of(document, kept, told or NOTHING_TOLD, list_patterns(document.url)), trouble
+        return entry_of(document, kept, told or NOTHING_TOLD, list_patterns(document.url)), None
     except BaseException as error:
         if not belongs_to_item(error):
             raise

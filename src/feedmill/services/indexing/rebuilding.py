@@ -87,11 +87,11 @@ class Rebuild:
         begun = time.monotonic()
         left: list[int] = []
         batch = list(islice(self.waiting, DOCUMENTS_AT_ONCE))
-        told = filling.find_told(batch)
+        told = filling.find_told([document for document in batch if not filling.is_suspected(document.id or 0)])
         for document in batch:
             self.waiting.popleft()
             key = key_of(COPY, item_of(document.id or 0))
-            is_written = document.id not in self.failed and not attempts.count(key)
+            is_written = document.id not in self.failed and not attempts.count(key) and not filling.is_suspected(document.id or 0)
             with attempts.on(key):
                 is_written = is_written and filling.copy(self.writer, document, told)
             if not is_written:

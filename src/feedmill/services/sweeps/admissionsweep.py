@@ -17,7 +17,8 @@ from feedmill.model.document import Document, DocumentState
 from feedmill.model.queue import QueueName
 from feedmill.ports import Bell, Clock, Lane, Store, UnitOfWork
 from feedmill.services import facts
-from feedmill.services.feeds.feeding import Admission, Workbench, push_out, push_out_apart
+from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, Workbench, push_out, push_out_apart
+from feedmill.services.feeds.recordwatch import Caution, watch_documents
 from feedmill.services.isolation.batches import belongs_to_item, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -72,9 +73,12 @@ class AdmissionSweep:
         bell: Bell,
         clock: Clock,
         *,
+        caution: Caution | None = None,
         at_once: int = DOCUMENTS_AT_ONCE,
     ) -> None:
         self._store = store
+        self._watch = watch_documents(ADMISSION_STEP, caution)
+        self._evicting = watch_documents(EVICTION_STEP, caution)
         self._admission = admission
         self._digest = digest
         self._bell = bell
@@ -113,14 +117,29 @@ class AdmissionSweep:
     def _work(self, cursor: _Cursor) -> bool:
         admission = self._admission()
         self._done = ""
+        limit = self._find_room(cursor)
+        if limit == 0:
+            return False
         try:
-            has_more = self._work_whole(cursor, admission, self._at_once)
+            has_more = self._work_whole(cursor, admission, limit)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
-            has_more = self._work_apart(cursor, admission)
+            has_more = self._work_apart(cursor, admission, limit)
+        finally:
+            self._watch.end()
         self._bell.ring("indexer")
         return has_more
+
+    def _find_room(self, cursor: _Cursor) -> int:
+        """Returns how many of the next documents can be held against the rules now: 0 where the first has to wait."""
+        limit = self._watch.find_room(self._at_once)
+        if not self._watch.has_suspects:
+            return limit
+        with self._store.reading() as unit:
+            ids = [document.id or 0 for document in unit.documents.list_live(after=cursor.reached, limit=limit)]
+        due = self._watch.count_due(ids)
+        return due if due < len(ids) else limit
 
     def _work_whole(self, cursor: _Cursor, admission: Admission, limit: int) -> bool:
         """Holds the next documents against the rules in one transaction, all or none. Whether there is more to do."""
@@ -132,21 +151,24 @@ class AdmissionSweep:
                 self._reconsider(unit, feeding, documents)
                 self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
                 return True
-            has_more = push_out(unit, admission.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
+            has_more = push_out(unit, admission.max_documents, feeding, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
             if not has_more:
                 self._end_round(unit, cursor)
+        if not has_more:
+            self._forget(cursor)
         return has_more
 
-    def _work_apart(self, cursor: _Cursor, admission: Admission) -> bool:
+    def _work_apart(self, cursor: _Cursor, admission: Admission, limit: int) -> bool:
         """Holds the next documents against the rules one by one; one that fails is for nobody from now on. Whether there is more to do."""
         feeding = self._feeding(admission)
         with self._store.reading() as unit:
-            documents = unit.documents.list_live(after=cursor.reached, limit=self._at_once)
+            documents = unit.documents.list_live(after=cursor.reached, limit=limit)
         if not documents:
-            has_more = push_out_apart(self._store, admission.max_documents, feeding, Lane.BULK, at_once=self._at_once) > 0
+            has_more = self._push_out_apart(admission, feeding)
             if not has_more:
                 with self._store.writing() as unit:
                     self._end_round(unit, cursor)
+                self._forget(cursor)
             return has_more
 
         def work(batch: Sequence[Document]) -> None:
@@ -162,6 +184,15 @@ class AdmissionSweep:
             self._begin(unit, cursor)
             self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
         return True
+
+    def _push_out_apart(self, admission: Admission, feeding: Feeding) -> bool:
+        limit = admission.max_documents
+        return push_out_apart(self._store, limit, feeding, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
+
+    def _forget(self, cursor: _Cursor) -> None:
+        """Forgets which documents ended the process, once the last round is over."""
+        if cursor.round >= ROUNDS:
+            self._watch.clear()
 
     def _close(self, document: Document, feeding: Feeding) -> None:
         """Makes a document that cannot be held against the rules one for nobody. Errors: those of infrastructure; else the log has it."""
@@ -189,13 +220,21 @@ class AdmissionSweep:
         return Feeding(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
 
     def _reconsider(self, unit: UnitOfWork, feeding: Feeding, documents: Sequence[Document]) -> None:
-        """Holds documents against the rules."""
-        bench = Workbench(unit, feeding, Lane.BULK)
-        bench.load(document.url for document in documents)
+        """Holds documents against the rules; one that ended the process again and again is for nobody from now on."""
+        ids = {document.url: document.id or 0 for document in documents}
+        bench = Workbench(unit, feeding, Lane.BULK, begin=lambda _, url: self._watch.begin(ids[url]))
+        self._watch.begin_many(list(ids.values()))
+        bench.load(ids)
         for document in documents:
+            if self._watch.is_hopeless(ids[document.url]):
+                log.error("document_not_checked", url=document.url, reason=self._watch.tell(ids[document.url]))
+                bench.close(document.url)
+                continue
+            self._watch.begin(ids[document.url])
             fault_point(ADMISSION_STEP, document.url)
             bench.reconsider(document)
         bench.finish()
+        self._watch.begin_many(list(ids.values()))
 
     def _end_round(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         if cursor.round < ROUNDS:

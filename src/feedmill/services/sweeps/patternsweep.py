@@ -108,6 +108,7 @@ class PatternSweep:
         with self._store.writing() as unit:
             unit.facts.put(facts.PATTERNS_KNOWN, json.dumps(self._wanted))
             unit.facts.put(facts.PATTERNS_CURSOR, "")
+        self._attempts.clear([key_of(STEP, item) for item in self._attempts.list_items(STEP)])
         log.info("patterns_swept", patterns=len(self._missing.texts))
         self._missing = PatternBook()
 

@@ -5,7 +5,7 @@ another policy is by now than their class says are written. Whoever writes a doc
 transaction, so one round is enough. When the index shows all that was written, the classes that were closed meanwhile count again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -17,8 +17,12 @@ from feedmill.ports import Bell, Clock, Lane, LiveUrl, Store, UnitOfWork
 from feedmill.services.access.policykeeping import open_again, read_closed
 from feedmill.services.facts import POLICIES_CURSOR, POLICIES_SWEPT
 from feedmill.services.feeds.feeding import Workbench
-from feedmill.services.isolation.batches import belongs_to_item
+from feedmill.services.feeds.recordwatch import Caution, watch_documents
+from feedmill.services.isolation.batches import belongs_to_item, describe
+from feedmill.services.isolation.documentwatch import DocumentWatch
+from feedmill.services.isolation.faultpoints import fault_point
 
+POLICIES_STEP = "sweep.policies"
 DOCUMENTS_AT_ONCE = 500
 
 _NO_POLICIES = PolicyBook().digest()
@@ -29,8 +33,18 @@ log = structlog.get_logger(__name__)
 class PolicyAclSweep:
     """The sweep of one process; ``step`` from its loop. ``rules`` are those of the settings, as for any change of a document."""
 
-    def __init__(self, store: Store, rules: Callable[[], Rules], bell: Bell, clock: Clock, *, at_once: int = DOCUMENTS_AT_ONCE) -> None:
+    def __init__(
+        self,
+        store: Store,
+        rules: Callable[[], Rules],
+        bell: Bell,
+        clock: Clock,
+        *,
+        caution: Caution | None = None,
+        at_once: int = DOCUMENTS_AT_ONCE,
+    ) -> None:
         self._store = store
+        self._watch = watch_documents(POLICIES_STEP, caution)
         self._rules = rules
         self._bell = bell
         self._clock = clock
@@ -45,9 +59,13 @@ class PolicyAclSweep:
                 piece = None
             else:
                 is_to_open = False
-                piece = _Piece.read(unit, book, self._at_once)
-        if piece is not None:
-            return self._work(piece)
+                piece = _Piece.read(unit, book, self._watch.find_room(self._at_once), self._watch)
+                self._watch.end()
+        try:
+            if piece is not None:
+                return not piece.is_waiting and self._work(piece)
+        finally:
+            self._watch.end()
         if is_to_open:
             self._open()
         return False
@@ -56,24 +74,39 @@ class PolicyAclSweep:
         """Puts documents into their classes, by what holds when it is done."""
         with self._store.writing() as unit:
             if piece.misplaced:
-                bench = Workbench(unit, Feeding(feed_id=0, datasource="", now=self._clock(), rules=self._rules()), Lane.BULK, closes=True)
-                bench.load(piece.misplaced)
-                for url in piece.misplaced:
-                    bench.classify(url)
-                bench.finish()
+                self._classify(unit, {document.url: document.document_id for document in piece.misplaced})
             if unit.facts.get(POLICIES_CURSOR):
                 unit.queues.note_progress(QueueName.POLICIES)
             else:
                 unit.queues.begin(QueueName.POLICIES)
+            is_end = False
             if piece.reached is not None:
                 unit.facts.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
             elif unit.policies.current().digest() == piece.digest:
                 unit.facts.put(POLICIES_SWEPT, piece.digest)
                 unit.facts.put(POLICIES_CURSOR, "")
+                is_end = True
                 log.info("policies_swept", digest=piece.digest)
+        if is_end:
+            self._watch.clear()
         if piece.misplaced:
             self._bell.ring("indexer")
         return True
+
+    def _classify(self, unit: UnitOfWork, ids: Mapping[str, int]) -> None:
+        """Puts documents into their classes; one that ended the process again and again is for nobody from now on."""
+        feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=self._rules())
+        bench = Workbench(unit, feeding, Lane.BULK, closes=True, begin=lambda _, url: self._watch.begin(ids[url]))
+        self._watch.begin_many(list(ids.values()))
+        bench.load(ids)
+        for url, document_id in ids.items():
+            if self._watch.is_hopeless(document_id):
+                log.error("document_closed", url=url, step=POLICIES_STEP, reason=self._watch.tell(document_id))
+                bench.close(url)
+            else:
+                bench.classify(url)
+        bench.finish()
+        self._watch.begin_many(list(ids.values()))
 
     def _open(self) -> None:
         with self._store.writing() as unit:
@@ -84,35 +117,46 @@ class PolicyAclSweep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
-    """The next documents: the URLs of those in the wrong class, and the id of the last one, None at the end."""
+    """The next documents: those in the wrong class, and the id of the last one, None at the end.
+
+    Shape: ``is_waiting`` says that the first one ended the process and is not due yet.
+    """
 
     digest: str
-    misplaced: list[str]
+    misplaced: list[LiveUrl]
     reached: int | None
+    is_waiting: bool = False
 
     @classmethod
-    def read(cls, unit: UnitOfWork, book: PolicyBook, limit: int) -> "_Piece":
+    def read(cls, unit: UnitOfWork, book: PolicyBook, limit: int, watch: DocumentWatch) -> "_Piece":
         digest = book.digest()
         cursor, _, after = (unit.facts.get(POLICIES_CURSOR) or "").partition(":")
         documents = unit.documents.list_live_urls(after=int(after) if cursor == digest else 0, limit=limit)
-        reached = documents[-1].document_id if documents else None
-        return cls(digest=digest, misplaced=_list_misplaced(unit, book, documents), reached=reached)
+        due = documents[: watch.count_due(document.document_id for document in documents)]
+        reached = due[-1].document_id if due else None
+        misplaced = _list_misplaced(unit, book, due, watch)
+        return cls(digest=digest, misplaced=misplaced, reached=reached, is_waiting=bool(documents) and not due)
 
 
-def _list_misplaced(unit: UnitOfWork, book: PolicyBook, documents: Sequence[LiveUrl]) -> list[str]:
-    """Gives the URLs of the documents whose class names another policy than is for them; public ones have none."""
+def _list_misplaced(unit: UnitOfWork, book: PolicyBook, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
+    """Lists the documents whose class names another policy than is for them; public ones have none."""
     guarded = [document for document in documents if document.secure]
     rules = unit.classes.find_rules(list({document.access_class for document in guarded}))
-    return [one.url for one in guarded if _is_misplaced(book, one, rules.get(one.access_class, 0))]
+    return [one for one in guarded if _is_misplaced(book, one, rules.get(one.access_class, 0), watch)]
 
 
-def _is_misplaced(book: PolicyBook, document: LiveUrl, number: int) -> bool:
+def _is_misplaced(book: PolicyBook, document: LiveUrl, number: int, watch: DocumentWatch) -> bool:
     """Whether a document's class names another policy than is for it, also where that cannot be told: then its class is closed."""
+    if watch.is_suspected(document.document_id):
+        return True
+    watch.begin(document.document_id)
     try:
+        fault_point(POLICIES_STEP, document.url)
         policy = book.find(document.url)
     except BaseException as error:
         if not belongs_to_item(error):
             raise
+        log.warning("document_failed", url=document.url, step=POLICIES_STEP, reason=describe(POLICIES_STEP, error))
         return True
     return number != (0 if policy is None else policy.number)
 

@@ -1,0 +1,98 @@
+"""Documents that end the process that sweeps over them.
+
+A sweep goes through stored documents by itself, without a feed to which they belong. It notes each before it works on it; one that ended
+the process waits until the process has worked on others for a while, and is left alone after ``MAX_INTERRUPTIONS``. What the sweep does
+with such a document, it knows itself.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from feedmill.ports import InFlight
+from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
+from feedmill.services.isolation.inflight import NoInFlight
+
+_BATCH = "batch"
+
+
+class DocumentWatch:
+    """The documents of one step of a sweep, by id. Without ``attempts`` nobody learns which one ended the process."""
+
+    def __init__(self, step: str, attempts: Attempts | None = None, notes: InFlight | None = None) -> None:
+        self._step = step
+        self._attempts = attempts
+        self._notes = notes or NoInFlight()
+        self._told: set[int] = set()
+
+    @property
+    def has_suspects(self) -> bool:
+        """Whether any document ended the process."""
+        return self._attempts is not None and bool(self._attempts.list_items(self._step))
+
+    def find_room(self, limit: int) -> int:
+        """Returns how many documents the next transaction may have: fewer where a whole one ended the process."""
+        return max(1, limit >> 2 * self._count(self._key(_BATCH)))
+
+    def count_due(self, document_ids: Iterable[int]) -> int:
+        """Counts the documents before the first that has to wait."""
+        count = 0
+        for document_id in document_ids:
+            if not self.is_due(document_id):
+                break
+            count += 1
+        return count
+
+    def is_due(self, document_id: int) -> bool:
+        """Returns whether a document may be worked on, or set aside, now."""
+        key = self._key_of(document_id)
+        return self._attempts is None or self._attempts.is_hopeless(key) or self._attempts.is_due(key)
+
+    def is_suspected(self, document_id: int) -> bool:
+        """Returns whether a document ended the process."""
+        return self._count(self._key_of(document_id)) > 0
+
+    def is_hopeless(self, document_id: int) -> bool:
+        """Returns whether a document is to be left alone."""
+        return self._attempts is not None and self._attempts.is_hopeless(self._key_of(document_id))
+
+    def tell(self, document_id: int) -> str:
+        """Returns why a document is left alone."""
+        return tell_interruptions(self._step, self._count(self._key_of(document_id)))
+
+    def tell_once(self, document_id: int) -> str | None:
+        """Returns why a document is left alone, None where this process said so before."""
+        if document_id in self._told:
+            return None
+        self._told.add(document_id)
+        return self.tell(document_id)
+
+    def begin(self, document_id: int) -> None:
+        """Notes that a document is worked on."""
+        self._notes.begin(self._key_of(document_id))
+
+    def begin_many(self, document_ids: Sequence[int]) -> None:
+        """Notes that documents are worked on together."""
+        self._notes.begin(self._key_of(document_ids[0]) if len(document_ids) == 1 else self._key(_BATCH))
+
+    def end(self) -> None:
+        """Notes that nothing is worked on."""
+        self._notes.end()
+
+    def clear(self, document_ids: Iterable[int] | None = None) -> None:
+        """Forgets the interruptions of documents, of all without them. Shape: outside any transaction. Errors: Busy, DiskFull."""
+        if self._attempts is None:
+            return
+        items = self._attempts.list_items(self._step) if document_ids is None else [_item_of(one) for one in document_ids]
+        self._attempts.clear([self._key(item) for item in items])
+
+    def _count(self, key: str) -> int:
+        return 0 if self._attempts is None else self._attempts.count(key)
+
+    def _key_of(self, document_id: int) -> str:
+        return self._key(_item_of(document_id))
+
+    def _key(self, item: str) -> str:
+        return key_of(self._step, item)
+
+
+def _item_of(document_id: int) -> str:
+    return f"document:{document_id}"

@@ -1,0 +1,65 @@
+"""Every step that works on one document at a time, by the process in which it can fail: what the tests of faults go through.
+
+A test holds this to the fault points in the code, so that a new step cannot be left out.
+"""
+
+from tests.appliance import feed_of, record
+
+BAD = (17, 100, 180)
+COUNT = 200
+
+FEEDING = ("parse", "content", "apply", "class", "store")
+"""Steps of a feed's records: one that fails is in error."""
+
+FEEDS = ("scan",)
+"""Steps of a feed as a whole, before it is known which records it has: the feed fails."""
+
+REMOVING = ("sweep", "groups", "eviction")
+"""Steps of a feed that are not about documents that it names."""
+
+EXTRACTING = ("extract.hand_over", "extract.keep")
+INDEXING = ("index.links", "index.text", "index.entry", "index.put", "links.read", "links.write")
+SETTINGS = ("admission", "sweep.policies", "sweep.patterns")
+"""Steps of what follows a change of the settings."""
+
+REBUILDING = ("index.rebuild",)
+ANSWERING = ("result", "snippet", "title", "decision", "copy", "suggest", "cluster")
+"""Steps of an answer: nothing that lasts is written in them."""
+
+STEPS = (*FEEDING, *FEEDS, *REMOVING, *EXTRACTING, *INDEXING, *SETTINGS, *REBUILDING, *ANSWERING)
+
+_ANSWER = "an answer writes nothing, and its process answers many users at once: the requests end, and the role is started again"
+NOT_KILLED = dict.fromkeys(ANSWERING, _ANSWER)
+"""Steps that cost more than their documents where they end their process, and why."""
+
+
+def marker_of(step: str) -> str:
+    """Gives the part of a URL that says which documents a step fails for."""
+    return f"{step}/bad"
+
+
+def url_of(step: str, number: int, bad: tuple[int, ...] = BAD) -> str:
+    """Gives the URL of a document, which says whether a step fails for it."""
+    return f"http://www.example.com/{step}/{'bad/' if number in bad else ''}{number}"
+
+
+def word_of(step: str) -> str:
+    """Gives the word that the documents of a step have."""
+    return "needle" + step.replace(".", "").replace("_", "")
+
+
+def source_of(step: str) -> str:
+    """Gives the name of the data source of a step's documents."""
+    return step.replace(".", "-").replace("_", "-")
+
+
+def page_of(step: str, url: str, number: int, **attributes: str) -> str:
+    """Gives the record of a document."""
+    word = word_of(step)
+    content = f'<title>{word} {number}</title><p>{word} <a href="{url_of(step, number + 1)}">next {number}</a></p>'
+    return record(url, content, (), **attributes)
+
+
+def documents(step: str, bad: tuple[int, ...] = BAD, **attributes: str) -> bytes:
+    """Gives a feed of 200 documents, each linking to the next one."""
+    return feed_of(*(page_of(step, url_of(step, number, bad), number, **attributes) for number in range(COUNT)))
