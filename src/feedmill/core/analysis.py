@@ -146,9 +146,23 @@ def _place_pieces(run: str, start: int) -> list[tuple[str, int, int]]:
     ]
 
 
+class _GramSizes(dict[str, int]):
+    """First characters of words, and the ``gram_size`` of a run that begins so, 0 for other words; each looked at once."""
+
+    def __missing__(self, character: str) -> int:
+        if len(self) >= MAX_CHARACTERS_KNOWN:
+            self.clear()
+        is_of_run = _RUN.match(character) is not None
+        made = self[character] = (3 if character < "\u3000" or "\ua9e0" <= character <= "\uaa7f" else 2) if is_of_run else 0
+        return made
+
+
+GRAM_SIZES = _GramSizes()
+
+
 def is_spaceless(text: str) -> bool:
     """Whether the text begins with a character of a script that writes no blanks between words."""
-    return text[:1] >= "\u0e01" and _RUN.match(text) is not None
+    return GRAM_SIZES[text[:1]] > 0
 
 
 def has_spaceless(text: str) -> bool:
@@ -158,8 +172,8 @@ def has_spaceless(text: str) -> bool:
 
 def gram_size(word: str) -> int:
     """Returns how many neighbouring characters of a word come near to a word of its language; 0 for scripts where a word is one."""
-    if is_spaceless(word):
-        return 3 if word[0] < "\u3000" or "\ua9e0" <= word[0] <= "\uaa7f" else 2
+    if size := GRAM_SIZES[word[:1]]:
+        return size
     return 2 if word[:1] >= "\u1100" and _HANGUL.fullmatch(word) else 0
 
 

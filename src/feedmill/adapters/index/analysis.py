@@ -7,16 +7,15 @@ characters, which makes phrases exact, and among the stems by the neighbouring c
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add
 
 from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
 
 from feedmill.adapters.index.stemming import Stems
-from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.analysis import (
+    GRAM_SIZES,
     fold_words,
-    gram_size,
     has_spaceless,
-    is_spaceless,
     lay_out,
     list_characters,
     list_grams,
@@ -24,6 +23,7 @@ from feedmill.core.analysis import (
     split_words,
     without_typography,
 )
+from feedmill.core.analysis import fold_value as fold_value
 from feedmill.core.typedvalues import name_digest
 from feedmill.core.wildcards import fold_wildcard, is_wildcard
 from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES, find_accented, fold_all, write_all
@@ -102,24 +102,25 @@ def _list_accented_words(raw: Iterable[str], forms: _Forms) -> tuple[str, str]:
 def _lay_out_mixed(raw: list[str], stems: Stems) -> LaidOut:
     words: list[str] = []
     stemmed: list[str] = []
-    spaced = [token for token in raw if not is_spaceless(token)]
+    sizes = list(map(GRAM_SIZES.__getitem__, [token[0] for token in raw]))
+    spaced = [token for token, size in zip(raw, sizes, strict=True) if not size]
     forms = _list_forms(spaced, stems)
-    for token in raw:
-        if is_spaceless(token):
+    for token, size in zip(raw, sizes, strict=True):
+        if size:
             characters = list_characters(token)
             words += characters
-            stemmed += _list_neighbours("".join(characters))
+            stemmed += _list_neighbours(characters, size)
         else:
             words.append(forms.folded[token])
             stemmed.append(forms.stems[token])
     return LaidOut(" ".join(words), " ".join(stemmed), *_list_accented_words(spaced, forms))
 
 
-def _list_neighbours(run: str) -> list[str]:
+def _list_neighbours(characters: list[str], size: int) -> list[str]:
     """Returns what comes near to words in a run: for Han and kana single characters too, since many words are one."""
-    size = gram_size(run)
-    grams = list_grams(run, size)
-    return [*run, *grams] if size == 2 and len(run) > 1 else grams
+    if size == 2 and len(characters) > 1:
+        return [*characters, *map(add, characters, characters[1:])]
+    return list_grams("".join(characters), size)
 
 
 def _join(words: Iterable[str]) -> str:
