@@ -12,18 +12,20 @@ from starlette.types import ASGIApp
 from tests.waiting import wait_for, wait_until
 
 from feedmill.adapters.index.memory import MemoryIndex
+from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.searchthreads import SearchBounds
 from feedmill.model.access import ClassSet
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.search import Hits
+from feedmill.services.searching import timedindex
 
 MANY = 2_000_000
 
 
 class SlowIndex(MemoryIndex):
-    """An index that says it is large, and answers some questions only once it is let go. Shape: ``slow`` is "hits" or "facets"."""
+    """An index that says it is large, and answers some questions only once it is let go. Shape: ``slow`` is "hits", "facets" or "words"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,6 +47,19 @@ class SlowIndex(MemoryIndex):
             self._wait()
         check()
         return super().count_facets(query, access, facets)
+
+    @property
+    def vocabulary(self) -> MemoryVocabulary:
+        words = super().vocabulary
+        if self.slow == "words":
+            find_alike = words.find_alike
+
+            def wait_and_find(word: str, access: ClassSet, more_than: int) -> str | None:
+                self._wait()
+                return find_alike(word, access, more_than)
+
+            words.find_alike = wait_and_find  # type: ignore[method-assign]
+        return words
 
     def _wait(self) -> None:
         self.asked += 1
@@ -92,6 +107,16 @@ def test_facets_that_do_not_come_in_time_cost_the_facets_alone(house: SearchHous
     assert len(body["results"]) == 3
     assert [facet["values"] for facet in body["facets"]] == [[]]
     assert any("deadline" in warning for warning in body["warnings"])
+
+
+def test_spelling_has_a_bound_of_its_own_and_costs_nothing_else(
+    house: SearchHouse, index: SlowIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.slow = "words"
+    monkeypatch.setattr(timedindex, "SPELLING_SECONDS", 0.05)
+    body = ask(bounded(house, 600), "/api/v1/search", "q=needle").json
+    assert (len(body["results"]), body["exact"], body["warnings"], body["spelling"]) == (3, True, [], None)
+    assert index.asked == 1
 
 
 def test_search_in_time_says_nothing_of_a_deadline(house: SearchHouse, index: SlowIndex) -> None:

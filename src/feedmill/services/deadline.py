@@ -12,8 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 
 from feedmill.model.errors import OutOfTime
@@ -106,16 +105,26 @@ class Deadline:
 
     def wait_for(self, job: "Future[_Answer]", until: float) -> _Answer:
         """Returns what a job comes to, waiting until a second of the clock, or less. Errors: OutOfTime; those of the job."""
-        while True:
+        if not self._is_done(job, until):
+            raise self.give_up()
+        return job.result()
+
+    def try_for(self, job: "Future[_Answer]", seconds: float) -> _Answer | None:
+        """Returns what a job comes to, None after so many seconds: nothing is missing then. Errors: OutOfTime; those of the job."""
+        if self._is_done(job, self._clock() + seconds):
+            return job.result()
+        self.check()
+        return None
+
+    def _is_done(self, job: "Future[_Answer]", until: float) -> bool:
+        """Waits for a job until a second of the clock, or less; one that is not done then need not begin."""
+        while not job.done():
             left = min(until, self._until) - self._clock()
             if left <= 0:
                 job.cancel()
-                raise self.give_up()
-            try:
-                return job.result(min(left, LOOK_SECONDS))
-            except FutureTimeout:
-                if job.done():
-                    raise
+                return False
+            wait([job], min(left, LOOK_SECONDS))
+        return True
 
     # --- what is still at work ---
 

@@ -35,11 +35,18 @@ class EngineThreads:
 
     def run(self, act: Callable[[], _Answer], deadline: Deadline, until: float) -> _Answer:
         """Returns what ``act`` does in one of the threads. Shape: ``until`` as in ``Deadline.wait_for``. Errors: OutOfTime; its own."""
+        return deadline.wait_for(self._submit(act, deadline), until)
+
+    def try_for(self, seconds: float, act: Callable[[], _Answer], deadline: Deadline) -> _Answer | None:
+        """Returns what ``act`` does in one of the threads, None after so many seconds. Errors: OutOfTime; its own."""
+        return deadline.try_for(self._submit(act, deadline), seconds)
+
+    def _submit(self, act: Callable[[], _Answer], deadline: Deadline) -> "Future[_Answer]":
         self._enter(deadline)
         deadline.begin_job()
         job = self._pool.submit(act)
         job.add_done_callback(lambda done: self._leave(done, deadline))
-        return deadline.wait_for(job, until)
+        return job
 
     def _enter(self, deadline: Deadline) -> None:
         with self._is_free:

@@ -25,6 +25,8 @@ CHEAP: Final = 1_000_000
 FAR: Final = 1_000
 OF_A_FACET: Final = 3
 OF_A_SORT: Final = 5
+SPELLING_SECONDS: Final = 0.5
+"""How long the search for a better spelling may take; an answer without one is complete."""
 
 _Answer = TypeVar("_Answer")
 
@@ -116,6 +118,13 @@ class TimedIndex:
         until = self._deadline.until_results if makes_results else self._deadline.until
         return self._threads.run(ask, self._deadline, until)
 
+    def try_for(self, seconds: float, ask: Callable[[], _Answer], times: int) -> _Answer | None:
+        """Does as ``run`` does, but returns None after so many seconds: an answer that the search is complete without."""
+        self._deadline.check()
+        if times * self._index.count() <= CHEAP:
+            return ask()
+        return self._threads.try_for(seconds, ask, self._deadline)
+
 
 class _TimedVocabulary:
     """Asks for words for one request."""
@@ -134,4 +143,5 @@ class _TimedVocabulary:
 
     def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
         """Finds a word as ``Vocabulary.find_alike`` does."""
-        return self._timed.run(lambda: self._vocabulary.find_alike(word, access, more_than), 10 * OF_AN_EXPRESSION)
+        times = 10 * OF_AN_EXPRESSION
+        return self._timed.try_for(SPELLING_SECONDS, lambda: self._vocabulary.find_alike(word, access, more_than), times)
