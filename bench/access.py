@@ -67,14 +67,14 @@ def push(appliance: Appliance, records: list[str], source: str) -> None:
 
 
 def folder_acl(number: int) -> str:
-    """Gives the ACL of a folder; folders stand four deep, and none of them says anything of the users measured."""
+    """Returns the ACL of a folder; folders stand four deep, and none of them says anything of the users measured."""
     parent = f' inherit-from="{HOST}/folder/{number // 3}"' if number >= 3 else ""
     entry = f'<principal scope="group" access="permit">folder{number}</principal>'
     return f'<acl url="{HOST}/folder/{number}" inheritance-type="child-overrides"{parent}>{entry}</acl>'
 
 
 def own_acl(number: int, folder: int) -> str:
-    """Gives one of the distinct ACLs: it permits those who see enough, and a group of its own."""
+    """Returns one of the distinct ACLs: it permits those who see enough, and a group of its own."""
     place = number * 7_919 % 100
     groups = [f"see{share}" for share in SHARES if place < share] + [f"own{number}", f"member{number % 10_000}"]
     entries = "".join(f'<principal scope="group" access="permit">{group}</principal>' for group in groups)
@@ -82,7 +82,7 @@ def own_acl(number: int, folder: int) -> str:
 
 
 def memberships() -> Iterator[bytes]:
-    """Gives a groups feed: a user who sees a share is in one group for it; a user of many groups sees a little by each."""
+    """Returns a groups feed: a user who sees a share is in one group for it; a user of many groups sees a little by each."""
     yield b'<?xml version="1.0" encoding="UTF-8"?><xmlgroups>'
     groups = {f"see{share}": [f"sees{share}", f"again{share}"] for share in SHARES}
     for number in range(max(GROUPS)):
@@ -126,7 +126,7 @@ def change_folder(appliance: Appliance) -> None:
 
 
 def timed(appliance: Appliance, query: str, user: str) -> tuple[float, int, bool]:
-    """Gives the seconds of one search as a user, its total and whether that is exact."""
+    """Returns the seconds of one search as a user, its total and whether that is exact."""
     headers = {"X-Forwarded-User": user} if user else {}
     path = "/api/v1/search?" + urllib.parse.urlencode({"q": anew(query)})
     began = time.monotonic()

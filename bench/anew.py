@@ -6,10 +6,10 @@ _turns = itertools.count()
 
 
 def new_word() -> str:
-    """Gives a word that no document holds and that was not given before."""
+    """Returns a word that no document holds and that was not given before."""
     return f"zz{next(_turns)}zz"
 
 
 def anew(question: str) -> str:
-    """Gives a question that finds the same and was never asked before."""
+    """Returns a question that finds the same and was never asked before."""
     return f"{question} -{new_word()}"

@@ -20,11 +20,11 @@ from feedmill.core.access import class_of, in_one_order
 from feedmill.core.evaluator import decide_for
 from feedmill.core.principals import read_identity
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
-from feedmill.model.change import Place, PutGroup
-from feedmill.ports import ComparedTo
+from feedmill.model.change import PutGroup, SourcePosition
+from feedmill.ports import ComparisonCursor
 from feedmill.services.access.accesschanges import AccessChanges
-from feedmill.services.access.deciding import read_chains_at
 from feedmill.services.access.explaining import resolve_many
+from feedmill.services.access.resulttrimming import read_chains_at
 
 DOCUMENTS = 200_000
 GROUPS_OF_THE_USER = 1_000
@@ -65,7 +65,7 @@ def measure(store: SqlStore, name: str, since: datetime, until: datetime) -> Non
 
 
 def acl(*groups: str, parent: str | None = None) -> Acl:
-    """Gives an ACL that permits groups."""
+    """Returns an ACL that permits groups."""
     entries = tuple(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name=group)) for group in groups)
     return Acl(entries=entries, inheritance_type=InheritanceType.CHILD_OVERRIDES, inherit_from=parent)
 
@@ -103,10 +103,10 @@ def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | No
     ann = Principal(scope=Scope.USER, name="ann")
     with store.writing() as unit:
         unit.group_layers.build(feed_id, "ldap", whole=True)
-        place = Place(record=1, line=1)
+        place = SourcePosition(record=1, line=1)
         groups = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=(ann,)) for name in names]
         unit.group_layers.define_many(feed_id, groups)
-        reached: ComparedTo | None = ComparedTo()
+        reached: ComparisonCursor | None = ComparisonCursor()
         while reached is not None:
             reached = unit.group_history.compare(feed_id, reached, AT_ONCE)
         unit.group_layers.publish(feed_id)

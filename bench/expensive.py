@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.asking import read_request
 from feedmill.core.matching import loosen
+from feedmill.core.querybuilder import read_request
 from feedmill.http.parameters import read_facets, read_search
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.search import IndexDocument, SearchRequest

@@ -66,7 +66,7 @@ def measure(appliance: Appliance, paths: dict[str, Sequence[str]], rounds: int) 
 
 
 def ways(words: Sequence[str], **more: object) -> list[str]:
-    """Gives a search for each word."""
+    """Returns a search for each word."""
     return ["/api/v1/search?" + urlencode({"q": f"{word} -{NEW}", **more}, doseq=True) for word in words]
 
 

@@ -49,8 +49,8 @@ _RECORD: Final = (
 )
 
 
-class _SilentBell:
-    def ring(self, role: str) -> None:
+class _SilentNotifier:
+    def notify(self, role: str) -> None:
         """Wakes nobody."""
 
     def wait(self, timeout_seconds: float) -> None:
@@ -62,7 +62,7 @@ def make_gate(folder: Path) -> ASGIApp:
     store = open_sqlite(folder / "store.db")
     migrate(store)
     files = FolderFeedFiles(folder / "feeds", reserve_bytes=1)
-    intake = Intake(store=store, files=files, bell=_SilentBell(), clock=lambda: datetime.now(UTC))
+    intake = Intake(store=store, files=files, notifier=_SilentNotifier(), clock=lambda: datetime.now(UTC))
     return gate_app(config=GateConfig, intake=intake, dtd="", count_feed=lambda _kind, _size: None, find_problems=list)
 
 
@@ -92,7 +92,7 @@ class Receiver:
     pipe: Connection
 
     def peak_megabytes(self) -> float:
-        """Gives the most memory the process ever had."""
+        """Returns the most memory the process ever had."""
         self.pipe.send(None)
         peak: float = self.pipe.recv()
         return peak

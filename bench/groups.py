@@ -69,7 +69,7 @@ def main(memberships: int = MEMBERSHIPS) -> None:
 
 
 def feed(memberships: int) -> Iterator[bytes]:
-    """Gives a groups feed: users with many groups first, then groups of users who are in few."""
+    """Returns a groups feed: users with many groups first, then groups of users who are in few."""
     yield b'<?xml version="1.0" encoding="UTF-8"?><xmlgroups>'
     for number in range(memberships // MEMBERS_OF_A_GROUP):
         users = [f"user{(number * 7919 + place * 104_729) % 500_000}" for place in range(MEMBERS_OF_A_GROUP - len(GROUPS_OF_A_USER))]
@@ -128,7 +128,7 @@ def tell_searches(before: list[float], during: list[float]) -> None:
 
 
 def most_megabytes(appliance: Appliance, kind: str) -> float:
-    """Gives the most memory that a process of a role had."""
+    """Returns the most memory that a process of a role had."""
     pids = (pid for role, those in appliance.role_pids().items() if role.startswith(kind) for pid in those)
     return max(map(peak_megabytes, pids), default=0.0)
 
@@ -143,19 +143,19 @@ def measure_closure(appliance: Appliance) -> None:
         put()
     print(f"  groups read into memory in {time.monotonic() - began:.1f} s")
     for count in GROUPS_OF_A_USER:
-        asker = Identity(users=(read_subject(Scope.USER, f"CORP\\member-of-{count}"),))
+        current_user = Identity(users=(read_subject(Scope.USER, f"CORP\\member-of-{count}"),))
         with store.reading() as unit:
             find = unit.groups.find_parents
-            slow = [measure_milliseconds(lambda: resolve_groups(asker, find)) for _ in range(SLOW_ROUNDS)]  # noqa: B023 - called at once
-        fast = [measure_milliseconds(lambda: table.resolve(asker)) for _ in range(ROUNDS)]  # noqa: B023 - called at once
+            slow = [measure_milliseconds(lambda: resolve_groups(current_user, find)) for _ in range(SLOW_ROUNDS)]  # noqa: B023 - called at once
+        fast = [measure_milliseconds(lambda: table.resolve(current_user)) for _ in range(ROUNDS)]  # noqa: B023 - called at once
         p50, p99, of_store = statistics.median(fast), percentile(fast, 99), statistics.median(slow)
-        found = len(table.resolve(asker).reached)
+        found = len(table.resolve(current_user).reached)
         print(f"  all {found:,} groups of a user: p50 {p50:.2f} ms, p99 {p99:.2f} ms; from the store {of_store / p50:.1f} times that")
     store.close()
 
 
 def measure_milliseconds(act: Callable[[], object]) -> float:
-    """Gives the processor time that something takes, which other work on the machine does not change much."""
+    """Returns the processor time that something takes, which other work on the machine does not change much."""
     began = time.thread_time()
     act()
     return (time.thread_time() - began) * 1_000

@@ -26,13 +26,13 @@ from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap.context import utc_now
 from feedmill.core.admission import build_rules
-from feedmill.core.urlstate import Counted, Feeding
+from feedmill.core.urlstate import ApplyContext, Counted
 from feedmill.model.change import PutDocument
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane
-from feedmill.services.feeds.feeding import Admission, SliceLimits, Workbench, take_slice
+from feedmill.services.feeds.feeding import Admission, ChangeBatch, SliceLimits, take_slice
 from feedmill.services.feeds.reading import FeedReader
 
 DOCUMENTS = 20_000
@@ -57,7 +57,7 @@ def main(documents: int = DOCUMENTS, sample: int = SAMPLE) -> None:
 
 
 def measure_stages_apart(sample: int) -> dict[str, float]:
-    """Gives the CPU seconds a document of each stage, in a folder of its own."""
+    """Returns the CPU seconds a document of each stage, in a folder of its own."""
     with TemporaryDirectory() as folder:
         return measure_stages(Path(folder), sample)
 
@@ -80,7 +80,7 @@ def measure_whole(folder: Path, documents: int) -> float:
 
 
 def children_seconds(pids: dict[str, list[int]]) -> dict[str, float]:
-    """Gives the CPU seconds that each role has used."""
+    """Returns the CPU seconds that each role has used."""
     ticks = 100.0
     used: dict[str, float] = {}
     for role, processes in pids.items():
@@ -91,7 +91,7 @@ def children_seconds(pids: dict[str, list[int]]) -> dict[str, float]:
 
 
 def measure_stages(folder: Path, count: int) -> dict[str, float]:
-    """Gives the CPU seconds a document of each stage alone."""
+    """Returns the CPU seconds a document of each stage alone."""
     corpus = Corpus()
     body = b"".join(corpus.feed(count))
     pages = [corpus.page(number).encode() for number in range(count)]
@@ -122,7 +122,7 @@ def measure_stages(folder: Path, count: int) -> dict[str, float]:
 
 
 def reader_of(body: bytes) -> FeedReader:
-    """Gives a reader on a feed in memory."""
+    """Returns a reader on a feed in memory."""
     return FeedReader(
         opener=lambda: io.BytesIO(body), kind=FeedKind.FULL, spool=lambda: cast(BinaryIO, SpooledTemporaryFile(max_size=1_000_000))
     )
@@ -142,8 +142,8 @@ def store_all(folder: Path, body: bytes, count: int) -> None:
     while taken := take_slice(changes, blobs, SliceLimits()).slice:
         blobs.sync()
         with store.writing() as unit:
-            feeding = Feeding(feed_id=feed.id, datasource=feed.datasource, now=utc_now(), rules=admission.rules)
-            bench = Workbench(unit, feeding, Lane.BULK)
+            feeding = ApplyContext(feed_id=feed.id, datasource=feed.datasource, now=utc_now(), rules=admission.rules)
+            bench = ChangeBatch(unit, feeding, Lane.BULK)
             bench.load(change.url for change, _ in taken if change.url is not None)
             for change, content in taken:
                 bench.apply(change, content)

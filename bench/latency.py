@@ -94,7 +94,7 @@ def keep_hanging(appliance: Appliance) -> threading.Event:
 
 
 def hostile(number: int, round_: int) -> str:
-    """Gives the record of a page whose reading takes all the time it may: links without end."""
+    """Returns the record of a page whose reading takes all the time it may: links without end."""
     page = f"<title>{number} {round_}</title>".encode() + b"<p><a href=x>y</a></p>" * HOSTILE_LINKS
     content = base64.b64encode(zlib.compress(page)).decode()
     head = f'<record url="http://hostile.example.com/{number}" mimetype="text/html">'
@@ -114,12 +114,12 @@ def push_large(appliance: Appliance, megabytes: int) -> None:
 
 
 def waiting(appliance: Appliance) -> int:
-    """Gives how many feeds wait or are being applied."""
+    """Returns how many feeds wait or are being applied."""
     return int(appliance.request("GET", appliance.gate, "/getbacklogcount")[2])
 
 
 def timed_search(appliance: Appliance) -> float:
-    """Gives the seconds of one search."""
+    """Returns the seconds of one search."""
     began = time.monotonic()
     appliance.search("page document")
     return time.monotonic() - began

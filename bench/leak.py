@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from bench.expensive import make_documents
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.querylang import parse_query
-from feedmill.model.access import ANONYMOUS, ClassMap, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet
 from feedmill.model.query import Everything
 from feedmill.model.search import IndexDocument, Sort
@@ -52,7 +52,7 @@ def tell_numbers(folder: Path, hidden: int) -> None:
     """Prints what of an answer's numbers differs for a number of hidden documents, from small to many."""
     asking = {
         "nobody": ANONYMOUS,
-        "a user of many classes": ClassSet(permitted=ClassMap(bytes(1 - number % 2 for number in range(CLASSES)))),
+        "a user of many classes": AccessFilter(permitted=ClassMap(bytes(1 - number % 2 for number in range(CLASSES)))),
     }
     told: list[dict[str, dict[str, object]]] = []
     for place, count in enumerate((0, hidden, 20 * hidden)):
@@ -70,7 +70,7 @@ def tell_numbers(folder: Path, hidden: int) -> None:
         print(f"    by numbers told to {name}, {against}: {len(differing)} of {len(first)} differ: {told_by}", flush=True)
 
 
-def list_numbers(index: TantivyIndex, access: ClassSet) -> dict[str, object]:
+def list_numbers(index: TantivyIndex, access: AccessFilter) -> dict[str, object]:
     """Lists what is told of words that hidden documents hold, but for order and scores."""
     told: dict[str, object] = {}
     for text in ("few", "secretword", "secret*", "everywhere", "fewe OR secretwort"):

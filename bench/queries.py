@@ -39,7 +39,7 @@ from bench.anew import anew
 from bench.figures import percentile
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.tantivy import TantivyIndex
-from feedmill.adapters.index.words import WordAsker
+from feedmill.adapters.index.words import WordQueries
 from feedmill.core.matching import ENOUGH, loosen
 from feedmill.core.querylang import parse_query
 from feedmill.model.access import ANONYMOUS
@@ -93,13 +93,13 @@ def main(documents: int = DOCUMENTS, questions: int = QUESTIONS, folder: str = "
 
 
 def list_questions(count: int) -> list[str]:
-    """Gives questions of one to six words, frequent and rare, some phrases."""
+    """Returns questions of one to six words, frequent and rare, some phrases."""
     random_, corpus = random.Random(3), Corpus(5)
     return [_ask_for(corpus.text(random_.choice(LENGTHS)).split(), number) for number in range(count)]
 
 
 def list_questions_of(files: Sequence[Path], count: int) -> list[str]:
-    """Gives questions as above, of words that stand beside one another in files of text."""
+    """Returns questions as above, of words that stand beside one another in files of text."""
     random_, made = random.Random(3), list[str]()
     for _ in range(20 * count):
         text = random_.choice(files).read_bytes()[:200_000].decode("utf-8", "ignore")
@@ -156,7 +156,7 @@ def ask_engine(index: TantivyIndex, question: str) -> int:
 
 def count_hits(searcher: tantivy.Searcher, root: Node) -> int:
     """Asks one tree."""
-    found = searcher.search(build_query(root, ANONYMOUS, WordAsker(searcher, root)), 10, count=True)
+    found = searcher.search(build_query(root, ANONYMOUS, WordQueries(searcher, root)), 10, count=True)
     return int(found.count)  # type: ignore[attr-defined]
 
 
@@ -166,7 +166,7 @@ def ask_port(index: TantivyIndex, question: str) -> int:
 
 
 def as_it_is(question: str) -> str:
-    """Gives the question itself."""
+    """Returns the question itself."""
     return question
 
 
@@ -215,7 +215,7 @@ def measure(open_client: Callable[[], Ask], questions: Sequence[str], clients: i
 
 
 def worked(processes: Sequence[int]) -> float:
-    """Gives the seconds of CPU that processes have used so far."""
+    """Returns the seconds of CPU that processes have used so far."""
     ticks = 0
     for pid in processes:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

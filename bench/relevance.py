@@ -29,7 +29,7 @@ from feedmill.adapters.extract.language import detect_language
 from feedmill.adapters.index.tantivy import TantivyIndex
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.core.analysis import gram_size, has_spaceless
-from feedmill.core.asking import read_request
+from feedmill.core.querybuilder import read_request
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest
@@ -40,7 +40,7 @@ DEPTH = 1_000
 CLIENTS = 2
 BY_MAP = ("cacm",)
 Ask = Callable[[str, int], Sequence[str]]
-"""Gives the ids of the best documents for a query, so many at most."""
+"""Returns the ids of the best documents for a query, so many at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def metadata_of(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """Gives the fields of a document that are neither title nor text."""
+    """Returns the fields of a document that are neither title nor text."""
     return [(name, str(value)) for name, value in document.items() if name not in ("_id", "title", "text") and value]
 
 
@@ -108,7 +108,7 @@ def metadata_of(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def score(collection: Collection, ask: Ask, clients: int = 1) -> float:
-    """Gives the mean over all judged queries."""
+    """Returns the mean over all judged queries."""
     judged = [query for query in collection.queries if collection.grades.get(query)]
     depth = DEPTH if collection.uses_map else 10
 
@@ -122,14 +122,14 @@ def score(collection: Collection, ask: Ask, clients: int = 1) -> float:
 
 
 def ndcg(found: Sequence[str], grades: dict[str, int], depth: int = 10) -> float:
-    """Gives the normalised discounted cumulative gain, gains as graded."""
+    """Returns the normalised discounted cumulative gain, gains as graded."""
     gained = sum(grades.get(name, 0) / math.log2(place + 2) for place, name in enumerate(found[:depth]))
     ideal = sum(grade / math.log2(place + 2) for place, grade in enumerate(sorted(grades.values(), reverse=True)[:depth]))
     return gained / ideal
 
 
 def average_precision(found: Sequence[str], grades: dict[str, int]) -> float:
-    """Gives the average precision."""
+    """Returns the average precision."""
     hits, total = 0, 0.0
     for place, name in enumerate(found, 1):
         if name in grades:
@@ -152,7 +152,7 @@ def measure_served(collection: Collection) -> float:
 
 
 def to_record(prefix: str, document: dict[str, Any]) -> str:
-    """Gives a document as the record of a feed."""
+    """Returns a document as the record of a feed."""
     title = f"<title>{escape(document['title'])}</title>" if document.get("title") else ""
     page = f"<html><head>{title}</head><body><p>{escape(document['text'])}</p></body></html>"
     return record(prefix + document["_id"], page, metadata_of(document))

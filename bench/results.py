@@ -42,7 +42,7 @@ def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
 
 
 def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, float]:
-    """Gives milliseconds of the engine's answer, of the searcher's whole answer without it, and of writing that as XML."""
+    """Returns milliseconds of the engine's answer, of the searcher's whole answer without it, and of writing that as XML."""
     asked, made, written = [], [], []
     with open_context(data, Settings()) as context:
         searcher = build_searcher(context)

@@ -45,7 +45,7 @@ def measure(appliance: Appliance, megabytes: int, disk: float) -> None:
 
 
 def write_with_dd(folder: Path, megabytes: int) -> float:
-    """Gives the MB a second at which the disk takes the same amount."""
+    """Returns the MB a second at which the disk takes the same amount."""
     began = time.monotonic()
     command = ["dd", "if=/dev/zero", f"of={folder / 'dd'}", "bs=1000000", f"count={megabytes}", "conv=fsync", "status=none"]
     subprocess.run(command, check=True)
@@ -82,7 +82,7 @@ def upload(port: int, megabytes: int) -> float:
 
 
 def search_times(appliance: Appliance, done: threading.Event, limit: int) -> list[float]:
-    """Gives the seconds of searches, one after the other, until done or enough."""
+    """Returns the seconds of searches, one after the other, until done or enough."""
     seconds: list[float] = []
     while not done.is_set() and len(seconds) < limit:
         began = time.monotonic()

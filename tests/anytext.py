@@ -94,19 +94,19 @@ _LETTERS = [
 
 
 def any_text(max_size: int = 12) -> st.SearchStrategy[str]:
-    """Gives arbitrary text, and text put together of pieces that something in the product reads; up to so many pieces."""
+    """Returns arbitrary text, and text put together of pieces that something in the product reads; up to so many pieces."""
     pieces = st.sampled_from([*_DIGITS, *_UNITS, *_DATES, *_QUERY, *_MARKUP, *_LETTERS, *_BLANKS, *_SIGNS])
     return st.lists(pieces | st.text(max_size=5), max_size=max_size).map("".join)
 
 
 def any_numbers() -> st.SearchStrategy[str]:
-    """Gives digits with signs, blanks and units between them."""
+    """Returns digits with signs, blanks and units between them."""
     pieces = st.sampled_from(_DIGITS) | st.sampled_from([*_SIGNS, *_BLANKS]) | st.sampled_from([*",. "]) | st.sampled_from(_UNITS)
     return st.lists(pieces, max_size=9).map("".join)
 
 
 def any_query() -> st.SearchStrategy[str]:
-    """Gives what may be typed as a query."""
+    """Returns what may be typed as a query."""
     pieces = (
         st.sampled_from(_QUERY) | st.sampled_from([" ", " ", "(", ")"]) | st.sampled_from(_LETTERS) | any_numbers() | st.text(max_size=3)
     )

@@ -22,7 +22,7 @@ ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer
 
 
 def reserve_port() -> socket.socket:
-    """Gives a socket that holds a port without listening at it, so that a server may, also one that is started again, and nobody else.
+    """Returns a socket that holds a port without listening at it, so that a server may, also one that is started again, and nobody else.
 
     Who asks the system for any free port never gets one that is bound, and who asks for this one may have it while none listens there.
     """
@@ -33,7 +33,7 @@ def reserve_port() -> socket.socket:
 
 
 def close_all(sockets: Sequence[socket.socket]) -> None:
-    """Gives ports back."""
+    """Returns ports back."""
     for each in sockets:
         each.close()
 
@@ -104,7 +104,7 @@ class Appliance:
         wait_until(lambda: not any(is_alive(pid) for pids in children for pid in pids), "the end of the children of a parent that is dead")
 
     def role_pids(self) -> dict[str, list[int]]:
-        """Gives the processes of this server by role, read from their command lines."""
+        """Returns the processes of this server by role, read from their command lines."""
         found: dict[str, list[int]] = {}
         for folder in Path("/proc").iterdir():
             if not folder.name.isdigit():
@@ -142,7 +142,7 @@ class Appliance:
         return headers["x-feedmill-feed"]
 
     def receipt(self, feed: str) -> dict[str, Any]:
-        """Gives a feed's receipt."""
+        """Returns a feed's receipt."""
         return dict(self.get_json(self.gate, f"/api/v1/feeds/{feed}"))
 
     def wait(self, feed: str, *, seconds: float = PATIENCE_SECONDS, searchable: bool = True, pause_seconds: float = 0.01) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Appliance:
         return self.wait(self.push(xml, datasource, feedtype), seconds=seconds)
 
     def document(self, url: str) -> dict[str, Any] | None:
-        """Gives what the feed port says of a document, None when it knows none."""
+        """Returns what the feed port says of a document, None when it knows none."""
         status, _, body = self.request("GET", self.gate, "/api/v1/documents?" + urllib.parse.urlencode({"url": url}))
         assert status in (200, 404), (status, body)
         return dict(json.loads(body)) if status == 200 else None
@@ -170,11 +170,11 @@ class Appliance:
     # --- the search port ---
 
     def search(self, query: str, **parameters: str | int) -> dict[str, Any]:
-        """Gives the JSON answer to a search."""
+        """Returns the JSON answer to a search."""
         return dict(self.get_json(self.search_port, "/api/v1/search?" + urllib.parse.urlencode({"q": query, **parameters})))
 
     def urls(self, query: str, **parameters: str | int) -> list[str]:
-        """Gives the URLs that a search finds."""
+        """Returns the URLs that a search finds."""
         return [result["url"] for result in self.search(query, **parameters)["results"]]
 
     # --- both ---
@@ -225,7 +225,7 @@ def is_alive(pid: int) -> bool:
 
 
 def record(url: str, content: str | None = None, metadata: Sequence[tuple[str, str]] = (), *, acl: str = "", **attributes: str) -> str:
-    """Gives one ``<record>``."""
+    """Returns one ``<record>``."""
     from xml.sax.saxutils import escape, quoteattr
 
     shown = {"mimetype": "text/html"} | {name.replace("_", "-"): value for name, value in attributes.items()}
@@ -239,7 +239,7 @@ def record(url: str, content: str | None = None, metadata: Sequence[tuple[str, s
 
 
 def feed_of(*records: str, group: str = "<group>") -> bytes:
-    """Gives a feed of records."""
+    """Returns a feed of records."""
     head = '<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">'
     header = "<header><datasource>ignored</datasource><feedtype>full</feedtype></header>"
     return f"{head}<gsafeed>{header}{group}{''.join(records)}</group></gsafeed>".encode()

@@ -19,7 +19,7 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is n
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Gives a browser while it runs."""
+    """Returns a browser while it runs."""
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"], timeout=PATIENCE_MS)
@@ -28,7 +28,7 @@ def launched() -> Iterator[Browser]:
 
 
 def new_page(browser: Browser, appliance: Appliance, size: dict[str, int], *, script: bool = True, dark: bool = False) -> Page:
-    """Gives a page of somebody new to a server, not yet anywhere."""
+    """Returns a page of somebody new to a server, not yet anywhere."""
     context = browser.new_context(
         base_url=f"http://127.0.0.1:{appliance.search_port}",
         viewport={"width": size["width"], "height": size["height"]},

@@ -26,7 +26,7 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
-    """Gives a server with default settings, shared by all tests that keep to data sources and hosts of their own."""
+    """Returns a server with default settings, shared by all tests that keep to data sources and hosts of their own."""
     with running(tmp_path_factory.mktemp("server") / "data") as appliance:
         yield appliance
 

@@ -8,14 +8,14 @@ her she there would their we him been has when who will no more if out so said w
 could these two may first then do any like my now over such our man me even most made after also did many must before back see through way
 where get much go well your know should down work year because come people just say each those take day good how long little own while old
 right use last never place same another year find still might system number part against world hand high small large end open public
-report page document office service order water house city school company group level change point power state country history member
+report page document office service order water harness city school company group level change point power state country history member
 question result answer letter letter road table music market paper control process program design policy section security access"""
 
 _SYLLABLES = [c + v for c in "b c d f g h k l m n p r s t v w st tr pl gr".split() for v in "a e i o u ea ou".split()]
 
 
 def vocabulary(size: int = 40_000, seed: int = 1) -> list[str]:
-    """Gives words, most frequent first."""
+    """Returns words, most frequent first."""
     random_ = random.Random(seed)
     words = dict.fromkeys(_COMMON.split())
     while len(words) < size:
@@ -32,17 +32,17 @@ class Corpus:
         self._pool = [self._words[min(int(self._random.paretovariate(0.7)) - 1, len(self._words) - 1)] for _ in range(200_000)]
 
     def text(self, count: int) -> str:
-        """Gives so many words."""
+        """Returns so many words."""
         start = self._random.randrange(len(self._pool) - count)
         return " ".join(self._pool[start : start + count])
 
     def text_at(self, place: int, count: int) -> str:
-        """Gives so many words that stand at a place, the same ones whenever it is asked for."""
+        """Returns so many words that stand at a place, the same ones whenever it is asked for."""
         start = place % (len(self._pool) - count)
         return " ".join(self._pool[start : start + count])
 
     def page(self, number: int) -> str:
-        """Gives one HTML page."""
+        """Returns one HTML page."""
         paragraphs: list[str] = []
         size, goal = 0, self._random.randint(4_000, 9_000)
         while size < goal:

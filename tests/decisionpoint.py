@@ -72,7 +72,7 @@ class DecisionPoint:
         )
 
     def judge(self, path: str, headers: dict[str, str]) -> int:
-        """Gives the status for a document and who asks for it."""
+        """Returns the status for a document and who asks for it."""
         readers = self.files.get(path)
         if readers is None:
             return 404

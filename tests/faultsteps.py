@@ -34,32 +34,32 @@ NOT_KILLED = dict.fromkeys(ANSWERING, _ANSWER)
 
 
 def marker_of(step: str) -> str:
-    """Gives the part of a URL that says which documents a step fails for."""
+    """Returns the part of a URL that says which documents a step fails for."""
     return f"{step}/bad"
 
 
 def url_of(step: str, number: int, bad: tuple[int, ...] = BAD) -> str:
-    """Gives the URL of a document, which says whether a step fails for it."""
+    """Returns the URL of a document, which says whether a step fails for it."""
     return f"http://www.example.com/{step}/{'bad/' if number in bad else ''}{number}"
 
 
 def word_of(step: str) -> str:
-    """Gives the word that the documents of a step have."""
+    """Returns the word that the documents of a step have."""
     return "needle" + step.replace(".", "").replace("_", "")
 
 
 def source_of(step: str) -> str:
-    """Gives the name of the data source of a step's documents."""
+    """Returns the name of the data source of a step's documents."""
     return step.replace(".", "-").replace("_", "-")
 
 
 def page_of(step: str, url: str, number: int, **attributes: str) -> str:
-    """Gives the record of a document."""
+    """Returns the record of a document."""
     word = word_of(step)
     content = f'<title>{word} {number}</title><p>{word} <a href="{url_of(step, number + 1)}">next {number}</a></p>'
     return record(url, content, (), **attributes)
 
 
 def documents(step: str, bad: tuple[int, ...] = BAD, **attributes: str) -> bytes:
-    """Gives a feed of 200 documents, each linking to the next one."""
+    """Returns a feed of 200 documents, each linking to the next one."""
     return feed_of(*(page_of(step, url_of(step, number, bad), number, **attributes) for number in range(COUNT)))

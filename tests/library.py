@@ -39,7 +39,7 @@ FOREIGN = (
 
 
 def documents() -> list[str]:
-    """Gives the records of all documents."""
+    """Returns the records of all documents."""
     found = []
     for number in range(48):
         title, text = SUBJECTS[number % len(SUBJECTS)]

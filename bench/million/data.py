@@ -32,7 +32,7 @@ class Shape:
         return GROUPS if self.acls else OWN_GROUPS
 
     def acl_of(self, number: int) -> int:
-        """Gives the number of a document's ACL."""
+        """Returns the number of a document's ACL."""
         return number % self.acls if self.acls else number
 
     def keep(self, data: Path) -> None:
@@ -46,7 +46,7 @@ def read_shape(data: Path) -> Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
+class CurrentUser:
     """One of the users. ``twin`` tells apart those who are in the same groups."""
 
     groups: int
@@ -63,22 +63,22 @@ class Asker:
         return place_of(acl) < self.share / 100
 
     def group_for(self, acl: int) -> str:
-        """Gives the group of this user that an ACL names, if he sees it."""
+        """Returns the group of this user that an ACL names, if he sees it."""
         return f"of{self.groups}at{self.share}no{zlib.crc32(b'group %d' % acl) % self.groups}"
 
 
 def place_of(acl: int) -> float:
-    """Gives where between 0 and 1 an ACL lies; who sees a share sees what lies below it."""
+    """Returns where between 0 and 1 an ACL lies; who sees a share sees what lies below it."""
     return zlib.crc32(b"place %d" % acl) / 2**32
 
 
-def askers(shape: Shape) -> list[Asker]:
-    """Gives the users, the first twins."""
-    return [Asker(groups=count, share=share) for count in shape.groups for share in SHARES]
+def current_users(shape: Shape) -> list[CurrentUser]:
+    """Returns the users, the first twins."""
+    return [CurrentUser(groups=count, share=share) for count in shape.groups for share in SHARES]
 
 
 def folder_acls() -> Iterator[str]:
-    """Gives the ACLs above those of documents: three levels, which say nothing of the users."""
+    """Returns the ACLs above those of documents: three levels, which say nothing of the users."""
     for level, count, above, parents in (("root", ROOTS, "", 1), ("area", AREAS, "root", ROOTS), ("folder", FOLDERS, "area", AREAS)):
         for number in range(count):
             parent = f' inherit-from="{HOST}/{above}/{number % parents}"' if above else ""
@@ -107,12 +107,12 @@ class Page:
 
 
 def url_of(number: int) -> str:
-    """Gives the URL of a document."""
+    """Returns the URL of a document."""
     return f"{HOST}/doc/{number}"
 
 
 def make_page(number: int) -> Page:
-    """Gives a document; the same number is always the same text."""
+    """Returns a document; the same number is always the same text."""
     corpus, place = known_corpus(), zlib.crc32(b"text %d" % number)
     return Page(
         number=number,
@@ -124,46 +124,46 @@ def make_page(number: int) -> Page:
 
 @cache
 def known_corpus() -> Corpus:
-    """Gives the words that texts are made of."""
+    """Returns the words that texts are made of."""
     return Corpus()
 
 
 def records(shape: Shape, first: int, last: int) -> list[str]:
-    """Gives the records of documents."""
-    known = askers(shape)
+    """Returns the records of documents."""
+    known = current_users(shape)
     return [
         record(url_of(page.number), page.html, page.metadata, acl=acl_xml(shape.acl_of(page.number), known))
         for page in map(make_page, range(first, last))
     ]
 
 
-def acl_xml(number: int, known: list[Asker]) -> str:
-    """Gives an ACL: its owner, and a group of each user who sees it."""
+def acl_xml(number: int, known: list[CurrentUser]) -> str:
+    """Returns an ACL: its owner, and a group of each user who sees it."""
     owner, folder = owner_and_folder(number)
-    names = [asker.group_for(number) for asker in known if asker.sees(number)]
+    names = [current_user.group_for(number) for current_user in known if current_user.sees(number)]
     entries = "".join(f'<principal scope="group" access="permit">{name}</principal>' for name in names)
     return f'<acl inherit-from="{folder}"><principal scope="user" access="permit">{owner}</principal>{entries}</acl>'
 
 
 def owner_and_folder(acl: int) -> tuple[str, str]:
-    """Gives who is named by an ACL alone, and the URL from which it inherits."""
+    """Returns who is named by an ACL alone, and the URL from which it inherits."""
     return f"owner{acl}", f"{HOST}/folder/{acl % FOLDERS}"
 
 
 def groups_feed(shape: Shape) -> bytes:
-    """Gives the memberships of all users and their twins."""
+    """Returns the memberships of all users and their twins."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?><xmlgroups>']
-    for asker in askers(shape):
-        twins = (Asker(groups=asker.groups, share=asker.share, twin=twin) for twin in range(TWINS))
+    for current_user in current_users(shape):
+        twins = (CurrentUser(groups=current_user.groups, share=current_user.share, twin=twin) for twin in range(TWINS))
         members = "".join(f'<principal scope="USER">{twin.name}</principal>' for twin in twins)
-        for number in range(asker.groups):
-            group = f"of{asker.groups}at{asker.share}no{number}"
+        for number in range(current_user.groups):
+            group = f"of{current_user.groups}at{current_user.share}no{number}"
             parts.append(f'<membership><principal scope="GROUP">{group}</principal><members>{members}</members></membership>')
     return "".join([*parts, "</xmlgroups>"]).encode()
 
 
 def queries() -> list[str]:
-    """Gives what is asked: words from frequent to rare, alone and by two."""
+    """Returns what is asked: words from frequent to rare, alone and by two."""
     words = vocabulary()
     single = [words[rank] for rank in RANKS]
     return [*single, *(f"{left} {right}" for left, right in zip(single[:-3], single[3:], strict=True))]

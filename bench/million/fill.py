@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from multiprocessing import Process, Queue
 from pathlib import Path
 
-from bench.million.data import Asker, Page, Shape, askers, make_page, owner_and_folder, url_of
+from bench.million.data import CurrentUser, Page, Shape, current_users, make_page, owner_and_folder, url_of
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.bootstrap.context import AppContext, open_context, utc_now
 from feedmill.core.access import in_one_order
@@ -18,7 +18,7 @@ from feedmill.core.textblob import encode_text
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin, Text
 from feedmill.model.search import IndexDocument
-from feedmill.services.facts import INDEX_FOLDER, INDEX_TOKEN
+from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.settings import read_snapshot
 
 AT_ONCE = 5_000
@@ -51,7 +51,7 @@ def fill_index(data: Path, batches: "Queue[Batch | None]", done: Path) -> None:
     began, used, count = time.monotonic(), time.process_time(), 0
     with open_context(data, read_snapshot(data).settings, "bench-index") as context:
         with context.store.reading() as unit:
-            folder = unit.facts.get(INDEX_FOLDER)
+            folder = unit.key_values.get(INDEX_FOLDER)
         assert folder is not None
         writer = TantivyWriter(data / "index" / folder)
         while batch := batches.get():
@@ -70,13 +70,13 @@ def keep_commit(context: AppContext, writer: TantivyWriter, done: Path, batch: B
     """Commits, and lets the store and a later filling know."""
     token = writer.commit()
     with context.store.writing() as unit:
-        unit.facts.put(INDEX_TOKEN, token)
+        unit.key_values.put(INDEX_TOKEN, token)
     if batch is not None:
         done.write_text(str(batch[-1][0] + 1))
 
 
 def entry(number: int, key: int, access_class: int) -> IndexDocument:
-    """Gives what the index takes of a document."""
+    """Returns what the index takes of a document."""
     page = make_page(number)
     return IndexDocument(
         key=key,
@@ -101,7 +101,7 @@ class _Filling:
         self._context = context
         self._shape = shape
         self._feed_id = feed_id
-        self._askers = askers(shape)
+        self._askers = current_users(shape)
 
     def put(self, pages: Sequence[Page]) -> Batch:
         """Puts documents into the store, with contents and ACLs."""
@@ -150,9 +150,9 @@ class _Filling:
         return StoredAcl(url=url, acl=acl, origin=AclOrigin.ELEMENT, datasource=SOURCE, feed_id=self._feed_id, seen_feed_id=self._feed_id)
 
 
-def acl_of(number: int, known: Sequence[Asker]) -> Acl:
-    """Gives an ACL as the feed of its documents writes it."""
+def acl_of(number: int, known: Sequence[CurrentUser]) -> Acl:
+    """Returns an ACL as the feed of its documents writes it."""
     owner, folder = owner_and_folder(number)
-    names = [(Scope.USER, owner), *((Scope.GROUP, asker.group_for(number)) for asker in known if asker.sees(number))]
+    names = [(Scope.USER, owner), *((Scope.GROUP, current_user.group_for(number)) for current_user in known if current_user.sees(number))]
     entries = (Entry(access=Access.PERMIT, principal=Principal(scope=scope, name=name)) for scope, name in names)
     return Acl(entries=tuple(entries), inherit_from=folder)

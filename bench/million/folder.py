@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.appliance import Appliance, feed_of, record, running
 
 from bench.million.build import SETTINGS
-from bench.million.data import HOST, SHARES, Asker, queries, read_shape
+from bench.million.data import HOST, SHARES, CurrentUser, queries, read_shape
 from bench.million.measure import Line, tell
 
 LATE = "late"
@@ -18,18 +18,20 @@ ROUNDS = 5
 def change_folder(data: Path) -> None:
     """Prints how long a permit, a denial and their end take, beside one new document, the reference."""
     shape = read_shape(data)
-    asker = Asker(groups=shape.groups[-1], share=SHARES[0])
+    current_user = CurrentUser(groups=shape.groups[-1], share=SHARES[0])
     with running(data, SETTINGS) as appliance:
         line, query = Line(appliance.search_port, appliance.role_pids()["web"][0]), queries()[0]
         line.ask(query, LATE)
-        total = total_of(line, query, asker.name)
+        total = total_of(line, query, current_user.name)
         tell(f"a folder with {shape.documents // 2:,} of {shape.documents:,} documents below it")
         one = min(measure_one(appliance, number) for number in range(ROUNDS))
         tell(f"one new document, the reference: found {one:.2f} s after its feed was sent")
         for number in range(ROUNDS):
             open_ = change(appliance, "permit", lambda: total_of(line, query, LATE) > 0)
-            closed = change(appliance, "deny", lambda: total_of(line, query, LATE) == 0 and total_of(line, query, asker.name) < 0.8 * total)
-            ended = change(appliance, "", lambda: total_of(line, query, asker.name) > 0.9 * total)
+            closed = change(
+                appliance, "deny", lambda: total_of(line, query, LATE) == 0 and total_of(line, query, current_user.name) < 0.8 * total
+            )
+            ended = change(appliance, "", lambda: total_of(line, query, current_user.name) > 0.9 * total)
             times = f"permitted {open_:.2f} s, denied {closed:.2f} s, neither {ended:.2f} s after the feed was sent"
             tell(f"round {number + 1}: {times}; {max(open_, closed, ended) / one:.1f} times one document")
 
@@ -40,7 +42,7 @@ def change(appliance: Appliance, access: str, is_obeyed: Callable[[], bool]) -> 
     if access == "permit":
         entries.append(f'<principal scope="user" access="permit">{LATE}</principal>')
     if access == "deny":
-        names = [Asker(groups=count, share=SHARES[0]).name for count in (1_000, 5_000)]
+        names = [CurrentUser(groups=count, share=SHARES[0]).name for count in (1_000, 5_000)]
         entries += [f'<principal scope="user" access="deny">{name}</principal>' for name in names]
     kind = "parent-overrides" if access else "child-overrides"
     began = time.monotonic()
@@ -51,7 +53,7 @@ def change(appliance: Appliance, access: str, is_obeyed: Callable[[], bool]) -> 
 
 
 def measure_one(appliance: Appliance, number: int) -> float:
-    """Gives the seconds until one new document is found."""
+    """Returns the seconds until one new document is found."""
     word = f"needle{number}x{time.time_ns()}"
     began = time.monotonic()
     appliance.push(feed_of(record(f"{HOST}/needle/{number}", f"<p>{word}</p>")), "needles")
@@ -61,5 +63,5 @@ def measure_one(appliance: Appliance, number: int) -> float:
 
 
 def total_of(line: Line, query: str, name: str) -> int:
-    """Gives how many documents a user finds."""
+    """Returns how many documents a user finds."""
     return int(line.ask(query, name)[1]["total"])

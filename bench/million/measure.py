@@ -16,7 +16,7 @@ from bench.anew import anew
 from bench.figures import percentile
 from bench.ingest import children_seconds
 from bench.million.build import SETTINGS
-from bench.million.data import TWINS, Asker, Shape, askers, queries, read_shape
+from bench.million.data import TWINS, CurrentUser, Shape, current_users, queries, read_shape
 from bench.million.unfiltered import unfiltered
 
 ROUNDS = 10
@@ -31,10 +31,10 @@ class Line:
         self._pid = pid
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
 
-    def ask(self, query: str, asker: str = "", **parameters: str | int) -> tuple[float, dict[str, Any]]:
-        """Gives the milliseconds of a search, which was never asked before, and its answer."""
+    def ask(self, query: str, current_user: str = "", **parameters: str | int) -> tuple[float, dict[str, Any]]:
+        """Returns the milliseconds of a search, which was never asked before, and its answer."""
         path = "/api/v1/search?" + urllib.parse.urlencode({"q": anew(query), **parameters})
-        headers = {"X-Forwarded-User": asker} if asker else {}
+        headers = {"X-Forwarded-User": current_user} if current_user else {}
         began = time.perf_counter()
         try:
             self._connection.request("GET", path, headers=headers)
@@ -51,7 +51,7 @@ class Line:
         return taken, json.loads(body)
 
     def used_milliseconds(self) -> float:
-        """Gives the processor time of the process that answers, so far."""
+        """Returns the processor time of the process that answers, so far."""
         return children_seconds({"web": [self._pid]})["web"] * MILLISECONDS
 
 
@@ -85,7 +85,7 @@ class Taken:
         return [each for taken in self.by_query.values() for each in taken]
 
     def typical(self, query: str) -> float:
-        """Gives the median of a query."""
+        """Returns the median of a query."""
         return statistics.median(self.by_query[query])
 
 
@@ -102,10 +102,10 @@ def measure(data: Path, rounds: int = ROUNDS) -> None:
             guarded.ask(query)
             open_.ask(query)
         measure_cold(guarded, open_, shape)
-        for asker in askers(shape):
-            compare(guarded, open_, asker, rounds, limit)
-        for asker in askers(shape):
-            check_totals(guarded, open_, asker, shape)
+        for current_user in current_users(shape):
+            compare(guarded, open_, current_user, rounds, limit)
+        for current_user in current_users(shape):
+            check_totals(guarded, open_, current_user, shape)
 
 
 def tell(text: str) -> None:
@@ -117,30 +117,32 @@ def measure_cold(guarded: Line, open_: Line, shape: Shape) -> None:
     """Prints the first questions of users whom the server does not know yet."""
     query = queries()[5]
     for count in shape.groups:
-        known = [asker for asker in askers(shape) if asker.groups == count]
-        names = [replace(asker, twin=twin).name for asker in known for twin in range(TWINS)]
+        known = [current_user for current_user in current_users(shape) if current_user.groups == count]
+        names = [replace(current_user, twin=twin).name for current_user in known for twin in range(TWINS)]
         taken = [guarded.ask(query, name)[0] for name in names]
         bare = statistics.median(open_.ask(query)[0] for _ in names)
         times = f"p50 {statistics.median(taken):.1f} ms, worst {max(taken):.1f} ms, of {len(taken)}"
         tell(f"first question of a user in {count:,} groups: {times}; without ACLs {bare:.1f} ms")
 
 
-def compare(guarded: Line, open_: Line, asker: Asker, rounds: int, limit: float) -> None:
+def compare(guarded: Line, open_: Line, current_user: CurrentUser, rounds: int, limit: float) -> None:
     """Prints what the later questions of a user take, by the side of the same without ACLs, and with a facet."""
-    with_, without = interleave([(guarded, asker.name, {}), (open_, "", {})], rounds)
-    counted, bare = interleave([(guarded, asker.name, {"facet": "department"}), (open_, "", {"facet": "department"})], max(rounds // 3, 2))
+    with_, without = interleave([(guarded, current_user.name, {}), (open_, "", {})], rounds)
+    counted, bare = interleave(
+        [(guarded, current_user.name, {"facet": "department"}), (open_, "", {"facet": "department"})], max(rounds // 3, 2)
+    )
     ratios = [with_.typical(query) / without.typical(query) for query in queries()]
     more = [with_.typical(query) - without.typical(query) for query in queries()]
     facet = [counted.typical(query) - with_.typical(query) for query in queries()]
     of_bare = [bare.typical(query) - without.typical(query) for query in queries()]
     ratio, added = with_.p50 / without.p50, with_.p50 - without.p50
-    is_met = ratio <= limit if asker.share > 10 else added <= 15
+    is_met = ratio <= limit if current_user.share > 10 else added <= 15
     times = (
         f"p50 {with_.p50:.1f} p99 {with_.p99:.1f} ms against {without.p50:.1f} and {without.p99:.1f}; {ratio:.2f} times, {added:+.1f} ms"
     )
     queried = f"by query {min(ratios):.2f} to {max(ratios):.2f} times, at most {max(more):+.1f} ms"
     used = f"processor time {with_.used / without.used:.2f} times, {(with_.used - without.used) / with_.count:+.1f} ms"
-    tell(f"{asker.groups:,} groups, {asker.share} %: {times}; {queried}; {used}: {'met' if is_met else 'MISSED'}")
+    tell(f"{current_user.groups:,} groups, {current_user.share} %: {times}; {queried}; {used}: {'met' if is_met else 'MISSED'}")
     facets = f"p50 {statistics.median(facet):+.1f}, at most {max(facet):+.1f} ms; without ACLs {statistics.median(of_bare):+.1f}"
     tell(f"    a facet more: {facets}, at most {max(of_bare):+.1f} ms: {'met' if statistics.median(facet) <= 20 else 'MISSED'}")
 
@@ -152,34 +154,34 @@ Way = tuple[Line, str, dict[str, str]]
 def interleave(ways: Sequence[Way], rounds: int) -> list[Taken]:
     """Asks all queries some rounds, each way in turn; once before, so that everything is warm."""
     taken = [Taken() for _ in ways]
-    for line, asker, parameters in ways:
+    for line, current_user, parameters in ways:
         for query in queries():
-            line.ask(query, asker, **parameters)
+            line.ask(query, current_user, **parameters)
     before = [line.used_milliseconds() for line, _, _ in ways]
     for _ in range(rounds):
         for query in queries():
-            for (line, asker, parameters), one in zip(ways, taken, strict=True):
-                one.add(query, line.ask(query, asker, **parameters)[0])
+            for (line, current_user, parameters), one in zip(ways, taken, strict=True):
+                one.add(query, line.ask(query, current_user, **parameters)[0])
     for one, (line, _, _), begin in zip(taken, ways, before, strict=True):
         one.used = max(line.used_milliseconds() - begin, 1.0)
     return taken
 
 
-def check_totals(guarded: Line, open_: Line, asker: Asker, shape: Shape) -> None:
+def check_totals(guarded: Line, open_: Line, current_user: CurrentUser, shape: Shape) -> None:
     """Compares the totals of rare words with what the ACLs say of each document that has them. Errors: AssertionError."""
     checked = 0
     for query in queries():
         _, bare = open_.ask(query, num=1_000, match="all")
         if bare["total"] > EXACT_TO:
             continue
-        expected = {number for number in numbers_of(bare) if asker.sees(shape.acl_of(number))}
-        _, found = guarded.ask(query, asker.name, num=1_000, match="all")
-        assert numbers_of(found) == expected, (asker, query)
-        assert (found["total"], found["exact"]) == (len(expected), True), (asker, query)
+        expected = {number for number in numbers_of(bare) if current_user.sees(shape.acl_of(number))}
+        _, found = guarded.ask(query, current_user.name, num=1_000, match="all")
+        assert numbers_of(found) == expected, (current_user, query)
+        assert (found["total"], found["exact"]) == (len(expected), True), (current_user, query)
         checked += 1
-    tell(f"{asker.name}: totals and results of {checked} queries are what the ACLs say, exactly")
+    tell(f"{current_user.name}: totals and results of {checked} queries are what the ACLs say, exactly")
 
 
 def numbers_of(found: dict[str, Any]) -> set[int]:
-    """Gives the numbers of the documents of a page."""
+    """Returns the numbers of the documents of a page."""
     return {int(result["url"].rpartition("/")[2]) for result in found["results"]}

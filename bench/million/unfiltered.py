@@ -14,29 +14,29 @@ from typing import Any
 from unittest.mock import patch
 
 from feedmill.adapters.index import facets, guardedfacets, rerank, tantivy
-from feedmill.adapters.index.permitting import Permitted
+from feedmill.adapters.index.accessfilter import Permitted
 from feedmill.adapters.index.query import build_unguarded
 from feedmill.bootstrap.context import open_context
 from feedmill.cli.parentage import die_with_parent
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document, DocumentState
 from feedmill.ports import UnitOfWork
 from feedmill.roles import RUN_OF_ROLE, Ports
-from feedmill.services.access.deciding import Decider, Judgement
+from feedmill.services.access.resulttrimming import ResultTrimmer, TrimmedResults
 from feedmill.settings import read_snapshot
 
 
-def _find_all(_searcher: object, take: Any, _access: ClassSet, wanted: int) -> Permitted:
+def _find_all(_searcher: object, take: Any, _access: AccessFilter, wanted: int) -> Permitted:
     found = take(wanted)
     return Permitted(pairs=found.hits, total=found.count)
 
 
-def _build_without_classes(root: Any, _access: ClassSet, asker: Any) -> Any:
-    return build_unguarded(root, asker)
+def _build_without_classes(root: Any, _access: AccessFilter, current_user: Any) -> Any:
+    return build_unguarded(root, current_user)
 
 
-def _judge_nothing(_self: Decider, _unit: UnitOfWork, documents: Sequence[Document], _access: ClassSet) -> Judgement:
-    return Judgement(shown=[each for each in documents if each.state is DocumentState.LIVE])
+def _judge_nothing(_self: ResultTrimmer, _unit: UnitOfWork, documents: Sequence[Document], _access: AccessFilter) -> TrimmedResults:
+    return TrimmedResults(shown=[each for each in documents if each.state is DocumentState.LIVE])
 
 
 def main(data: Path, parent: int) -> None:
@@ -49,7 +49,7 @@ def main(data: Path, parent: int) -> None:
         patch.object(tantivy, "build_query", _build_without_classes),
         patch.object(facets, "build_query", _build_without_classes),
         patch.object(guardedfacets, "table_of", lambda _access: None),
-        patch.object(Decider, "judge", _judge_nothing),
+        patch.object(ResultTrimmer, "judge", _judge_nothing),
         open_context(data, read_snapshot(data).settings, "reference") as context,
     ):
         RUN_OF_ROLE["web"](context, Ports(sockets=sockets))

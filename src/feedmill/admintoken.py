@@ -10,7 +10,7 @@ TOKEN_FILE = "admin.token"  # noqa: S105 - a file's name
 
 
 def ensure_token(data: Path) -> str:
-    """Gives the token, making it when there is none."""
+    """Returns the token, making it when there is none."""
     path = data / TOKEN_FILE
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

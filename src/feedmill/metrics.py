@@ -124,7 +124,7 @@ def render_metrics(
     restarts: Callable[[], Mapping[str, int]],
     oldest: Callable[[], Mapping[str, float]] = _of_none,
 ) -> bytes:
-    """Gives all metrics as Prometheus reads them.
+    """Returns all metrics as Prometheus reads them.
 
     Shape: ``gauges`` by the names of GAUGES, asked at each call; ``restarts`` by role; ``oldest`` by queue.
     """
@@ -149,7 +149,7 @@ GAUGES = {
 
 
 class _Copied(Collector):
-    """Gives the metrics of another registry."""
+    """Returns the metrics of another registry."""
 
     def __init__(self, source: CollectorRegistry) -> None:
         self._source = source
@@ -159,7 +159,7 @@ class _Copied(Collector):
 
 
 class _Asked(Collector):
-    """Gives what is not counted but asked for when somebody looks."""
+    """Returns what is not counted but asked for when somebody looks."""
 
     def __init__(
         self,

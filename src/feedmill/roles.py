@@ -18,7 +18,7 @@ from feedmill.bootstrap.feeds import build_admission_sweep, build_feeder, build_
 from feedmill.bootstrap.index import build_extracting, build_indexing
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.bootstrap.search import build_clicks, build_resting_note, build_searcher, find_clusters
+from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_searcher, find_clusters
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.core.networks import Networks
 from feedmill.http.accessroutes import AccessTools
@@ -32,15 +32,15 @@ from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.pushtoken import PushTokens
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.searchthreads import SearchBounds
-from feedmill.http.serving import serve
+from feedmill.http.server import serve
 from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
-from feedmill.http.status import tell_status
-from feedmill.http.stylesheetshelf import StylesheetShelf
+from feedmill.http.status import read_status
+from feedmill.http.stylesheetstore import StylesheetStore
 from feedmill.model.queue import QUICK_FEED_BYTES
 from feedmill.runstate import find_server, find_start
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.services.indexing.rebuilding import request_rebuild
-from feedmill.services.overview import tell_gauges
+from feedmill.services.overview import read_gauges
 from feedmill.services.queues import QueueWatch
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searcher import Searcher
@@ -109,7 +109,7 @@ def _run_gate(context: AppContext, ports: Ports) -> None:
 
 def _run_web(context: AppContext, ports: Ports) -> None:
     settings = context.settings
-    build_resting_note(context).clear()
+    build_circuit_note(context).clear()
     searcher, signing, token = build_searcher(context), build_signing(context), read_token(context.data)
     frontends = FrontEnds(
         lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()},
@@ -138,8 +138,8 @@ def _run_web(context: AppContext, ports: Ports) -> None:
 
 def _run_admin(context: AppContext, ports: Ports) -> None:
     signing, token = build_signing(context), read_token(context.data)
-    desk = build_signin(signing, _signin_options_of(context, token)).desk
-    app = admin_app(_administration_of(context), token, AdminSignIn(desk=desk, signing=signing))
+    authenticator = build_signin(signing, _signin_options_of(context, token)).authenticator
+    app = admin_app(_administration_of(context), token, AdminSignIn(authenticator=authenticator, signing=signing))
     listeners = make_listeners(context.settings, ports.sockets, {"admin": app})
     ports.take_over()
     serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
@@ -185,21 +185,21 @@ def _signin_options_of(context: AppContext, token: str) -> SignInOptions:
 def _administration_of(context: AppContext) -> Administration:
     def reindex() -> dict[str, str]:
         folder = request_rebuild(context.store)
-        context.bell.ring("indexer")
+        context.notifier.notify("indexer")
         return {"folder": folder}
 
     def remove_source(name: str, destroy: bool) -> None:
         build_intake(context).remove_and_wait(name, destroy=destroy, client="admin port")
 
-    editor = SettingsEditor(context.store, lambda: read_snapshot(context.data), context.bell)
+    editor = SettingsEditor(context.store, lambda: read_snapshot(context.data), context.notifier)
     return Administration(
-        tell_status=lambda: tell_status(context.store, context.data, read_snapshot(context.data), _watch_of(context)),
+        read_status=lambda: read_status(context.store, context.data, read_snapshot(context.data), _watch_of(context)),
         reindex=reindex,
         remove_source=remove_source,
         render_metrics=_metrics_of(context),
         find_problems=_problems_of(context),
         settings=editor,
-        stylesheets=StylesheetShelf(editor, context.data / "stylesheets"),
+        stylesheets=StylesheetStore(editor, context.data / "stylesheets"),
         access=AccessTools(
             explaining=build_explaining(context), changes=build_access_changes(context), review=build_access_review(context)
         ),
@@ -213,7 +213,7 @@ def _metrics_of(context: AppContext) -> Callable[[], bytes]:
         return {name: role.restarts for name, role in server.roles.items()} if server else {}
 
     watch = _watch_of(context)
-    return lambda: metrics.render_metrics(lambda: tell_gauges(context.store), restarts, watch.tell_oldest)
+    return lambda: metrics.render_metrics(lambda: read_gauges(context.store), restarts, watch.read_oldest)
 
 
 def _problems_of(context: AppContext) -> Callable[[], list[str]]:
@@ -230,12 +230,12 @@ def _watch_of(context: AppContext) -> QueueWatch:
 
 @contextmanager
 def _until_told(context: AppContext, role: str) -> Iterator[Callable[[], bool]]:
-    """Gives what says that SIGTERM came; the signal also rings the role's own bell, which ends a wait."""
+    """Returns what says that SIGTERM came; the signal also rings the role's own bell, which ends a wait."""
     stopped = threading.Event()
 
     def _stop(_number: int, _frame: object) -> None:
         stopped.set()
-        context.bell.ring(role)
+        context.notifier.notify(role)
 
     earlier = signal.signal(signal.SIGTERM, _stop)
     try:

@@ -47,7 +47,7 @@ class RunState:
     """Which parts of the sandbox for hostile input this kernel has, as ``Sandbox`` of ``adapters/sandbox``."""
 
     def url(self, listener: str) -> str:
-        """Gives the base URL of a listener, reachable from this machine."""
+        """Returns the base URL of a listener, reachable from this machine."""
         host, _, port = self.addresses[listener].rpartition(":")
         reachable = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104 - compared, not bound
         return f"{'https' if listener in self.tls else 'http'}://{reachable}:{port}"

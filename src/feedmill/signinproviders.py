@@ -10,7 +10,7 @@ from feedmill.core.roles import RoleRules
 from feedmill.model.errors import BadRequest, BadSettings
 from feedmill.ports import Clock, Store
 from feedmill.ports.signin import Directory, OpenIdProvider, SamlProvider
-from feedmill.services.facts import SAML_KEY
+from feedmill.services.keyvalues import SAML_KEY
 from feedmill.services.signin.signing import ensure_secret
 from feedmill.settings.secrets import read_secret
 from feedmill.settings.signin import LdapProvider, OidcSettings, Provider, SamlSettings, SignIn

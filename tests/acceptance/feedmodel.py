@@ -39,7 +39,7 @@ class Step:
     rev: str | None = None
 
     def render(self, padding: str) -> str:
-        """Gives the record as XML."""
+        """Returns the record as XML."""
         metadata = [] if self.rev is None else [("rev", self.rev)]
         match self.act:
             case Act.DELETE:
@@ -67,7 +67,7 @@ class FeedSpec:
     comments: int = 0
 
     def render(self) -> bytes:
-        """Gives the feed as XML."""
+        """Returns the feed as XML."""
         whole = feed_of(*(step.render(self.padding) for step in self.steps), *([_COMMENT] * self.comments))
         match self.damage:
             case Damage.NONE:
@@ -83,7 +83,7 @@ class FeedSpec:
         return step.act is Act.FAIL or (self.feedtype == "full" and step.act is Act.DESCRIBE)
 
     def receipt(self) -> dict[str, Any]:
-        """Gives what the feed's receipt must say at its end."""
+        """Returns what the feed's receipt must say at its end."""
         if self.damage is not Damage.NONE:
             return {"state": "failed in error", "records": 0, "included": 0, "errors": 0}
         count = Counter(self.is_error(step) for step in self.steps)

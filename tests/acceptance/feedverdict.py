@@ -77,7 +77,7 @@ def list_indexed(appliance: Appliance, query: str) -> list[tuple[str, dict[str, 
 
 
 def metadata_of(page: Page) -> dict[str, list[str]]:
-    """Gives a page's metadata as the server shows it."""
+    """Returns a page's metadata as the server shows it."""
     return {} if page.rev is None else {"rev": [page.rev]}
 
 
@@ -102,7 +102,7 @@ def assert_nothing_left(appliance: Appliance) -> None:
 
 
 def read_applied(appliance: Appliance, feed: str) -> int:
-    """Gives how many records of a feed are applied."""
+    """Returns how many records of a feed are applied."""
     with closing(open_read_only(appliance)) as store:
         found = store.execute("SELECT applied FROM feeds WHERE id = ?", (int(feed),)).fetchone()
     return int(found[0])

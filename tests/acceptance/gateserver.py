@@ -26,13 +26,13 @@ from feedmill.services.feeds.intake import Intake
 DTD = "<!ELEMENT gsafeed (header, group+)>\n<!ELEMENT acl (principal*)>\n"
 
 
-class CountingBell:
+class CountingNotifier:
     """Remembers who was rung for."""
 
     def __init__(self) -> None:
         self.rung: list[str] = []
 
-    def ring(self, role: str) -> None:
+    def notify(self, role: str) -> None:
         self.rung.append(role)
 
     def wait(self, timeout_seconds: float) -> None:
@@ -46,7 +46,7 @@ class Gate:
     port: int
     store: SqlStore
     folder: Path
-    bell: CountingBell
+    notifier: CountingNotifier
     counted: list[tuple[str, int]] = field(default_factory=list)
 
     def feeds(self) -> list[Feed]:
@@ -93,7 +93,7 @@ def read_answer(connection: socket.socket) -> bytes:
 
 
 def header(answer: bytes, name: str) -> str | None:
-    """Gives a header of an answer."""
+    """Returns a header of an answer."""
     for line in answer.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]:
         key, _, value = line.partition(b":")
         if key.decode("latin-1").lower() == name:
@@ -145,8 +145,8 @@ def run_gate(
     current = config if callable(config) else lambda: config or GateConfig()
     store = open_migrated(folder / "store.db")
     files = FolderFeedFiles(folder / "feeds", reserve_bytes=reserve_bytes)
-    gate = Gate(port=0, store=store, folder=folder / "feeds", bell=CountingBell())
-    intake = Intake(store=wrap_store(store), files=wrap_files(files), bell=gate.bell, clock=lambda: datetime.now(UTC))
+    gate = Gate(port=0, store=store, folder=folder / "feeds", notifier=CountingNotifier())
+    intake = Intake(store=wrap_store(store), files=wrap_files(files), notifier=gate.notifier, clock=lambda: datetime.now(UTC))
     app = gate_app(
         config=current, intake=intake, dtd=DTD, count_feed=lambda kind, size: gate.counted.append((kind, size)), find_problems=list
     )

@@ -11,7 +11,7 @@ from tests.appliance import Appliance
 
 
 def build_pdf(bodies: Sequence[bytes]) -> bytes:
-    """Gives a PDF of objects, of which the first is the catalogue."""
+    """Returns a PDF of objects, of which the first is the catalogue."""
     out = bytearray(b"%PDF-1.4\n")
     places = []
     for number, body in enumerate(bodies, 1):
@@ -25,12 +25,12 @@ def build_pdf(bodies: Sequence[bytes]) -> bytes:
 
 
 def pdf_stream(attributes: bytes, data: bytes) -> bytes:
-    """Gives the body of an object that is a stream."""
+    """Returns the body of an object that is a stream."""
     return b"<< %s /Length %d >>\nstream\n%s\nendstream" % (attributes, len(data), data)
 
 
 def pages_pdf(texts: Sequence[str]) -> bytes:
-    """Gives a PDF with a page for each text."""
+    """Returns a PDF with a page for each text."""
     first = 4
     kids = b" ".join(b"%d 0 R" % (first + 2 * place) for place in range(len(texts)))
     bodies = [
@@ -46,7 +46,7 @@ def pages_pdf(texts: Sequence[str]) -> bytes:
 
 
 def endless_pdf(depth: int = 20, fan: int = 4) -> bytes:
-    """Gives a small PDF that draws a form which draws the next one several times, and so on: ``fan`` to the power of ``depth`` in all."""
+    """Returns a small PDF that draws a form which draws the next one several times, and so on: ``fan`` to the power of ``depth`` in all."""
     page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /XObject << /X 5 0 R >> >> >>"
     bodies = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, pdf_stream(b"", b"/X Do")]
     for place in range(depth):
@@ -57,7 +57,7 @@ def endless_pdf(depth: int = 20, fan: int = 4) -> bytes:
 
 
 def zero_bomb(size_bytes: int) -> str:
-    """Gives the base64compressed text of so many zeros."""
+    """Returns the base64compressed text of so many zeros."""
     packer = zlib.compressobj(9)
     piece = bytes(1 << 20)
     packed = b"".join(packer.compress(piece) for _ in range(size_bytes >> 20)) + packer.flush()
@@ -65,7 +65,7 @@ def zero_bomb(size_bytes: int) -> str:
 
 
 def bomb_docx(size_bytes: int) -> bytes:
-    """Gives a document of Word whose text inflates to so many bytes of blanks."""
+    """Returns a document of Word whose text inflates to so many bytes of blanks."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>")
@@ -78,7 +78,7 @@ def bomb_docx(size_bytes: int) -> bytes:
 
 
 def nested_zip(levels: int) -> bytes:
-    """Gives an archive that holds an archive, and so on."""
+    """Returns an archive that holds an archive, and so on."""
     data = b"boom" * 1000
     for level in range(levels):
         file = io.BytesIO()
@@ -100,7 +100,7 @@ class GeneratedBody(io.RawIOBase):
 
 
 def peak_bytes(appliance: Appliance, *roles: str) -> dict[str, int]:
-    """Gives the most memory that any process of each role has had at once."""
+    """Returns the most memory that any process of each role has had at once."""
     pids = appliance.role_pids()
     return {role: max(_read_peak(pid) for pid in pids[role]) for role in roles}
 

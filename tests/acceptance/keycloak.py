@@ -66,7 +66,7 @@ class Keycloak:
         return json.loads(text) if text else None
 
     def descriptor(self) -> bytes:
-        """Gives the realm's SAML metadata."""
+        """Returns the realm's SAML metadata."""
         with urllib.request.urlopen(f"{self.realm_url}/protocol/saml/descriptor", timeout=60) as answer:
             return bytes(answer.read())
 
@@ -82,7 +82,7 @@ class Keycloak:
 
 
 def user(name: str, *groups: str) -> dict[str, Any]:
-    """Gives a user for the realm."""
+    """Returns a user for the realm."""
     return {
         "username": name,
         "enabled": True,
@@ -156,7 +156,7 @@ class Page:
     headers: dict[str, str]
 
     def form(self, having: str = "") -> Form:
-        """Gives the first form that has a field, with the values it has."""
+        """Returns the first form that has a field, with the values it has."""
         return next(form for form in read_forms(self.url, self.text) if not having or having in form.fields)
 
 

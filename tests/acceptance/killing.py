@@ -17,7 +17,7 @@ from feedload import TROUBLE, Load
 from feedverdict import open_read_only
 from tests.appliance import Appliance
 
-from feedmill.services.facts import INDEX_REBUILD
+from feedmill.services.keyvalues import INDEX_REBUILD
 
 LARGE_BYTES = 4_000_000
 """Feeds from this size on are the feeder's, smaller ones the quick feeder's."""
@@ -53,7 +53,7 @@ class Killer:
         self.done: Counter[tuple[str, str]] = Counter()
 
     def schedule(self, kills: int) -> list[str]:
-        """Gives victims: each of them once in random order, then by dice, none again before some others."""
+        """Returns victims: each of them once in random order, then by dice, none again before some others."""
         victims = self._dice.sample(list(MOMENTS), len(MOMENTS))
         while len(victims) < kills:
             rested = [name for name in MOMENTS if name not in victims[-3:]]
@@ -105,7 +105,7 @@ class Killer:
         return found.fetchone() is not None
 
     def _index_state(self) -> frozenset[tuple[str, int]]:
-        """Gives what changes as soon as an index begins to write a commit, whose marks are taken off after its last file."""
+        """Returns what changes as soon as an index begins to write a commit, whose marks are taken off after its last file."""
         # an indexer that was killed early has made no folder yet, one that is at work may take one away
         states = set()
         with suppress(FileNotFoundError):
@@ -114,7 +114,7 @@ class Killer:
         return frozenset(states)
 
     def _find(self, victim: str) -> list[int]:
-        """Gives a victim's processes: below the extractor's own runs the fork server, and below that the workers."""
+        """Returns a victim's processes: below the extractor's own runs the fork server, and below that the workers."""
         role, _, part = victim.partition(" ")
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
@@ -142,7 +142,7 @@ def _depth(pid: int, pids: list[int]) -> int:
 
 
 def parent_of(pid: int) -> int:
-    """Gives a process's parent, 0 for one that is gone."""
+    """Returns a process's parent, 0 for one that is gone."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:

@@ -19,7 +19,7 @@ Fields = Sequence[tuple[str, bytes]]
 
 
 def make_body(fields: Fields, boundary: bytes = b"<<") -> bytes:
-    """Gives a multipart body."""
+    """Returns a multipart body."""
     parts = [
         b'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (boundary, name.encode(), value) for name, value in fields
     ]
@@ -32,22 +32,22 @@ def post_fields(server: Appliance, path: str, fields: Fields) -> tuple[int, dict
 
 
 def counts(receipt: dict[str, Any]) -> tuple[str, int, int, int]:
-    """Gives state, records, included, errors."""
+    """Returns state, records, included, errors."""
     return receipt["state"], receipt["records"], receipt["included"], receipt["errors"]
 
 
 def levels(receipt: dict[str, Any]) -> list[str]:
-    """Gives the levels of a receipt's log entries, sorted."""
+    """Returns the levels of a receipt's log entries, sorted."""
     return sorted(entry["level"] for entry in receipt["log"])
 
 
 def group(*inside: str, action: str = "") -> str:
-    """Gives a ``<group>``."""
+    """Returns a ``<group>``."""
     return f"<group action='{action}'>{''.join(inside)}</group>" if action else f"<group>{''.join(inside)}</group>"
 
 
 def groups_feed(*groups: str) -> bytes:
-    """Gives a feed of whole groups."""
+    """Returns a feed of whole groups."""
     return f'<?xml version="1.0" encoding="UTF-8"?><gsafeed><header/>{"".join(groups)}</gsafeed>'.encode()
 
 
@@ -59,7 +59,7 @@ def put(server: Appliance, source: str, *records: str, feedtype: str = "incremen
 
 
 def get(server: Appliance, url: str) -> dict[str, Any]:
-    """Gives a document that must be known."""
+    """Returns a document that must be known."""
     document = server.document(url)
     assert document is not None, url
     return document
@@ -74,7 +74,7 @@ def is_known_to_search(server: Appliance, url: str) -> bool:
 
 
 def show_page(server: Appliance, query: str, **parameters: str | int) -> str:
-    """Gives the search page's HTML."""
+    """Returns the search page's HTML."""
     path = "/?" + urllib.parse.urlencode({"q": query, **parameters})
     status, headers, body = server.request("GET", server.search_port, path)
     assert (status, headers["content-type"].lower()) == (200, "text/html; charset=utf-8")
@@ -92,20 +92,20 @@ def is_public(server: Appliance, url: str, word: str) -> bool:
 
 
 def read_acl(server: Appliance, url: str) -> set[tuple[str, str, str]] | None:
-    """Gives a document's principals as (access, scope, name), None without an ACL."""
+    """Returns a document's principals as (access, scope, name), None without an ACL."""
     acl = get(server, url)["acl"]
     return None if acl is None else {(each["access"], each["scope"], each["name"]) for each in acl["principals"]}
 
 
 def acl_of(*names: str, url: str = "", **attributes: str) -> str:
-    """Gives an ``<acl>`` that permits users."""
+    """Returns an ``<acl>`` that permits users."""
     shown = ({"url": url} if url else {}) | {name.replace("_", "-"): value for name, value in attributes.items()}
     principals = "".join(f'<principal scope="user" access="permit">{name}</principal>' for name in names)
     return "<acl " + " ".join(f'{name}="{value}"' for name, value in shown.items()) + f">{principals}</acl>"
 
 
 def error_of(answer: tuple[int, dict[str, str], bytes]) -> Any:
-    """Gives the JSON of an error answer."""
+    """Returns the JSON of an error answer."""
     return json.loads(answer[2])
 
 

@@ -38,7 +38,7 @@ class SmallDisk:
                     raise
 
     def clear(self) -> None:
-        """Gives the room back."""
+        """Returns the room back."""
         self._ballast.unlink(missing_ok=True)
 
 

@@ -55,7 +55,7 @@ def test_racing_feeds_of_one_source_count_in_the_order_of_acknowledgement(applia
 
 
 def racing_spec(source: Feeder, tag: str) -> FeedSpec:
-    """Gives a feed about the same few URLs as every other: full or not, large or small."""
+    """Returns a feed about the same few URLs as every other: full or not, large or small."""
     dice = source.dice
     steps = []
     for place in range(4):

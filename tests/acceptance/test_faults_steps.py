@@ -44,7 +44,7 @@ def url_of(step: str, number: int) -> str:
 
 
 def documents(step: str) -> bytes:
-    """Gives 200 documents, each linking to the next one."""
+    """Returns 200 documents, each linking to the next one."""
     word = "needle" + step.replace(".", "").replace("_", "")
     pages = (f'<p>{word} <a href="{url_of(step, number + 1)}">next</a></p>' for number in range(200))
     return feed_of(*(record(url_of(step, number), page) for number, page in enumerate(pages)))
@@ -103,7 +103,7 @@ def test_step_that_kills_costs_its_documents_alone(tmp_path: Path, step: str, ro
 
 
 def random_words(characters: int) -> str:
-    """Gives so many characters of words that are all different ones."""
+    """Returns so many characters of words that are all different ones."""
     dice = random.Random(characters)
     return " ".join("".join(dice.choices(string.ascii_lowercase, k=9)) for _ in range(characters // 10))
 

@@ -31,12 +31,12 @@ def bad_urls(step: str) -> set[str]:
 
 
 def named(receipt: dict[str, Any], step: str, level: str) -> set[str]:
-    """Gives the URLs that a receipt names for a step."""
+    """Returns the URLs that a receipt names for a step."""
     return {entry["url"] for entry in receipt["log"] if f"step {step} failed: " in entry["reason"] and entry["level"] == level}
 
 
 def find(server: Appliance, step: str, user: str = "", **parameters: str | int) -> dict[str, Any]:
-    """Gives what a user finds of the documents of a step."""
+    """Returns what a user finds of the documents of a step."""
     asked = urllib.parse.urlencode({"q": word_of(step), "num": 1000, **parameters})
     headers = {"X-Forwarded-User": user} if user else {}
     status, _, body = server.request("GET", server.search_port, f"/api/v1/search?{asked}", None, headers)
@@ -49,7 +49,7 @@ def found_urls(server: Appliance, step: str, user: str = "", **parameters: str |
 
 
 def logged(server: Appliance, event: str, word: str) -> set[str]:
-    """Gives the URLs that the log names for an event and a step."""
+    """Returns the URLs that the log names for an event and a step."""
     lines = [json.loads(line) for line in server.log.read_text().splitlines() if f'"{event}"' in line and word in line]
     return {line["url"] for line in lines if line["event"] == event}
 

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.slow
 LARGE_BYTES = 4_000_000
 """Feeds from this size on are applied by another role."""
 
-Marks = dict[int, str]
+IndexTasks = dict[int, str]
 
-FEEDS: dict[str, Marks] = {
+FEEDS: dict[str, IndexTasks] = {
     "records": {17: "parse", 100: "content", 180: "apply"},
     "changes": {17: "class", 100: "store"},
     "extracted": {17: "extract.hand_over", 100: "extract.keep"},
@@ -102,7 +102,7 @@ class Killed:
         return int(json.loads(body)["total"])
 
     def told(self, feed: str) -> dict[str, str]:
-        """Gives the reasons of the log of a feed that name a step which ended the process, by URL."""
+        """Returns the reasons of the log of a feed that name a step which ended the process, by URL."""
         return {entry["url"]: entry["reason"] for entry in self.receipt(feed)["log"] if " failed: the process " in entry["reason"]}
 
     def wait_until_told(self, feed: str) -> None:

@@ -21,5 +21,5 @@ def test_push_acknowledged_keeps_file_and_row(tmp_path: Path) -> None:
         assert (feed.datasource, feed.kind, feed.size_bytes, feed.client) == ("hr", FeedKind.FULL, 10, "127.0.0.1")
         assert gate.content(feed) == b"<gsafeed/>"
         assert gate.files() == [feed.file]
-        assert "feeder" in gate.bell.rung
+        assert "feeder" in gate.notifier.rung
         assert gate.counted == [("full", 10)]

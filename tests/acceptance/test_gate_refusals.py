@@ -23,7 +23,7 @@ TYPE = "multipart/form-data; boundary=<<"
 def check_nothing_kept(gate: Gate) -> None:
     assert gate.feeds() == []
     assert gate.files() == []
-    assert gate.bell.rung == []
+    assert gate.notifier.rung == []
 
 
 def send_until_refused(connection: socket.socket, size_bytes: int) -> int:

@@ -18,7 +18,7 @@ from feedmill.http.gate import dtd_app
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
-from feedmill.ports import Lane, Mark, Stage
+from feedmill.ports import IndexTask, Lane, Stage
 
 TYPE = "multipart/form-data; boundary=<<"
 URL = "http://example.com/a?b=c d"
@@ -135,7 +135,9 @@ def test_document_with_a_mark_is_not_searchable_yet(tmp_path: Path) -> None:
         push(gate, "hr")
         number = save(gate.store, make_document())
         with gate.store.writing() as unit:
-            unit.marks.put_many([Mark(document_id=number, version=1, stage=Stage.INDEX, lane=Lane.QUICK, feed_id=1, datasource="hr")])
+            unit.index_tasks.put_many(
+                [IndexTask(document_id=number, version=1, stage=Stage.INDEX, lane=Lane.QUICK, feed_id=1, datasource="hr")]
+            )
         shown = ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d")
         assert (shown["searchable"], shown["state"], shown["acl"]) == (False, "waiting for the index", None)
 
@@ -178,7 +180,7 @@ def test_deleting_a_source_waits_for_its_turn(tmp_path: Path, query: str, kind: 
             unit.feeds.save(replace(unit.feeds.get(removal), searchable_at=datetime.now(UTC)))
         thread.join(PATIENCE_SECONDS)
         assert answers[0]["feed"] == str(removal)
-        assert "feeder" in gate.bell.rung
+        assert "feeder" in gate.notifier.rung
 
 
 def wait_for_feed(gate: Gate, kind: FeedKind) -> int:

@@ -52,7 +52,7 @@ class Place:
         return f"http://127.0.0.1:{self.server.search_port}"
 
     def found(self, browser: WebBrowser, query: str = "handbook") -> list[str]:
-        """Gives what a browser finds."""
+        """Returns what a browser finds."""
         page = browser.get(f"{self.url}/api/v1/search?q={quote(query)}")
         assert page.status == 200, page.text
         return sorted(result["url"].rpartition("/")[2] for result in json.loads(page.text)["results"])
@@ -85,7 +85,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def drop_redirected_logout(metadata: bytes) -> bytes:
-    """Gives the metadata of a provider that hears of logouts by forms alone."""
+    """Returns the metadata of a provider that hears of logouts by forms alone."""
     root = etree.fromstring(metadata)
     for service in root.findall(".//{*}SingleLogoutService"):
         parent = service.getparent()

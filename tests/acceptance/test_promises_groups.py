@@ -22,7 +22,7 @@ Membership = tuple[str, Sequence[str]]
 
 
 def xmlgroups(*memberships: Membership) -> bytes:
-    """Gives a groups feed of groups and the users in them, as the adaptor library writes it."""
+    """Returns a groups feed of groups and the users in them, as the adaptor library writes it."""
     head = '<?xml version="1.0" encoding="UTF-8" standalone="no"?><!DOCTYPE xmlgroups PUBLIC "-//Google//DTD GSA Feeds//EN" "">'
     return f"{head}<xmlgroups>{''.join(membership(group, users) for group, users in memberships)}</xmlgroups>".encode()
 
@@ -44,7 +44,7 @@ def post(server: Appliance, xml: bytes | None, path: str = "/xmlgroups", data: s
 
 
 def groups_of(server: Appliance, user: str) -> set[str]:
-    """Gives the groups that a user is a direct member of, as the store of the server has them."""
+    """Returns the groups that a user is a direct member of, as the store of the server has them."""
     store = open_sqlite(server.data / "store.sqlite")
     try:
         with store.reading() as unit:

@@ -17,7 +17,7 @@ from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
 
 from feedmill.http.deadlines import HEAD_SECONDS
-from feedmill.http.lingering import REST_SECONDS
+from feedmill.http.draining import REST_SECONDS
 
 SETTINGS = """
 [gate]

@@ -32,7 +32,7 @@ REFUSALS = {errno.EPERM, errno.EACCES, errno.ENOSYS}
 
 
 @pytest.fixture(scope="module")
-def bell() -> Iterator[str]:
+def notifier() -> Iterator[str]:
     """Listens at an abstract address, as the roles of a server do."""
     name = f"feedmill-intruder-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
@@ -41,7 +41,7 @@ def bell() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def victims(server: Appliance, bell: str) -> Victims:
+def victims(server: Appliance, notifier: str) -> Victims:
     assert server.process is not None
     roles = server.role_pids()
     return Victims(
@@ -49,7 +49,7 @@ def victims(server: Appliance, bell: str) -> Victims:
         folder=str(server.data),
         processes=[server.process.pid, os.getpid(), roles["gate"][0], roles["extractor"][0]],
         port=server.gate,
-        bell=bell,
+        notifier=notifier,
     )
 
 

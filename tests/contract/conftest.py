@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from feedhouse import FeedHouse
-from indexhouse import ENGINES, Opened, open_index
+from feedharness import FeedHarness
+from indexharness import ENGINES, Opened, open_index
 from storevalues import NewDatabase
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.migratedstore import open_migrated
@@ -71,11 +71,11 @@ def migrated_postgres(postgres_database: NewDatabase) -> str:
 
 
 @pytest.fixture
-def new_house(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHouse]:
-    """Makes houses of the feeder, each on a fresh store of its own: more than one in a test."""
+def new_harness(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], FeedHarness]:
+    """Makes harnesses of the feeder, each on a fresh store of its own: more than one in a test."""
 
-    def make() -> FeedHouse:
-        return FeedHouse(store=open_migrated(tmp_path_factory.mktemp("house") / "store.sqlite"))
+    def make() -> FeedHarness:
+        return FeedHarness(store=open_migrated(tmp_path_factory.mktemp("house") / "store.sqlite"))
 
     return make
 
@@ -113,6 +113,6 @@ def point() -> Iterator[DecisionPoint]:
 
 @pytest.fixture(params=ENGINES)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    """Gives an empty index and its writer, of each engine."""
+    """Returns an empty index and its writer, of each engine."""
     with open_index(request.param, tmp_path / "root" / "index") as index_and_writer:
         yield index_and_writer

@@ -98,7 +98,7 @@ class OpenIdServer:
         return 200, {"access_token": "access", "token_type": "Bearer", "id_token": token}
 
     def logout_token(self, **given: Any) -> str:
-        """Gives the provider's word that somebody left; a claim given as None is left out."""
+        """Returns the provider's word that somebody left; a claim given as None is left out."""
         claims = {
             "iss": self.issuer,
             "aud": CLIENT,

@@ -24,7 +24,7 @@ RSA_15 = f"{XENC}rsa-1_5"
 
 
 def encrypt_element(text: bytes, certificate: str, *, by: str = GCM, key_by: str = OAEP_SHA1, aside: bool = False) -> str:
-    """Gives the content of an ``EncryptedAssertion``; ``aside`` puts the key beside the data rather than into it."""
+    """Returns the content of an ``EncryptedAssertion``; ``aside`` puts the key beside the data rather than into it."""
     public = x509.load_pem_x509_certificate(certificate.encode()).public_key()
     assert isinstance(public, rsa.RSAPublicKey)
     secret = os.urandom(16 if "128" in by else 32)
@@ -41,7 +41,7 @@ def encrypt_element(text: bytes, certificate: str, *, by: str = GCM, key_by: str
 
 
 def encrypt_assertion(assertion: etree._Element, certificate: str, **given: object) -> etree._Element:
-    """Gives an assertion as an ``EncryptedAssertion``."""
+    """Returns an assertion as an ``EncryptedAssertion``."""
     inner = encrypt_element(etree.tostring(assertion, with_tail=False), certificate, **given)  # type: ignore[arg-type]
     return etree.fromstring(f'<a:EncryptedAssertion xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion">{inner}</a:EncryptedAssertion>')
 

@@ -82,7 +82,7 @@ class SamlServer:
         return etree.fromstring(zlib.decompress(packed, -15))
 
     def respond(self, address: str, edit: Callable[[etree._Element], None] | None = None) -> str:
-        """Gives the response to a request as it is posted; ``edit`` changes it once it is signed."""
+        """Returns the response to a request as it is posted; ``edit`` changes it once it is signed."""
         request = self.read_request(address)
         back = request.get("AssertionConsumerServiceURL", "")
         self.number += 1
@@ -124,7 +124,7 @@ class SamlServer:
         return f' SessionNotOnOrAfter="{write(self.now() + self.session_lasting)}"' if self.session_lasting else ""
 
     def ask_logout(self, server_url: str, name: str, *indexes: str, **given: str) -> etree._Element:
-        """Gives a request to end sessions, not signed yet."""
+        """Returns a request to end sessions, not signed yet."""
         self.number += 1
         told = {"ID": f"_logout{self.number}", "IssueInstant": write(self.now()), "Destination": f"{server_url}/slo"} | given
         attributes = " ".join(f'{key}="{value}"' for key, value in told.items())
@@ -135,7 +135,7 @@ class SamlServer:
         )
 
     def answer_logout(self, server_url: str, request: etree._Element, status: str = "") -> etree._Element:
-        """Gives the answer to a request of the server, not signed yet."""
+        """Returns the answer to a request of the server, not signed yet."""
         return etree.fromstring(
             f'<samlp:LogoutResponse xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}" Version="2.0" ID="_answer"'
             f' IssueInstant="{write(self.now())}" Destination="{server_url}/slo" InResponseTo="{request.get("ID")}">'
@@ -144,13 +144,13 @@ class SamlServer:
         )
 
     def query(self, name: str, message: etree._Element, relay_state: str = "") -> str:
-        """Gives a message as the query of an address, signed."""
+        """Returns a message as the query of an address, signed."""
         assert isinstance(self.key, rsa.RSAPrivateKey)
         key = ServerKey(private=self.key, certificate=self.certificate)
         return write_query(name, message, key, relay_state)
 
     def form(self, name: str, message: etree._Element) -> dict[str, str]:
-        """Gives a message as the fields of a form, signed."""
+        """Returns a message as the fields of a form, signed."""
         return {name: base64.b64encode(etree.tostring(self.sign(message))).decode()}
 
     def sign(self, element: etree._Element) -> etree._Element:
@@ -175,7 +175,7 @@ def certify(
     since: datetime | None = None,
     lasting: timedelta = timedelta(days=36_500),
 ) -> str:
-    """Gives a certificate of a key that nobody signed but itself."""
+    """Returns a certificate of a key that nobody signed but itself."""
     named = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     begin = since or datetime(2020, 1, 1)
     built = x509.CertificateBuilder().subject_name(named).issuer_name(named).public_key(key.public_key()).serial_number(1)

@@ -13,7 +13,7 @@ from tests import documents
 from feedmill.model.access import Acl, AclOrigin, StoredAcl
 from feedmill.model.document import Document, Event, EventKind
 from feedmill.model.feed import Feed, FeedKind, NewFeed
-from feedmill.ports import Lane, Lease, Mark, Stage, Store
+from feedmill.ports import IndexTask, Lane, Lease, Stage, Store
 
 NewDatabase = Callable[[], str]
 """Makes an empty database and gives its address."""
@@ -30,8 +30,8 @@ def an_acl(url: str, **given: Any) -> StoredAcl:
     return replace(plain, **given)
 
 
-def a_mark(document_id: int, **given: Any) -> Mark:
-    plain = Mark(document_id=document_id, version=1, stage=Stage.INDEX, lane=Lane.BULK, feed_id=1, datasource="src")
+def a_mark(document_id: int, **given: Any) -> IndexTask:
+    plain = IndexTask(document_id=document_id, version=1, stage=Stage.INDEX, lane=Lane.BULK, feed_id=1, datasource="src")
     return replace(plain, **given)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import pytest
-from feedhouse import FeedHouse, SilentBell, delete, put, put_acl, url
-from grouphouse import Definitions, push
+from feedharness import FeedHarness, SilentNotifier, delete, put, put_acl, url
+from groupharness import Definitions, push
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,9 +23,9 @@ from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.access.accesschanges import AccessChanges
-from feedmill.services.access.deciding import read_chains
 from feedmill.services.access.explaining import Explaining, Question, resolve_many
-from feedmill.services.facts import HISTORY_SINCE
+from feedmill.services.access.resulttrimming import read_chains
+from feedmill.services.keyvalues import HISTORY_SINCE
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
 
 FULL, INCREMENTAL, CLEANUP = FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP
@@ -35,7 +35,7 @@ KEPT = timedelta(days=90)
 
 
 def principal(name: str) -> Principal:
-    """Gives a user, or the group whose name is written in upper case."""
+    """Returns a user, or the group whose name is written in upper case."""
     return Principal(scope=Scope.GROUP if name.isupper() else Scope.USER, name=name.lower())
 
 
@@ -48,25 +48,25 @@ def acl(*permits: str, denies: tuple[str, ...] = (), above: str | None = None, k
 
 @dataclass(slots=True)
 class History:
-    """A house, and what everybody could see and was told at each time that was remembered."""
+    """A harness, and what everybody could see and was told at each time that was remembered."""
 
-    house: FeedHouse
+    harness: FeedHarness
     times: list[datetime] = field(default_factory=list)
     seen: list[dict[str, set[str]]] = field(default_factory=list)
     told: list[dict[tuple[str, str], Verdict]] = field(default_factory=list)
 
     def remember(self) -> None:
-        self.times.append(self.house.clock())
-        self.seen.append({name: visible_now(self.house, identity) for name, identity in USERS.items()})
+        self.times.append(self.harness.clock())
+        self.seen.append({name: visible_now(self.harness, identity) for name, identity in USERS.items()})
         questions = [(name, page) for name in USERS for page in NAMES]
-        decisions = explaining(self.house).explain_many([Question(url=url(page), identity=USERS[name]) for name, page in questions])
+        decisions = explaining(self.harness).explain_many([Question(url=url(page), identity=USERS[name]) for name, page in questions])
         self.told.append({asked: decision.verdict for asked, decision in zip(questions, decisions, strict=True)})
 
 
-def visible_now(house: FeedHouse, identity: Identity) -> set[str]:
+def visible_now(harness: FeedHarness, identity: Identity) -> set[str]:
     """Decides every document by the reference evaluator."""
-    live = house.live()
-    with house.store.reading() as unit:
+    live = harness.live()
+    with harness.store.reading() as unit:
         acls = read_chains(unit, list(live))
         forms, book = resolve_many(unit, [identity])[identity], unit.policies.current()
     found = set()
@@ -80,12 +80,12 @@ def visible_now(house: FeedHouse, identity: Identity) -> set[str]:
     return found
 
 
-def explaining(house: FeedHouse) -> Explaining:
-    return Explaining(house.store, lambda: house.now, KEPT)
+def explaining(harness: FeedHarness) -> Explaining:
+    return Explaining(harness.store, lambda: harness.now, KEPT)
 
 
-def changes_of(house: FeedHouse, user: str, since: datetime, until: datetime | None = None, *, limit: int = 100) -> list[AccessChange]:
-    service = AccessChanges(house.store, lambda: house.now, KEPT, examined_a_page=1)
+def changes_of(harness: FeedHarness, user: str, since: datetime, until: datetime | None = None, *, limit: int = 100) -> list[AccessChange]:
+    service = AccessChanges(harness.store, lambda: harness.now, KEPT, examined_a_page=1)
     return list(service.iter_changes(service.compare(USERS[user], since, until), at_once=limit))
 
 
@@ -114,32 +114,32 @@ STEPS = st.one_of(
 )
 
 
-def take(house: FeedHouse, step: tuple[object, ...]) -> None:
+def take(harness: FeedHarness, step: tuple[object, ...]) -> None:
     match step:
         case ("put", str(name), None | Acl() as acl_, Attributes() as attributes):
-            house.push(put(name, acl=acl_, attributes=attributes))
+            harness.push(put(name, acl=acl_, attributes=attributes))
         case ("delete", str(name)):
-            house.push(delete(name))
+            harness.push(delete(name))
         case ("acl", str(name), None | Acl() as acl_):
-            house.push(put_acl(name, acl_))
+            harness.push(put_acl(name, acl_))
         case ("full", list() as names):
-            house.push(*(put(name, acl=acl("ann"), whole=True) for name in names), kind=FeedKind.FULL)
+            harness.push(*(put(name, acl=acl("ann"), whole=True) for name in names), kind=FeedKind.FULL)
         case ("policies", dict() as policies):
-            adopt(house, policies)
+            adopt(harness, policies)
         case ("groups", str(source), FeedKind() as kind, dict() as groups):
             definitions: Definitions = groups
-            push(house, source, kind, definitions)
+            push(harness, source, kind, definitions)
 
 
-def adopt(house: FeedHouse, policies: dict[str, list[str]]) -> None:
+def adopt(harness: FeedHarness, policies: dict[str, list[str]]) -> None:
     """Puts policies in force and every document into its class."""
     made = [
         PolicyAcl(pattern=pattern, entries=tuple(Entry(access=Access.PERMIT, principal=principal(name)) for name in names))
         for pattern, names in policies.items()
     ]
-    with house.store.writing() as unit:
-        unit.policies.replace(made, at=house.clock())
-    sweep = PolicyAclSweep(house.store, lambda: house.admission.rules, SilentBell(), house.clock)
+    with harness.store.writing() as unit:
+        unit.policies.replace(made, at=harness.clock())
+    sweep = PolicyAclSweep(harness.store, lambda: harness.admission.rules, SilentNotifier(), harness.clock)
     while sweep.step():
         pass
 
@@ -150,43 +150,43 @@ HISTORIES = st.lists(STEPS, min_size=2, max_size=9)
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=HISTORIES)
 def test_changes_and_decisions_of_any_times_equal_what_was_remembered(
-    new_house: Callable[[], FeedHouse], steps: list[tuple[object, ...]]
+    new_harness: Callable[[], FeedHarness], steps: list[tuple[object, ...]]
 ) -> None:
-    check_history(new_house(), steps)
+    check_history(new_harness(), steps)
 
 
 @pytest.mark.slow
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=HISTORIES)
 def test_changes_and_decisions_of_any_times_equal_what_was_remembered_at_length(
-    new_house: Callable[[], FeedHouse], steps: list[tuple[object, ...]]
+    new_harness: Callable[[], FeedHarness], steps: list[tuple[object, ...]]
 ) -> None:
-    check_history(new_house(), steps)
+    check_history(new_harness(), steps)
 
 
-def check_history(house: FeedHouse, steps: list[tuple[object, ...]]) -> None:
-    history = History(house)
+def check_history(harness: FeedHarness, steps: list[tuple[object, ...]]) -> None:
+    history = History(harness)
     history.remember()
     for step in steps:
-        take(history.house, step)
+        take(history.harness, step)
         history.remember()
-    history.house.clock()
+    history.harness.clock()
     for place, at in enumerate(history.times):
         questions = list(history.told[place])
         asked = [Question(url=url(page), identity=USERS[name]) for name, page in questions]
-        decisions = explaining(history.house).explain_many(asked, at=at)
+        decisions = explaining(history.harness).explain_many(asked, at=at)
         assert [decision.verdict for decision in decisions] == [history.told[place][question] for question in questions]
     for first, last in [(0, -1), (0, len(steps) // 2), (len(steps) // 2, -1), (len(steps) - 1, -1)]:
         if history.times[first] < history.times[last]:
             check_changes(history, first, last % len(history.times))
-    history.house.store.close()
+    history.harness.store.close()
 
 
 def check_changes(history: History, first: int, last: int) -> None:
     since, until = history.times[first], history.times[last]
     for user in USERS:
         before, after = history.seen[first][user], history.seen[last][user]
-        changes = changes_of(history.house, user, since, until, limit=2)
+        changes = changes_of(history.harness, user, since, until, limit=2)
         assert {(each.url, each.is_gained) for each in changes} == {
             *((page, True) for page in after - before),
             *((page, False) for page in before - after),
@@ -198,23 +198,23 @@ def check_changes(history: History, first: int, last: int) -> None:
             assert all((each.url in seen) is each.is_gained for seen in later)
             for at, reason in ((since, each.before), (until, each.after)):
                 if not reason.startswith(("there is no document", "the document is")) and " in the policy for " not in reason:
-                    assert reason == explaining(history.house).explain(Question(url=each.url, identity=USERS[user]), at=at).reason
+                    assert reason == explaining(history.harness).explain(Question(url=each.url, identity=USERS[user]), at=at).reason
 
 
-def test_changes_name_what_did_it(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
-    house.push(put_acl("folder", acl("STAFF", kind="child-overrides")), put("a", acl=acl(above="folder")), put("b", acl=acl("ann")))
-    house.push(put("c"), datasource="other")
-    since = house.clock()
-    groups = house.feed(1).id
-    push(house, "ldap", FULL, {"staff": ["bob"]})
-    push(house, "ldap", FULL, {"staff": ["ann"]})
-    removal = house.push(delete("b"))
-    secured = house.push(put("c", acl=acl("bob")), datasource="other")
-    added = house.push(put("new", acl=acl("ann")))
-    found = {each.url: each for each in changes_of(house, "ann", since)}
-    assert explaining(house).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=since).is_public
-    assert not explaining(house).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=house.now).is_public
+def test_changes_name_what_did_it(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
+    harness.push(put_acl("folder", acl("STAFF", kind="child-overrides")), put("a", acl=acl(above="folder")), put("b", acl=acl("ann")))
+    harness.push(put("c"), datasource="other")
+    since = harness.clock()
+    groups = harness.feed(1).id
+    push(harness, "ldap", FULL, {"staff": ["bob"]})
+    push(harness, "ldap", FULL, {"staff": ["ann"]})
+    removal = harness.push(delete("b"))
+    secured = harness.push(put("c", acl=acl("bob")), datasource="other")
+    added = harness.push(put("new", acl=acl("ann")))
+    found = {each.url: each for each in changes_of(harness, "ann", since)}
+    assert explaining(harness).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=since).is_public
+    assert not explaining(harness).explain_with_policy(Question(url=url("c"), identity=USERS["ann"]), at=harness.now).is_public
     assert groups
     assert {page: (each.is_gained, each.origin.cause) for page, each in found.items() if each.origin} == {
         url("a"): (True, ChangeCause.GROUPS),
@@ -228,64 +228,64 @@ def test_changes_name_what_did_it(new_house: Callable[[], FeedHouse]) -> None:
     assert origins[url("new")].feed_id == added.id
     assert found[url("a")].after.startswith('permitted by group "staff"')
     assert (found[url("c")].before, found[url("new")].before) == ("the document is public", "there is no document")
-    house.push(put_acl("folder", acl("bob", kind="child-overrides")))
-    [lost] = changes_of(house, "ann", house.now - timedelta(seconds=3))
+    harness.push(put_acl("folder", acl("bob", kind="child-overrides")))
+    [lost] = changes_of(harness, "ann", harness.now - timedelta(seconds=3))
     assert lost.origin is not None
     assert (lost.url, lost.is_gained, lost.origin.cause, lost.origin.url) == (url("a"), False, ChangeCause.ACL, url("folder"))
 
 
-def test_changes_of_documents_that_say_the_same_have_reasons_of_their_own(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
-    house.push(put_acl("folder", acl("bob", kind="child-overrides")), *(put(name, acl=acl(above="folder")) for name in ("a", "b")))
-    house.push(put("c", acl=acl("ann", kind="child-overrides", above="d")), put("d", acl=acl("ann", kind="child-overrides")))
-    since = house.clock()
-    house.push(put_acl("folder", acl("ann", kind="child-overrides")), put_acl("d", acl("ann", kind="child-overrides", above="c")))
-    told = {each.url: each for each in changes_of(house, "ann", since)}
-    reasons = {page: explaining(house).explain(Question(url=page, identity=USERS["ann"]), at=house.now).reason for page in told}
+def test_changes_of_documents_that_say_the_same_have_reasons_of_their_own(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
+    harness.push(put_acl("folder", acl("bob", kind="child-overrides")), *(put(name, acl=acl(above="folder")) for name in ("a", "b")))
+    harness.push(put("c", acl=acl("ann", kind="child-overrides", above="d")), put("d", acl=acl("ann", kind="child-overrides")))
+    since = harness.clock()
+    harness.push(put_acl("folder", acl("ann", kind="child-overrides")), put_acl("d", acl("ann", kind="child-overrides", above="c")))
+    told = {each.url: each for each in changes_of(harness, "ann", since)}
+    reasons = {page: explaining(harness).explain(Question(url=page, identity=USERS["ann"]), at=harness.now).reason for page in told}
     assert set(told) == {url(name) for name in "abcd"}
     assert {page: each.after for page, each in told.items()} == reasons
     assert url("d") in told[url("c")].after
 
 
-def test_changes_of_policies_and_by_them_are_told(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
+def test_changes_of_policies_and_by_them_are_told(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
     permits = Entry(access=Access.PERMIT, principal=principal("ann"))
-    with house.store.writing() as unit:
-        unit.policies.replace([PolicyAcl(pattern=url("a"), entries=(permits,)), PolicyAcl(pattern=url("b"))], at=house.clock())
-    since = house.clock()
-    house.push(*(put(name, attributes=Attributes(authmethod=AuthMethod.NTLM)) for name in ("a", "b", "c")))
-    between = house.clock()
-    assert [(each.url, each.is_gained) for each in changes_of(house, "ann", since)] == [(url("a"), True)]
-    assert [(each.url, each.is_gained) for each in changes_of(house, "", since)] == []
-    with house.store.writing() as unit:
-        unit.policies.replace([PolicyAcl(pattern=url("a")), PolicyAcl(pattern=url("b"), entries=(permits,))], at=house.clock())
-    house.clock()
-    changed = {each.url: each for each in changes_of(house, "ann", between)}
+    with harness.store.writing() as unit:
+        unit.policies.replace([PolicyAcl(pattern=url("a"), entries=(permits,)), PolicyAcl(pattern=url("b"))], at=harness.clock())
+    since = harness.clock()
+    harness.push(*(put(name, attributes=Attributes(authmethod=AuthMethod.NTLM)) for name in ("a", "b", "c")))
+    between = harness.clock()
+    assert [(each.url, each.is_gained) for each in changes_of(harness, "ann", since)] == [(url("a"), True)]
+    assert [(each.url, each.is_gained) for each in changes_of(harness, "", since)] == []
+    with harness.store.writing() as unit:
+        unit.policies.replace([PolicyAcl(pattern=url("a")), PolicyAcl(pattern=url("b"), entries=(permits,))], at=harness.clock())
+    harness.clock()
+    changed = {each.url: each for each in changes_of(harness, "ann", between)}
     causes = {page: (each.is_gained, each.origin.cause) for page, each in changed.items() if each.origin}
     assert causes == {url("a"): (False, ChangeCause.POLICIES), url("b"): (True, ChangeCause.POLICIES)}
-    for at, page, expected in [(between, "a", Verdict.PERMIT), (house.now, "a", Verdict.DENY), (house.now, "b", Verdict.PERMIT)]:
+    for at, page, expected in [(between, "a", Verdict.PERMIT), (harness.now, "a", Verdict.DENY), (harness.now, "b", Verdict.PERMIT)]:
         question = Question(url=url(page), identity=USERS["ann"])
-        assert explaining(house).explain_with_policy(question, at=at).verdict is expected
-    assert explaining(house).explain_with_policy(Question(url=url("a"), identity=USERS[""]), at=since).ruling is None
+        assert explaining(harness).explain_with_policy(question, at=at).verdict is expected
+    assert explaining(harness).explain_with_policy(Question(url=url("a"), identity=USERS[""]), at=since).ruling is None
     assert changed[url("b")].after == f'permitted by user "ann", in the policy for {url("b")}'
-    with house.store.writing() as unit:
+    with harness.store.writing() as unit:
         unit.policies.forget_versions(between)
-    assert set(changed) == {each.url for each in changes_of(house, "ann", between)}
+    assert set(changed) == {each.url for each in changes_of(harness, "ann", between)}
 
 
-def test_permits_that_must_be_confirmed_are_told_as_none_yet(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
+def test_permits_that_must_be_confirmed_are_told_as_none_yet(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
     permits = Entry(access=Access.PERMIT, principal=principal("ann"))
-    with house.store.writing() as unit:
+    with harness.store.writing() as unit:
         policies = [PolicyAcl(pattern=url("b")), PolicyAcl(pattern=url("c"), entries=(permits,))]
-        unit.policies.replace(policies, at=house.clock())
+        unit.policies.replace(policies, at=harness.clock())
     guarded = Attributes(authmethod=AuthMethod.NTLM)
-    house.push(put("a", acl=acl("ann")), put("b", acl=acl("ann")), put("c", attributes=guarded), put("d", acl=acl("bob")))
-    confirming = Explaining(house.store, lambda: house.now, KEPT, confirms=True)
+    harness.push(put("a", acl=acl("ann")), put("b", acl=acl("ann")), put("c", attributes=guarded), put("d", acl=acl("bob")))
+    confirming = Explaining(harness.store, lambda: harness.now, KEPT, confirms=True)
     told = {
         page: [
             each.explain_with_policy(Question(url=url(page), identity=USERS["ann"])).verdict.value
-            for each in (explaining(house), confirming)
+            for each in (explaining(harness), confirming)
         ]
         for page in "abcd"
     }
@@ -299,46 +299,46 @@ def test_permits_that_must_be_confirmed_are_told_as_none_yet(new_house: Callable
     assert {verdict for _, verdict in confirming.list_named(url("a"))} == {Verdict.INDETERMINATE}
 
 
-def test_changes_of_a_page_that_begins_to_guard_itself_are_listed(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
-    house.push(put("a"))
-    document, since = house.document(url("a")), house.clock()
+def test_changes_of_a_page_that_begins_to_guard_itself_are_listed(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
+    harness.push(put("a"))
+    document, since = harness.document(url("a")), harness.clock()
     assert document.content is not None
     assert document.id is not None
     text = Text(source=document.content, metadata=(("google:aclusers", "ann"),))
-    with house.store.writing() as unit:
-        unit.documents.save_texts([(document.id, text)], at=house.clock())
-    [lost] = changes_of(house, "bob", since, house.clock())
+    with harness.store.writing() as unit:
+        unit.documents.save_texts([(document.id, text)], at=harness.clock())
+    [lost] = changes_of(harness, "bob", since, harness.clock())
     assert (lost.url, lost.is_gained) == (url("a"), False)
 
 
-def test_changes_go_on_where_a_page_ended_for_the_same_times(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
-    since = house.clock()
-    house.push(*(put(f"page{number}") for number in range(7)))
-    service = AccessChanges(house.store, lambda: house.now, KEPT)
+def test_changes_go_on_where_a_page_ended_for_the_same_times(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
+    since = harness.clock()
+    harness.push(*(put(f"page{number}") for number in range(7)))
+    service = AccessChanges(harness.store, lambda: harness.now, KEPT)
     asked = service.compare(USERS["ann"], since)
     first = service.list_page(asked, limit=3)
-    house.push(delete("page5"), put("page9"))
+    harness.push(delete("page5"), put("page9"))
     assert first.next_after is not None
     rest = service.list_page(asked, after=first.next_after, limit=100)
     assert rest.next_after is None
     assert [each.url for each in (*first.changes, *rest.changes)] == [url(f"page{number}") for number in range(7)]
 
 
-def test_changes_of_times_that_are_not_kept_are_refused(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
+def test_changes_of_times_that_are_not_kept_are_refused(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
     with pytest.raises(BadRequest, match="known from"):
-        changes_of(house, "ann", house.now - timedelta(days=91))
+        changes_of(harness, "ann", harness.now - timedelta(days=91))
     with pytest.raises(BadRequest, match="before the one"):
-        changes_of(house, "ann", house.now, house.now - timedelta(days=1))
+        changes_of(harness, "ann", harness.now, harness.now - timedelta(days=1))
 
 
-def test_times_before_history_was_kept_are_refused(new_house: Callable[[], FeedHouse]) -> None:
-    house = new_house()
-    with house.store.writing() as unit:
-        unit.facts.put(HISTORY_SINCE, house.clock().isoformat())
+def test_times_before_history_was_kept_are_refused(new_harness: Callable[[], FeedHarness]) -> None:
+    harness = new_harness()
+    with harness.store.writing() as unit:
+        unit.key_values.put(HISTORY_SINCE, harness.clock().isoformat())
     question = Question(url=url("a"), identity=USERS["ann"])
-    assert explaining(house).explain(question, at=house.clock()).verdict is Verdict.INDETERMINATE
+    assert explaining(harness).explain(question, at=harness.clock()).verdict is Verdict.INDETERMINATE
     with pytest.raises(BadRequest, match="known from"):
-        explaining(house).explain(question, at=house.now - timedelta(minutes=1))
+        explaining(harness).explain(question, at=harness.now - timedelta(minutes=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchhouse import ANN, FOR_ANN, SearchHouse, ask, open_house
+from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from starlette.types import ASGIApp
 from test_search_deadline import Caller
 from tests.waiting import wait_for, wait_until
@@ -16,10 +16,10 @@ from tests.waiting import wait_for, wait_until
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.searchthreads import SearchBounds, find_deadline
 from feedmill.model.access import ANONYMOUS, Access, Acl, Entry, Principal, Scope
-from feedmill.model.change import Place, PutGroup
+from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.errors import OutOfTime
 from feedmill.ports import UnitOfWork
-from feedmill.services.access.directory import AccessDirectory
+from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searcher import Searcher
@@ -32,17 +32,17 @@ HERS, STAFFS, OPEN = "http://hers.test/", "http://staff.test/", "http://open.tes
 class SlowGroups:
     """Groups of a real store that are read only once they are let go. Shape: ``asked`` counts who waited or waits."""
 
-    def __init__(self, house: SearchHouse) -> None:
+    def __init__(self, harness: SearchHarness) -> None:
         self.asked = self.read = 0
         self.let_go = threading.Event()
-        reading = house.store.reading
+        reading = harness.store.reading
 
         @contextmanager
         def slowly() -> Iterator[Any]:
             with reading() as unit:
                 yield _Slow(unit, groups=_Slow(unit.groups, list_visible=lambda: self._wait(unit)))
 
-        house.store.reading = slowly  # type: ignore[method-assign]
+        harness.store.reading = slowly  # type: ignore[method-assign]
 
     def _wait(self, unit: UnitOfWork) -> dict[int, str]:
         self.asked += 1
@@ -62,8 +62,8 @@ class _Slow:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     made.add([made.make(url, "needle", title="needle") for url in (OPEN, HERS, STAFFS)], acls={HERS: FOR_ANN, STAFFS: FOR_STAFF})
     publish(made, 1, {"staff": [Principal(scope=Scope.USER, name="ann")]})
     yield made
@@ -71,25 +71,25 @@ def house(tmp_path: Path) -> Iterator[SearchHouse]:
 
 
 @pytest.fixture
-def slow(house: SearchHouse) -> Iterator[SlowGroups]:
-    made = SlowGroups(house)
+def slow(harness: SearchHarness) -> Iterator[SlowGroups]:
+    made = SlowGroups(harness)
     yield made
     made.let_go.set()
 
 
-def publish(house: SearchHouse, feed_id: int, groups: dict[str, list[Principal]]) -> None:
-    with house.store.writing() as unit:
+def publish(harness: SearchHarness, feed_id: int, groups: dict[str, list[Principal]]) -> None:
+    with harness.store.writing() as unit:
         unit.group_layers.build(feed_id, f"source{feed_id}", whole=True)
-        place = Place(record=1, line=1)
+        place = SourcePosition(record=1, line=1)
         defined = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=tuple(of)) for name, of in groups.items()]
         unit.group_layers.define_many(feed_id, defined)
         unit.group_layers.publish(feed_id)
 
 
-def bounded(house: SearchHouse, searcher: Searcher, seconds: float) -> ASGIApp:
+def bounded(harness: SearchHarness, searcher: Searcher, seconds: float) -> ASGIApp:
     site = SearchSite(
         identify=lambda request: searcher.classes_of(ANN, deadline=find_deadline(request)),
-        copies=CachedCopies(searcher, house.blobs),
+        copies=CachedCopies(searcher, harness.blobs),
         bounds=SearchBounds(deadline_seconds=seconds),
     )
     return search_app(searcher, site)
@@ -99,9 +99,9 @@ def urls(app: ASGIApp) -> list[str]:
     return sorted(result["url"] for result in ask(app, "/api/v1/search", "q=needle").json["results"])
 
 
-def test_groups_that_are_not_read_in_time_leave_public_documents_and_a_warning(house: SearchHouse, slow: SlowGroups) -> None:
-    searcher = house.searcher()
-    app = bounded(house, searcher, 1.0)
+def test_groups_that_are_not_read_in_time_leave_public_documents_and_a_warning(harness: SearchHarness, slow: SlowGroups) -> None:
+    searcher = harness.searcher()
+    app = bounded(harness, searcher, 1.0)
     body = ask(app, "/api/v1/search", "q=needle").json
     assert ([result["url"] for result in body["results"]], body["total"], body["exact"]) == ([OPEN], 1, False)
     assert body["warnings"] == ["the deadline of 1 seconds left no time to find out what you may see; only public documents are shown"]
@@ -117,17 +117,17 @@ def test_groups_that_are_not_read_in_time_leave_public_documents_and_a_warning(h
     assert ask(app, "/api/v1/search", "q=needle").json["warnings"] == []
 
 
-def test_document_of_which_nothing_is_known_in_time_is_neither_shown_nor_denied(house: SearchHouse, slow: SlowGroups) -> None:
-    app = bounded(house, house.searcher(), 0.2)
+def test_document_of_which_nothing_is_known_in_time_is_neither_shown_nor_denied(harness: SearchHarness, slow: SlowGroups) -> None:
+    app = bounded(harness, harness.searcher(), 0.2)
     for path in ("/api/v1/documents", "/cache"):
         assert [ask(app, path, f"url={url}").status for url in (OPEN, HERS, "http://none.test/")] == [200, 503, 503]
     slow.let_go.set()
     wait_for([200, 200, 404], lambda: [ask(app, "/cache", f"url={url}").status for url in (OPEN, HERS, "http://none.test/")])
 
 
-def test_search_whose_client_is_gone_does_not_wait_for_groups(house: SearchHouse, slow: SlowGroups) -> None:
+def test_search_whose_client_is_gone_does_not_wait_for_groups(harness: SearchHarness, slow: SlowGroups) -> None:
     async def act() -> None:
-        caller = Caller(bounded(house, house.searcher(), 600), "/api/v1/search", "q=needle")
+        caller = Caller(bounded(harness, harness.searcher(), 600), "/api/v1/search", "q=needle")
         running = asyncio.create_task(caller.call())
         await asyncio.to_thread(wait_until, lambda: slow.asked)
         caller.is_gone.set()
@@ -137,15 +137,15 @@ def test_search_whose_client_is_gone_does_not_wait_for_groups(house: SearchHouse
     asyncio.run(act())
 
 
-def test_groups_that_change_while_results_are_made_leave_public_results(house: SearchHouse) -> None:
-    searcher = house.searcher()
+def test_groups_that_change_while_results_are_made_leave_public_results(harness: SearchHarness) -> None:
+    searcher = harness.searcher()
     access = searcher.classes_of(ANN)
-    with house.store.reading() as unit:
+    with harness.store.reading() as unit:
         documents = unit.documents.find_many([OPEN, HERS]).values()
         keys = [document.id or 0 for document in documents]
     assert len(searcher.list_visible(keys, access, deadline=Deadline(60))) == 2
-    publish(house, 2, {"others": [STAFF]})
-    slow, deadline = SlowGroups(house), Deadline(0.2)
+    publish(harness, 2, {"others": [STAFF]})
+    slow, deadline = SlowGroups(harness), Deadline(0.2)
     refreshing = threading.Thread(target=searcher.directory.load)
     refreshing.start()
     wait_until(lambda: slow.asked)
@@ -156,22 +156,22 @@ def test_groups_that_change_while_results_are_made_leave_public_results(house: S
     assert len(searcher.list_visible(keys, access, deadline=Deadline(60))) == 2
 
 
-def test_many_groups_and_classes_are_taken_up_by_later_requests(house: SearchHouse) -> None:
+def test_many_groups_and_classes_are_taken_up_by_later_requests(harness: SearchHarness) -> None:
     names = [f"group{number}" for number in range(5_000)]
-    publish(house, 2, {name: [STAFF, Principal(scope=Scope.USER, name=f"user{name}")] for name in names})
+    publish(harness, 2, {name: [STAFF, Principal(scope=Scope.USER, name=f"user{name}")] for name in names})
     many = (Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name=name)),)) for name in names)
-    house.add([], acls={f"http://many.test/{number}": acl for number, acl in enumerate(many)})
-    directory = AccessDirectory(house.store)
+    harness.add([], acls={f"http://many.test/{number}": acl for number, acl in enumerate(many)})
+    directory = PermissionCache(harness.store)
     with pytest.raises(OutOfTime):
         directory.classes_of(ANN, Deadline(0.0))
     with pytest.raises(OutOfTime):
         directory.undecided(Deadline(0.0))
     whole = directory.classes_of(ANN, Deadline(180))
     assert len(whole.permitted) >= len(names)
-    assert whole == AccessDirectory(house.store).classes_of(ANN)
+    assert whole == PermissionCache(harness.store).classes_of(ANN)
     # what is known is given at once, however little time there is
     assert directory.classes_of(ANN, Deadline(0.0)) == whole
-    searcher = house.searcher()
+    searcher = harness.searcher()
     short = Deadline(0.0)
     assert searcher.classes_of(ANN, deadline=short) == ANONYMOUS
     assert short.is_public_only

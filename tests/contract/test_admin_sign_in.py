@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from signinhouse import ADMIN_TOKEN, PASSWORD, Browser, SignInHouse, basic, open_signin_house
+from signinharness import ADMIN_TOKEN, PASSWORD, Browser, SignInHarness, basic, open_signin_harness
 
 from feedmill.http.signin.adminlock import role_for
 from feedmill.model.role import Role
@@ -15,17 +15,17 @@ BEARER = f"Bearer {ADMIN_TOKEN}"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SignInHouse]:
-    opened = open_signin_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SignInHarness]:
+    opened = open_signin_harness(tmp_path)
     for role in Role:
         opened.signing.accounts.add(role.value, PASSWORD, role=role)
     yield opened
     opened.search.store.close()
 
 
-def ask(house: SignInHouse, method: str, path: str, authorization: str = BEARER, body: object = None) -> tuple[int, object]:
+def ask(harness: SignInHarness, method: str, path: str, authorization: str = BEARER, body: object = None) -> tuple[int, object]:
     raw = b"" if body is None else json.dumps(body).encode()
-    answer = Browser(house.admin(), peer="127.0.0.1").send(method, path, raw, {"authorization": authorization})
+    answer = Browser(harness.admin(), peer="127.0.0.1").send(method, path, raw, {"authorization": authorization})
     return answer.status, answer.json if answer.body else None
 
 
@@ -50,67 +50,67 @@ def ask(house: SignInHouse, method: str, path: str, authorization: str = BEARER,
         ("POST", "/api/v1/something", Role.ADMINISTRATOR),
     ],
 )
-def test_admin_port_lets_in_those_whose_role_is_enough(house: SignInHouse, method: str, path: str, needed: Role) -> None:
+def test_admin_port_lets_in_those_whose_role_is_enough(harness: SignInHarness, method: str, path: str, needed: Role) -> None:
     assert role_for(method, path) is needed
     for role in Role:
-        status, _ = ask(house, method, path, basic(role.value))
+        status, _ = ask(harness, method, path, basic(role.value))
         assert (status != 403) == role.may_act_as(needed), role
-    assert ask(house, method, path, basic("administrator", "wrong password"))[0] == 401
-    assert ask(house, method, path)[0] not in (401, 403)
+    assert ask(harness, method, path, basic("administrator", "wrong password"))[0] == 401
+    assert ask(harness, method, path)[0] not in (401, 403)
 
 
 @pytest.mark.parametrize(("scope", "status"), [(TokenScope.SEARCH, 403), (TokenScope.VIEW, 200), (TokenScope.ADMINISTER, 200)])
-def test_admin_port_takes_tokens_by_their_scope(house: SignInHouse, scope: TokenScope, status: int) -> None:
-    made = house.signing.tokens.add("x", [scope])
-    assert ask(house, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == status
+def test_admin_port_takes_tokens_by_their_scope(harness: SignInHarness, scope: TokenScope, status: int) -> None:
+    made = harness.signing.tokens.add("x", [scope])
+    assert ask(harness, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == status
 
 
-def test_tokens_for_pushing_are_made_and_told_to_the_audit_log_and_open_nothing_here(house: SignInHouse) -> None:
-    status, made = ask(house, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": ["wiki", "hr"]})
+def test_tokens_for_pushing_are_made_and_told_to_the_audit_log_and_open_nothing_here(harness: SignInHarness) -> None:
+    status, made = ask(harness, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": ["wiki", "hr"]})
     assert status == 201
     assert isinstance(made, dict)
     assert made["datasources"] == ["hr", "wiki"]
-    assert ask(house, "GET", "/api/v1/status", f"Bearer {made['token']}")[0] == 401
-    told = [entry.event.details for entry in house.signing.auditing.iter_entries(kind="admin.request")]
+    assert ask(harness, "GET", "/api/v1/status", f"Bearer {made['token']}")[0] == 401
+    told = [entry.event.details for entry in harness.signing.auditing.iter_entries(kind="admin.request")]
     assert (told[-1]["label"], told[-1]["scopes"], told[-1]["datasources"]) == ("x", ["push"], ["hr", "wiki"])
     assert made["token"] not in str(told)
     for datasources in ("hr", [1], ["no name"]):
-        assert ask(house, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": datasources})[0] == 400
+        assert ask(harness, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["push"], "datasources": datasources})[0] == 400
 
 
-def test_token_of_a_user_may_never_do_more_than_the_user(house: SignInHouse) -> None:
-    made = house.signing.tokens.add("x", [TokenScope.ADMINISTER], user="viewer")
-    assert ask(house, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == 200
-    assert ask(house, "POST", "/api/v1/reindex", f"Bearer {made.text}")[0] == 403
+def test_token_of_a_user_may_never_do_more_than_the_user(harness: SignInHarness) -> None:
+    made = harness.signing.tokens.add("x", [TokenScope.ADMINISTER], user="viewer")
+    assert ask(harness, "GET", "/api/v1/status", f"Bearer {made.text}")[0] == 200
+    assert ask(harness, "POST", "/api/v1/reindex", f"Bearer {made.text}")[0] == 403
 
 
-def test_administrators_end_the_sessions_of_a_user(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_administrators_end_the_sessions_of_a_user(harness: SignInHarness) -> None:
+    browser = harness.browser()
     browser.sign_in("viewer")
-    assert ask(house, "POST", "/api/v1/sessions/end", body={"name": "VIEWER"}) == (200, {"ended": 1})
-    assert ask(house, "POST", "/api/v1/sessions/end", body={"name": "viewer"}) == (200, {"ended": 0})
-    assert ask(house, "POST", "/api/v1/sessions/end", body={})[0] == 400
+    assert ask(harness, "POST", "/api/v1/sessions/end", body={"name": "VIEWER"}) == (200, {"ended": 1})
+    assert ask(harness, "POST", "/api/v1/sessions/end", body={"name": "viewer"}) == (200, {"ended": 0})
+    assert ask(harness, "POST", "/api/v1/sessions/end", body={})[0] == 400
     browser.get("/?q=x")
-    assert not house.seen[-1].is_signed_in
+    assert not harness.seen[-1].is_signed_in
 
 
-def test_admin_port_is_closed_to_sessions_and_to_headers_of_proxies(house: SignInHouse) -> None:
-    browser = house.browser(peer="127.0.0.1")
+def test_admin_port_is_closed_to_sessions_and_to_headers_of_proxies(harness: SignInHarness) -> None:
+    browser = harness.browser(peer="127.0.0.1")
     browser.sign_in("administrator")
-    inside = Browser(house.admin(), peer="127.0.0.1", cookies=browser.cookies)
+    inside = Browser(harness.admin(), peer="127.0.0.1", cookies=browser.cookies)
     assert inside.get("/api/v1/status", x_forwarded_user="administrator").status == 401
 
 
-def test_users_are_made_changed_listed_and_removed(house: SignInHouse) -> None:
-    made = ask(house, "POST", "/api/v1/users", body={"name": r"CORP\ann", "namespace": "ad", "password": PASSWORD, "role": "viewer"})
+def test_users_are_made_changed_listed_and_removed(harness: SignInHarness) -> None:
+    made = ask(harness, "POST", "/api/v1/users", body={"name": r"CORP\ann", "namespace": "ad", "password": PASSWORD, "role": "viewer"})
     assert made[0] == 201
     assert isinstance(made[1], dict)
     assert (made[1]["name"], made[1]["namespace"], made[1]["role"]) == (r"CORP\ann", "ad", "viewer")
     assert "password" not in json.dumps(made[1])
-    assert ask(house, "POST", "/api/v1/users", body={"name": "ann@corp", "namespace": "ad", "password": PASSWORD})[0] == 409
-    assert ask(house, "PATCH", "/api/v1/users?name=corp/ann&namespace=ad", body={"role": "manager"})[0] == 200
-    assert ask(house, "DELETE", "/api/v1/users?name=corp/ann&namespace=ad")[0] == 204
-    assert ask(house, "DELETE", "/api/v1/users?name=corp/ann&namespace=ad")[0] == 404
+    assert ask(harness, "POST", "/api/v1/users", body={"name": "ann@corp", "namespace": "ad", "password": PASSWORD})[0] == 409
+    assert ask(harness, "PATCH", "/api/v1/users?name=corp/ann&namespace=ad", body={"role": "manager"})[0] == 200
+    assert ask(harness, "DELETE", "/api/v1/users?name=corp/ann&namespace=ad")[0] == 204
+    assert ask(harness, "DELETE", "/api/v1/users?name=corp/ann&namespace=ad")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -132,21 +132,21 @@ def test_users_are_made_changed_listed_and_removed(house: SignInHouse) -> None:
     ],
     ids=lambda body: json.dumps(body)[:40],
 )
-def test_user_that_cannot_be_is_refused(house: SignInHouse, body: object) -> None:
-    assert ask(house, "POST", "/api/v1/users", body=body)[0] == 400
+def test_user_that_cannot_be_is_refused(harness: SignInHarness, body: object) -> None:
+    assert ask(harness, "POST", "/api/v1/users", body=body)[0] == 400
 
 
-def test_tokens_are_shown_once(house: SignInHouse) -> None:
-    status, made = ask(house, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["search"], "user": "viewer", "days": 3})
+def test_tokens_are_shown_once(harness: SignInHarness) -> None:
+    status, made = ask(harness, "POST", "/api/v1/tokens", body={"label": "x", "scopes": ["search"], "user": "viewer", "days": 3})
     assert status == 201
     assert isinstance(made, dict)
-    listed = ask(house, "GET", "/api/v1/tokens")[1]
+    listed = ask(harness, "GET", "/api/v1/tokens")[1]
     assert isinstance(listed, list)
     assert (listed[0]["label"], listed[0]["user"]) == ("x", "viewer")
     assert made["token"] not in json.dumps(listed)
-    assert ask(house, "DELETE", f"/api/v1/tokens/{made['id']}")[0] == 204
+    assert ask(harness, "DELETE", f"/api/v1/tokens/{made['id']}")[0] == 204
     for wrong in ("0", "x", "9" * 30):
-        assert ask(house, "DELETE", f"/api/v1/tokens/{wrong}")[0] == 404
+        assert ask(harness, "DELETE", f"/api/v1/tokens/{wrong}")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -162,17 +162,17 @@ def test_tokens_are_shown_once(house: SignInHouse) -> None:
     ],
     ids=lambda body: json.dumps(body)[:50],
 )
-def test_token_that_cannot_be_is_refused(house: SignInHouse, body: object) -> None:
-    assert ask(house, "POST", "/api/v1/tokens", body=body)[0] == 400
+def test_token_that_cannot_be_is_refused(harness: SignInHarness, body: object) -> None:
+    assert ask(harness, "POST", "/api/v1/tokens", body=body)[0] == 400
 
 
-def test_what_administrators_do_is_written_down_without_secrets(house: SignInHouse) -> None:
-    ask(house, "POST", "/api/v1/users", basic("administrator"), {"name": "ann", "password": "the secret of ann"})
-    ask(house, "POST", "/api/v1/reindex", basic("viewer"))
-    ask(house, "GET", "/api/v1/status", "Bearer wrong")
-    ask(house, "GET", "/api/v1/access/explain?url=http://x/&user=ann", basic("viewer"))
-    ask(house, "GET", "/api/v1/status")
-    entries = [entry.event for entry in house.signing.auditing.iter_entries() if not entry.event.kind.value.startswith("signin")]
+def test_what_administrators_do_is_written_down_without_secrets(harness: SignInHarness) -> None:
+    ask(harness, "POST", "/api/v1/users", basic("administrator"), {"name": "ann", "password": "the secret of ann"})
+    ask(harness, "POST", "/api/v1/reindex", basic("viewer"))
+    ask(harness, "GET", "/api/v1/status", "Bearer wrong")
+    ask(harness, "GET", "/api/v1/access/explain?url=http://x/&user=ann", basic("viewer"))
+    ask(harness, "GET", "/api/v1/status")
+    entries = [entry.event for entry in harness.signing.auditing.iter_entries() if not entry.event.kind.value.startswith("signin")]
     assert [(event.kind.value, event.actor, event.details["status"]) for event in entries] == [
         ("admin.request", "administrator", 201),
         ("admin.refused", "viewer", 403),
@@ -181,15 +181,15 @@ def test_what_administrators_do_is_written_down_without_secrets(house: SignInHou
     ]
     assert entries[3].details["query"] == "url=http://x/&user=ann"
     assert "the secret of ann" not in str(entries)
-    status, checked = ask(house, "GET", "/api/v1/audit/verify")
+    status, checked = ask(harness, "GET", "/api/v1/audit/verify")
     assert status == 200
     assert isinstance(checked, dict)
-    assert checked["entries"] == len(house.events())
+    assert checked["entries"] == len(harness.events())
 
 
-def test_audit_log_is_exported_to_administrators(house: SignInHouse) -> None:
-    ask(house, "POST", "/api/v1/reindex", basic("viewer"))
-    browser = Browser(house.admin(), peer="127.0.0.1")
+def test_audit_log_is_exported_to_administrators(harness: SignInHarness) -> None:
+    ask(harness, "POST", "/api/v1/reindex", basic("viewer"))
+    browser = Browser(harness.admin(), peer="127.0.0.1")
     answer = browser.send("GET", "/api/v1/audit/export?since=2001-01-01&kind=admin", b"", {"authorization": BEARER})
     [line] = answer.body.splitlines()
     assert (answer.status, json.loads(line)["kind"]) == (200, "admin.refused")

@@ -4,22 +4,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from feedhouse import STAFF, FeedHouse, SilentBell, open_house, put, url
+from feedharness import STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 from fuses import LosingStore
 
 from feedmill.core.admission import build_rules, digest_of_rules
 from feedmill.model.document import Attributes, AuthMethod, EventKind
 from feedmill.model.errors import Busy
 from feedmill.ports import Store
-from feedmill.services import facts
+from feedmill.services import keyvalues
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.sweeps import admissionsweep
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[FeedHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[FeedHarness]:
+    made = open_harness(tmp_path)
     yield made
     made.store.close()
 
@@ -40,152 +40,152 @@ class Settings:
         return digest_of_rules(["/"], self.do_not_follow, self.access, self.secure, self.max_documents)
 
 
-def sweep_of(house: FeedHouse, settings: Settings, store: Store | None = None) -> AdmissionSweep:
-    return AdmissionSweep(store or house.store, settings.admission, settings.digest, SilentBell(), house.clock, at_once=2)
+def sweep_of(harness: FeedHarness, settings: Settings, store: Store | None = None) -> AdmissionSweep:
+    return AdmissionSweep(store or harness.store, settings.admission, settings.digest, SilentNotifier(), harness.clock, at_once=2)
 
 
-def sweep_all(house: FeedHouse, settings: Settings) -> int:
+def sweep_all(harness: FeedHarness, settings: Settings) -> int:
     """Sweeps both rounds and counts the steps that had more to do."""
-    sweep = sweep_of(house, settings)
+    sweep = sweep_of(harness, settings)
     busy = 0
     for _ in range(3):
         while sweep.step():
             busy += 1
-        house.now += admissionsweep.BETWEEN_ROUNDS
-    with house.store.reading() as unit:
-        assert unit.facts.get(facts.ADMISSION_DIGEST) == settings.digest()
+        harness.now += admissionsweep.BETWEEN_ROUNDS
+    with harness.store.reading() as unit:
+        assert unit.key_values.get(keyvalues.ADMISSION_DIGEST) == settings.digest()
     return busy
 
 
-def test_sweep_with_a_new_pattern_removes_what_it_blocks_and_names_it(house: FeedHouse) -> None:
-    house.push(put("private/a"), put("b"), put("private/c"), datasource="wiki")
+def test_sweep_with_a_new_pattern_removes_what_it_blocks_and_names_it(harness: FeedHarness) -> None:
+    harness.push(put("private/a"), put("b"), put("private/c"), datasource="wiki")
 
-    sweep_all(house, Settings(do_not_follow=("docs.test/private/",)))
+    sweep_all(harness, Settings(do_not_follow=("docs.test/private/",)))
 
-    assert set(house.live()) == {url("b")}
-    last = house.events(url("private/a"))[-1]
+    assert set(harness.live()) == {url("b")}
+    last = harness.events(url("private/a"))[-1]
     assert (last.kind, last.feed_id) == (EventKind.BLOCKED, None)
     assert "'docs.test/private/'" in last.detail
-    with house.store.reading() as unit:
-        mark = unit.marks.find_many([house.document(url("private/a")).id or 0]).popitem()[1]
+    with harness.store.reading() as unit:
+        mark = unit.index_tasks.find_many([harness.document(url("private/a")).id or 0]).popitem()[1]
     assert (mark.feed_id, mark.datasource, mark.version) == (0, "wiki", 2)
 
 
-def test_sweep_with_a_source_declared_secure_tightens_its_documents(house: FeedHouse) -> None:
-    house.push(put("a"), put("b", acl=STAFF))
-    house.push(put("theirs"), datasource="wiki")
-    house.index_all()
+def test_sweep_with_a_source_declared_secure_tightens_its_documents(harness: FeedHarness) -> None:
+    harness.push(put("a"), put("b", acl=STAFF))
+    harness.push(put("theirs"), datasource="wiki")
+    harness.index_all()
 
-    sweep_all(house, Settings(secure=("hr",)))
+    sweep_all(harness, Settings(secure=("hr",)))
 
-    assert {name: document.secure for name, document in house.live().items()} == {url("a"): True, url("b"): True, url("theirs"): False}
-    assert [house.document(url(name)).version for name in ("a", "b", "theirs")] == [2, 1, 1]
-    with house.store.reading() as unit:
-        found = unit.marks.find_many([document.id or 0 for document in house.live().values()])
-    assert {mark.tightens for mark in found.values()} == {True}
+    assert {name: document.secure for name, document in harness.live().items()} == {url("a"): True, url("b"): True, url("theirs"): False}
+    assert [harness.document(url(name)).version for name in ("a", "b", "theirs")] == [2, 1, 1]
+    with harness.store.reading() as unit:
+        found = unit.index_tasks.find_many([document.id or 0 for document in harness.live().values()])
+    assert {mark.revokes_access for mark in found.values()} == {True}
     assert len(found) == 1
 
-    sweep_all(house, Settings())
-    assert not house.document(url("a")).secure
+    sweep_all(harness, Settings())
+    assert not harness.document(url("a")).secure
 
 
-def test_sweep_with_an_access_rule_made_public_opens_what_only_it_closed(house: FeedHouse) -> None:
-    house.push(put("a", attributes=Attributes(authmethod=AuthMethod.NTLM)), put("b", acl=STAFF))
+def test_sweep_with_an_access_rule_made_public_opens_what_only_it_closed(harness: FeedHarness) -> None:
+    harness.push(put("a", attributes=Attributes(authmethod=AuthMethod.NTLM)), put("b", acl=STAFF))
 
-    sweep_all(house, Settings(access=(("docs.test/", True),)))
+    sweep_all(harness, Settings(access=(("docs.test/", True),)))
 
-    assert not house.document(url("a")).secure
-    assert house.document(url("b")).secure
-
-
-def test_sweep_with_a_lower_limit_pushes_the_excess_out(house: FeedHouse) -> None:
-    house.push(*[put(f"d{number}") for number in range(9)])
-
-    sweep_all(house, Settings(max_documents=3))
-
-    assert set(house.live()) == {url("d6"), url("d7"), url("d8")}
-    assert house.events(url("d0"))[-1].kind is EventKind.PUSHED_OUT
+    assert not harness.document(url("a")).secure
+    assert harness.document(url("b")).secure
 
 
-def test_sweep_of_settings_that_are_in_force_touches_nothing(house: FeedHouse) -> None:
-    house.push(put("a"), put("b"))
+def test_sweep_with_a_lower_limit_pushes_the_excess_out(harness: FeedHarness) -> None:
+    harness.push(*[put(f"d{number}") for number in range(9)])
+
+    sweep_all(harness, Settings(max_documents=3))
+
+    assert set(harness.live()) == {url("d6"), url("d7"), url("d8")}
+    assert harness.events(url("d0"))[-1].kind is EventKind.PUSHED_OUT
+
+
+def test_sweep_of_settings_that_are_in_force_touches_nothing(harness: FeedHarness) -> None:
+    harness.push(put("a"), put("b"))
     settings = Settings(do_not_follow=("docs.test/b",))
-    assert sweep_all(house, settings) > 0
-    before = house.live()
+    assert sweep_all(harness, settings) > 0
+    before = harness.live()
 
-    assert sweep_all(house, settings) == 0
-    assert house.live() == before
-    assert not sweep_of(house, settings).step()
+    assert sweep_all(harness, settings) == 0
+    assert harness.live() == before
+    assert not sweep_of(harness, settings).step()
 
 
-def test_sweep_comes_again_for_what_a_feeder_fed_by_old_settings(house: FeedHouse) -> None:
-    house.push(put("a"))
+def test_sweep_comes_again_for_what_a_feeder_fed_by_old_settings(harness: FeedHarness) -> None:
+    harness.push(put("a"))
     settings = Settings(do_not_follow=("docs.test/private/",))
-    sweep = sweep_of(house, settings)
+    sweep = sweep_of(harness, settings)
     while sweep.step():
         pass
-    house.push(put("private/late"))
+    harness.push(put("private/late"))
     assert not sweep.step()
-    assert len(house.live()) == 2
+    assert len(harness.live()) == 2
 
-    house.now += admissionsweep.BETWEEN_ROUNDS
+    harness.now += admissionsweep.BETWEEN_ROUNDS
     while sweep.step():
         pass
 
-    assert set(house.live()) == {url("a")}
+    assert set(harness.live()) == {url("a")}
 
 
-def test_sweep_killed_at_any_step_comes_to_the_same_end(house: FeedHouse) -> None:
-    house.push(*[put(f"{'private' if number % 3 == 0 else 'open'}/{number}") for number in range(12)])
+def test_sweep_killed_at_any_step_comes_to_the_same_end(harness: FeedHarness) -> None:
+    harness.push(*[put(f"{'private' if number % 3 == 0 else 'open'}/{number}") for number in range(12)])
     settings = Settings(do_not_follow=("docs.test/private/",), secure=("hr",))
-    store = LosingStore(house.store, doomed=range(1, 1_000, 2))
+    store = LosingStore(harness.store, doomed=range(1, 1_000, 2))
 
     for _ in range(60):
         with suppress(Busy):
-            sweep_of(house, settings, store).step()
+            sweep_of(harness, settings, store).step()
         if store.writes > 14:
             break
-    sweep_all(house, settings)
+    sweep_all(harness, settings)
 
-    assert {document.version for document in house.live().values()} == {2}
-    assert len(house.live()) == 8
-    assert [event.kind for event in house.events(url("private/0"))] == [EventKind.FED, EventKind.BLOCKED]
+    assert {document.version for document in harness.live().values()} == {2}
+    assert len(harness.live()) == 8
+    assert [event.kind for event in harness.events(url("private/0"))] == [EventKind.FED, EventKind.BLOCKED]
 
 
-def test_sweep_begins_anew_when_the_settings_change_on_the_way(house: FeedHouse) -> None:
-    house.push(*[put(f"d{number}") for number in range(6)])
+def test_sweep_begins_anew_when_the_settings_change_on_the_way(harness: FeedHarness) -> None:
+    harness.push(*[put(f"d{number}") for number in range(6)])
     settings = Settings(secure=("hr",))
-    sweep = sweep_of(house, settings)
+    sweep = sweep_of(harness, settings)
     assert sweep.step()
     assert sweep.step()
 
     settings.do_not_follow = ("docs.test/d0",)
-    sweep_all(house, settings)
+    sweep_all(harness, settings)
 
-    assert url("d0") not in house.live()
-    assert all(document.secure for document in house.live().values())
+    assert url("d0") not in harness.live()
+    assert all(document.secure for document in harness.live().values())
 
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
 @pytest.mark.parametrize("is_same_process", [True, False], ids=["same process", "another process"])
-def test_sweep_goes_back_when_the_old_settings_return_before_its_end(house: FeedHouse, steps: int, *, is_same_process: bool) -> None:
-    house.push(put("a"), put("b"), put("c"))
+def test_sweep_goes_back_when_the_old_settings_return_before_its_end(harness: FeedHarness, steps: int, *, is_same_process: bool) -> None:
+    harness.push(put("a"), put("b"), put("c"))
     settings = Settings(secure=("hr",))
-    sweep = sweep_of(house, settings)
+    sweep = sweep_of(harness, settings)
 
     def run() -> None:
         for _ in range(3):
             while sweep.step():
                 pass
-            house.now += admissionsweep.BETWEEN_ROUNDS
+            harness.now += admissionsweep.BETWEEN_ROUNDS
 
     run()
     settings.secure = ()
     for _ in range(steps):
         sweep.step()
-    assert {document.secure for document in house.live().values()} >= {False}
+    assert {document.secure for document in harness.live().values()} >= {False}
     settings.secure = ("hr",)
     if not is_same_process:
-        sweep = sweep_of(house, settings)
+        sweep = sweep_of(harness, settings)
     run()
-    assert {document.secure for document in house.live().values()} == {True}
+    assert {document.secure for document in harness.live().values()} == {True}

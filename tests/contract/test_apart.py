@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from indexhouse import DOCUMENT, keys
+from indexharness import DOCUMENT, keys
 from tests.waiting import wait_until
 
 from feedmill.adapters.index.entrybuilder import ProcessEntryBuilder

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from searchhouse import NOW, SearchHouse, ask, open_house
+from searchharness import NOW, SearchHarness, ask, open_harness
 from tests.asgi import ask_app
 
 from feedmill.adapters.clicklog import FolderClickLog
@@ -28,27 +28,27 @@ SUBJECTS = {
 }
 
 
-def documents(house: SearchHouse) -> list[Document]:
+def documents(harness: SearchHarness) -> list[Document]:
     made = []
     for subject, words in SUBJECTS.items():
         for number in range(6):
             chosen = words.split()
             text = f"manual about {chosen[number % 4]} and {chosen[(number + 1) % 4]} and {chosen[(number + 2) % 4]}"
-            made.append(house.make(f"http://{subject.split()[0].lower()}.com/{number}/x", text, title=f"{subject} {number}"))
+            made.append(harness.make(f"http://{subject.split()[0].lower()}.com/{number}/x", text, title=f"{subject} {number}"))
     return made
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     made.add(documents(made))
     made.add([made.make("http://secret.com/", "manual about engine gearbox", title="Engine repair secret", secure=True)])
     yield made
     made.store.close()
 
 
-def test_cluster_groups_by_subject_and_names_it(house: SearchHouse) -> None:
-    answer = ask(search_app(house.searcher(), SITE), "/cluster", "coutput=json&q=manual&site=default_collection&client=x", "POST")
+def test_cluster_groups_by_subject_and_names_it(harness: SearchHarness) -> None:
+    answer = ask(search_app(harness.searcher(), SITE), "/cluster", "coutput=json&q=manual&site=default_collection&client=x", "POST")
     body = answer.json
     assert [one["algorithm"] for one in body["clusters"]] == ["Concepts"]
     groups = body["clusters"][0]["clusters"]
@@ -61,15 +61,15 @@ def test_cluster_groups_by_subject_and_names_it(house: SearchHouse) -> None:
     assert len(body["documents"]) == 18
 
 
-def test_cluster_as_xml_holds_the_same(house: SearchHouse) -> None:
-    found = etree.fromstring(ask(search_app(house.searcher(), SITE), "/cluster", "coutput=xml&q=manual").body)
+def test_cluster_as_xml_holds_the_same(harness: SearchHarness) -> None:
+    found = etree.fromstring(ask(search_app(harness.searcher(), SITE), "/cluster", "coutput=xml&q=manual").body)
     assert sorted(label.get("data", "") for label in found.iter("label")) == sorted(SUBJECTS)
     assert len(found.findall("Response/document")) == 18
 
 
 @pytest.mark.parametrize("query", ["", "q=nothinghere", "q=manual&site=nowhere", "q=tulip+rose+watering+5"])
-def test_cluster_of_little_is_no_error(house: SearchHouse, query: str) -> None:
-    answer = ask(search_app(house.searcher(), SITE), "/cluster", query)
+def test_cluster_of_little_is_no_error(harness: SearchHarness, query: str) -> None:
+    answer = ask(search_app(harness.searcher(), SITE), "/cluster", query)
     assert answer.status == 200
     assert isinstance(answer.json["clusters"][0]["clusters"], list)
 
@@ -99,8 +99,8 @@ def click(at: datetime = NOW, url: str = "http://a") -> Click:
     return Click(at=at, kind="c", query="q", url=url, place=1, site="", client="", details="")
 
 
-def test_click_is_kept_without_who_clicked(house: SearchHouse, tmp_path: Path) -> None:
-    app = search_app(house.searcher(), SearchSite(clicks=FolderClickLog(tmp_path / "clicks", 90), clock=lambda: NOW))
+def test_click_is_kept_without_who_clicked(harness: SearchHarness, tmp_path: Path) -> None:
+    app = search_app(harness.searcher(), SearchSite(clicks=FolderClickLog(tmp_path / "clicks", 90), clock=lambda: NOW))
     query = "q=caf%C3%A9&ct=c&url=http%3A%2F%2Fa%2F1&r=3&s=0&site=default_collection&client=default_frontend&src_id=x&cd=3"
     assert ask(app, "/click", query).status == ask(app, "/click", query, "POST").status == 204
     assert ask(app, "/click", query, **{"sec-fetch-site": "cross-site"}).status == 204
@@ -157,9 +157,9 @@ def test_click_log_gives_no_sender_more_than_its_share_of_a_day(tmp_path: Path) 
     assert log.keep(click(NOW + timedelta(days=1)), ANN)
 
 
-def test_clicks_are_counted_by_address(house: SearchHouse, tmp_path: Path) -> None:
+def test_clicks_are_counted_by_address(harness: SearchHarness, tmp_path: Path) -> None:
     log = FolderClickLog(tmp_path / "clicks", 90, max_day_bytes=100_000)
-    app = search_app(house.searcher(), SearchSite(clicks=log, clock=lambda: NOW))
+    app = search_app(harness.searcher(), SearchSite(clicks=log, clock=lambda: NOW))
     for peer in ("2001:db8::1", "2001:db8::2", "10.0.0.1"):
         for _ in range(50):
             assert ask_app(app, "GET", "/click", query="q=a", peer=peer).status == 204

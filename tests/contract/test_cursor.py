@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from indexhouse import BOTH, DOCUMENT, Opened, put
-from searchhouse import SearchHouse, ask, open_house
+from indexharness import BOTH, DOCUMENT, Opened, put
+from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.cursors import read_cursor
 from feedmill.http.search import search_app
@@ -31,21 +31,23 @@ def test_list_by_key_gives_each_once_in_order(opened: Opened) -> None:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     made.add([made.make(f"http://a.com/{number:02}", f"word {'even' if number % 2 == 0 else 'odd'}") for number in range(25)])
     yield made
     made.store.close()
 
 
-def page(house: SearchHouse, cursor: str, **parameters: str) -> Any:
-    return ask(search_app(house.searcher()), "/api/v1/search", [("q", "word"), ("num", "10"), ("cursor", cursor), *parameters.items()]).json
+def page(harness: SearchHarness, cursor: str, **parameters: str) -> Any:
+    return ask(
+        search_app(harness.searcher()), "/api/v1/search", [("q", "word"), ("num", "10"), ("cursor", cursor), *parameters.items()]
+    ).json
 
 
-def test_cursor_goes_through_everything_and_ends(house: SearchHouse) -> None:
+def test_cursor_goes_through_everything_and_ends(harness: SearchHarness) -> None:
     found, cursor = [], "*"
     while cursor:
-        body = page(house, cursor)
+        body = page(harness, cursor)
         assert body["total"] == 25
         found.append([result["url"] for result in body["results"]])
         cursor = body["next_cursor"]
@@ -53,31 +55,31 @@ def test_cursor_goes_through_everything_and_ends(house: SearchHouse) -> None:
     assert [url for urls in found for url in urls] == [f"http://a.com/{number:02}" for number in range(25)]
 
 
-def test_cursor_list_stays_the_same_while_documents_come_and_go(house: SearchHouse) -> None:
-    first = page(house, "*")
-    house.add([house.make("http://a.com/new", "word " * 50)])
-    changed = house.make("http://a.com/00", "no more")
-    house.add([changed])
+def test_cursor_list_stays_the_same_while_documents_come_and_go(harness: SearchHarness) -> None:
+    first = page(harness, "*")
+    harness.add([harness.make("http://a.com/new", "word " * 50)])
+    changed = harness.make("http://a.com/00", "no more")
+    harness.add([changed])
     urls = [result["url"] for result in first["results"]]
     cursor = first["next_cursor"]
     while cursor:
-        body = page(house, cursor)
+        body = page(harness, cursor)
         urls += [result["url"] for result in body["results"]]
         cursor = body["next_cursor"]
     assert urls == [*(f"http://a.com/{number:02}" for number in range(25)), "http://a.com/new"]
 
 
-def test_cursor_keeps_what_was_decided_of_the_words(house: SearchHouse) -> None:
-    body = ask(search_app(house.searcher()), "/api/v1/search", "q=word+nowhere&num=10&cursor=*").json
+def test_cursor_keeps_what_was_decided_of_the_words(harness: SearchHarness) -> None:
+    body = ask(search_app(harness.searcher()), "/api/v1/search", "q=word+nowhere&num=10&cursor=*").json
     assert (body["total"], len(body["results"])) == (25, 10)
-    again = ask(search_app(house.searcher()), "/api/v1/search", f"q=word+nowhere&num=20&cursor={body['next_cursor']}").json
+    again = ask(search_app(harness.searcher()), "/api/v1/search", f"q=word+nowhere&num=20&cursor={body['next_cursor']}").json
     assert (len(again["results"]), again["next_cursor"]) == (15, None)
 
 
-def test_cursor_of_another_query_or_of_nothing_is_refused(house: SearchHouse) -> None:
-    cursor = page(house, "*")["next_cursor"]
+def test_cursor_of_another_query_or_of_nothing_is_refused(harness: SearchHarness) -> None:
+    cursor = page(harness, "*")["next_cursor"]
     for query in (f"q=other&cursor={cursor}", f"q=word&cursor={cursor}&dnavs=inmeta:x", "q=word&cursor=zzz", "q=word&cursor=%00"):
-        answer = ask(search_app(house.searcher()), "/api/v1/search", query)
+        answer = ask(search_app(harness.searcher()), "/api/v1/search", query)
         assert answer.status == 400
         assert answer.json["error"]["code"] == "bad_request"
         assert "cursor=" in answer.json["error"]["message"]

@@ -20,17 +20,17 @@ from feedmill.core.evaluator import decide
 from feedmill.core.groupresolution import FindGroups, resolve_groups
 from feedmill.core.principals import read_subject
 from feedmill.model.access import ANONYMOUS, Access, AccessClass, AccessKey, Acl, Entry, InheritanceType, Principal, Scope
-from feedmill.model.change import Place, PutGroup
+from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.decision import Verdict
 from feedmill.model.document import BlobRef, DocumentState, Text
 from feedmill.model.errors import Denied
 from feedmill.model.identity import NOBODY, Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.services.access.accessreview import AccessReview
-from feedmill.services.access.deciding import read_chains
-from feedmill.services.access.directory import AccessDirectory
 from feedmill.services.access.explaining import Explaining, Question
 from feedmill.services.access.grouptable import GroupTable
+from feedmill.services.access.permissioncache import PermissionCache
+from feedmill.services.access.resulttrimming import read_chains
 
 NAMES = ("ann", "Ann", "CORP\\ann", "ann@corp.example.com", "eng", "ENG", "staff", "stra\u00dfe", "STRASSE", " ")
 SPACES = ("Default", "default", "hr")
@@ -64,7 +64,7 @@ def publish(store: SqlStore, feed_id: int, groups: dict[str, Sequence[Principal]
 
 
 def define(name: str, members: Sequence[Principal]) -> PutGroup:
-    return PutGroup(place=Place(record=1, line=1), group=Principal(scope=Scope.GROUP, name=name), members=tuple(members))
+    return PutGroup(place=SourcePosition(record=1, line=1), group=Principal(scope=Scope.GROUP, name=name), members=tuple(members))
 
 
 def user(name: str, **given: bool) -> Principal:
@@ -75,20 +75,20 @@ def group(name: str, **given: bool) -> Principal:
     return Principal(scope=Scope.GROUP, name=name, case_sensitive=given.get("case_sensitive", True))
 
 
-def seen(store: SqlStore, directory: AccessDirectory, who: Identity) -> set[str]:
-    """Gives the URLs whose class somebody may see."""
+def seen(store: SqlStore, directory: PermissionCache, who: Identity) -> set[str]:
+    """Returns the URLs whose class somebody may see."""
     permitted = directory.classes_of(who).permitted
     with store.reading() as unit:
         return {url for url, number in unit.acls.find_classes(list(URLS)).items() if number in permitted}
 
 
 def test_directory_of_nobody_needs_no_store(store: SqlStore) -> None:
-    assert AccessDirectory(store).classes_of(NOBODY) is ANONYMOUS
+    assert PermissionCache(store).classes_of(NOBODY) is ANONYMOUS
 
 
 def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> None:
     folder, document, *_ = URLS
-    directory = AccessDirectory(store)
+    directory = PermissionCache(store)
     put_acls(store, {document: Acl(inherit_from=folder)})
     assert seen(store, directory, ANN) == set()
     open_folder = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
@@ -103,7 +103,7 @@ def test_directory_folder_acl_that_changes_counts_at_once(store: SqlStore) -> No
 
 def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: Acl(entries=(permit("staff", Scope.GROUP),))})
-    directory = AccessDirectory(store)
+    directory = PermissionCache(store)
     assert seen(store, directory, ANN) == set()
     publish(store, 1, {"staff": [group("eng")], "eng": [user("ANN", case_sensitive=False)]})
     assert seen(store, directory, ANN) == {URLS[0]}
@@ -116,7 +116,7 @@ def test_directory_groups_that_change_count_at_once(store: SqlStore) -> None:
 
 
 def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
-    directory = AccessDirectory(store)
+    directory = PermissionCache(store)
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
     before = directory.classes_of(ANN).permitted
     put_acls(store, {URLS[1]: Acl(entries=(permit("ann"), permit("bob")))})
@@ -128,7 +128,7 @@ def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
 
 
 def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) -> None:
-    directory = AccessDirectory(store)
+    directory = PermissionCache(store)
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),)), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
     with store.writing() as unit:
         policy = unit.policies.replace([PolicyAcl(pattern="a/")]).policies[0]
@@ -145,7 +145,7 @@ def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) ->
 
 def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) -> None:
     put_acls(store, {url: Acl(entries=(permit(f"user{number}"),)) for number, url in enumerate(URLS)})
-    directory = AccessDirectory(store, kept_bytes=1)
+    directory = PermissionCache(store, kept_bytes=1)
     for _ in range(2):
         for number, url in enumerate(URLS):
             assert seen(store, directory, Identity(users=(read_subject(Scope.USER, f"user{number}"),))) == {url}
@@ -153,7 +153,7 @@ def test_directory_keeps_within_its_bound_and_answers_the_same(store: SqlStore) 
 
 def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
-    directory, is_over = AccessDirectory(store), threading.Event()
+    directory, is_over = PermissionCache(store), threading.Event()
     following = threading.Thread(target=directory.keep_up, args=(is_over, 0.01))
     following.start()
     publish(store, 1, {"staff": [user("ann")]})
@@ -166,7 +166,7 @@ def test_directory_that_keeps_up_reads_before_it_is_asked_and_ends_when_told(sto
 @pytest.mark.parametrize("grown", [False, True])
 @pytest.mark.parametrize("redefined", [False, True])
 def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: bool, redefined: bool) -> None:
-    directory = AccessDirectory(store)
+    directory = PermissionCache(store)
     put_acls(store, {url: Acl(entries=(permit(f"group{number}", Scope.GROUP),)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
         unit.group_layers.build(1, "src", whole=True)
@@ -184,7 +184,7 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     with store.writing() as unit:
         unit.group_layers.publish(1)
     expected = {URLS[4]} | ({URLS[0]} if grown else set()) | ({URLS[5]} if redefined else set())
-    assert seen(store, directory, ANN) == expected == seen(store, AccessDirectory(store), ANN)
+    assert seen(store, directory, ANN) == expected == seen(store, PermissionCache(store), ANN)
     bob = Identity(users=(read_subject(Scope.USER, "bob"),))
     assert seen(store, directory, bob) == {url for url in URLS[:4] if not (redefined and url == URLS[1])}
 
@@ -204,7 +204,7 @@ def test_group_of_very_many_members_is_read_whole(store: SqlStore) -> None:
     table = GroupTable()
     with store.reading() as unit:
         table.refresh(unit.groups)
-        assert unit.groups.measure_layer(1) == (2, members + 3)
+        assert unit.groups.measure_snapshot(1) == (2, members + 3)
     for name, expected in {
         "ann": {"staff", "few"},
         "user0": {"staff", "few"},
@@ -268,7 +268,7 @@ def groups_by_chance(chance: random.Random) -> list[PutGroup]:
     for name in chance.sample(NAMES[:-1], chance.randrange(5)):
         members = tuple(each for each in (a_principal(chance) for _ in range(chance.randrange(4))) if each.name.strip())
         owner = Principal(scope=Scope.GROUP, name=name, namespace=chance.choice(SPACES))
-        made.append(PutGroup(place=Place(record=1, line=1), group=owner, members=members))
+        made.append(PutGroup(place=SourcePosition(record=1, line=1), group=owner, members=members))
     return made
 
 
@@ -278,7 +278,7 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
     A case is one identity before one forest of ACLs and groups: every ACL of it is decided.
     """
     chance = random.Random(seed)
-    directory, cases = AccessDirectory(store), 0
+    directory, cases = PermissionCache(store), 0
     for feed_id in range(1, rounds + 1):
         put_acls(store, {url: an_acl_by_chance(chance) if chance.random() < 0.8 else None for url in chance.sample(URLS, 5)})
         if chance.random() < 0.4:
@@ -295,7 +295,7 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
     return cases
 
 
-def compare_now(store: SqlStore, directory: AccessDirectory, identities: Sequence[Identity]) -> int:
+def compare_now(store: SqlStore, directory: PermissionCache, identities: Sequence[Identity]) -> int:
     with store.reading() as unit:
         classes = unit.acls.find_classes(list(URLS))
         acls = read_chains(unit, URLS)
@@ -486,4 +486,4 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
     put_acls(store, {"http://shut/": Acl(entries=(deny("ann"),)), "http://acl/": Acl(entries=(permit("bob"),))})
     assert [document.url for document in review.iter_for_nobody()] == nobody
     with store.reading() as unit:
-        assert list(unit.spells.list_held(after=public[-1].id or 0, limit=10).values()) == [AccessClass.CLOSED, AccessClass.CLOSED]
+        assert list(unit.class_periods.list_held(after=public[-1].id or 0, limit=10).values()) == [AccessClass.CLOSED, AccessClass.CLOSED]

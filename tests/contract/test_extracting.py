@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from feedhouse import FeedHouse, SilentBell, open_house, put, url
+from feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.model.document import BlobRef
@@ -60,63 +60,63 @@ class TroubledBlobs(MemoryBlobs):
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[FeedHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[FeedHarness]:
+    made = open_harness(tmp_path)
     made.blobs = TroubledBlobs()
     yield made
     made.store.close()
 
 
-def extracting(house: FeedHouse, extractor: InstantExtractor) -> Extracting:
-    return Extracting(house.store, house.blobs, extractor, SilentBell(), house.clock)
+def extracting(harness: FeedHarness, extractor: InstantExtractor) -> Extracting:
+    return Extracting(harness.store, harness.blobs, extractor, SilentNotifier(), harness.clock)
 
 
-def count_marks(house: FeedHouse) -> dict[Stage, int]:
-    with house.store.reading() as unit:
-        return unit.marks.count()
+def count_marks(harness: FeedHarness) -> dict[Stage, int]:
+    with harness.store.reading() as unit:
+        return unit.index_tasks.count()
 
 
-def work_until_extracted(house: FeedHouse, service: Extracting) -> None:
+def work_until_extracted(harness: FeedHarness, service: Extracting) -> None:
     turns = iter(range(50))
-    service.work(lambda: count_marks(house)[Stage.EXTRACT] == 0 or next(turns, None) is None)
-    assert count_marks(house)[Stage.EXTRACT] == 0
+    service.work(lambda: count_marks(harness)[Stage.EXTRACT] == 0 or next(turns, None) is None)
+    assert count_marks(harness)[Stage.EXTRACT] == 0
 
 
-def assert_texts_kept(house: FeedHouse, *names: str) -> None:
+def assert_texts_kept(harness: FeedHarness, *names: str) -> None:
     for name in names:
-        text = house.document(url(name)).text
+        text = harness.document(url(name)).text
         assert text is not None
         assert text.blob is not None
         assert text.reason is None
-        assert house.blobs.read(text.blob) == b"{}\nbody of " + name.encode()
+        assert harness.blobs.read(text.blob) == b"{}\nbody of " + name.encode()
 
 
 @pytest.mark.parametrize("trouble", ["puts", "syncs"])
-def test_extracting_without_room_for_texts_keeps_them_later(house: FeedHouse, trouble: str) -> None:
-    house.push(put("a", "body of a"), put("b", "body of b"))
-    getattr(house.blobs, trouble).extend([DiskFull("no room"), DiskFull("no room")])
+def test_extracting_without_room_for_texts_keeps_them_later(harness: FeedHarness, trouble: str) -> None:
+    harness.push(put("a", "body of a"), put("b", "body of b"))
+    getattr(harness.blobs, trouble).extend([DiskFull("no room"), DiskFull("no room")])
 
-    work_until_extracted(house, extracting(house, InstantExtractor()))
+    work_until_extracted(harness, extracting(harness, InstantExtractor()))
 
-    assert_texts_kept(house, "a", "b")
-    assert count_marks(house)[Stage.INDEX] == 2
-
-
-def test_extracting_without_workers_lets_documents_wait(house: FeedHouse) -> None:
-    house.push(put("a", "body of a"))
-
-    work_until_extracted(house, extracting(house, InstantExtractor(failures=3)))
-
-    assert_texts_kept(house, "a")
+    assert_texts_kept(harness, "a", "b")
+    assert count_marks(harness)[Stage.INDEX] == 2
 
 
-def test_extracting_whose_process_is_of_no_more_use_ends_and_a_new_one_goes_on(house: FeedHouse) -> None:
-    house.push(put("a", "body of a"))
-    assert isinstance(house.blobs, TroubledBlobs)
-    house.blobs.syncs.append(Broken("making blobs durable failed"))
+def test_extracting_without_workers_lets_documents_wait(harness: FeedHarness) -> None:
+    harness.push(put("a", "body of a"))
+
+    work_until_extracted(harness, extracting(harness, InstantExtractor(failures=3)))
+
+    assert_texts_kept(harness, "a")
+
+
+def test_extracting_whose_process_is_of_no_more_use_ends_and_a_new_one_goes_on(harness: FeedHarness) -> None:
+    harness.push(put("a", "body of a"))
+    assert isinstance(harness.blobs, TroubledBlobs)
+    harness.blobs.syncs.append(Broken("making blobs durable failed"))
 
     with pytest.raises(Broken):
-        extracting(house, InstantExtractor()).work(lambda: False)
-    work_until_extracted(house, extracting(house, InstantExtractor()))
+        extracting(harness, InstantExtractor()).work(lambda: False)
+    work_until_extracted(harness, extracting(harness, InstantExtractor()))
 
-    assert_texts_kept(house, "a")
+    assert_texts_kept(harness, "a")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from feedhouse import BEGIN, OPEN, STAFF, FeedHouse, delete, faulty, is_live, open_house, put, put_acl, url
+from feedharness import BEGIN, OPEN, STAFF, FeedHarness, delete, faulty, is_live, open_harness, put, put_acl, url
 from fuses import LosingStore
 
 from feedmill.core.lifecycle import PUBLIC_NOW
@@ -12,41 +12,41 @@ from feedmill.model.change import Change
 from feedmill.model.document import Attributes, EventKind
 from feedmill.model.errors import BadFeed, Busy, NotFound
 from feedmill.model.feed import FeedKind, FeedState, LogLevel, Phase
-from feedmill.ports import Lane, Mark, Stage
+from feedmill.ports import IndexTask, Lane, Stage
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.feedrun import FeedRun
 from feedmill.services.feeds.progress import LOG_ENTRIES, ended
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[FeedHouse]:
-    made = open_house(tmp_path, changes_a_slice=3)
+def harness(tmp_path: Path) -> Iterator[FeedHarness]:
+    made = open_harness(tmp_path, changes_a_slice=3)
     yield made
     made.store.close()
 
 
-def limit(house: FeedHouse, documents: int) -> None:
-    house.admission = Admission(rules=OPEN, max_documents=documents)
+def limit(harness: FeedHarness, documents: int) -> None:
+    harness.admission = Admission(rules=OPEN, max_documents=documents)
 
 
-def names(house: FeedHouse) -> set[str]:
-    return {found.removeprefix("http://docs.test/") for found in house.live()}
+def names(harness: FeedHarness) -> set[str]:
+    return {found.removeprefix("http://docs.test/") for found in harness.live()}
 
 
 # --- counts, states, log --------------------------------------------------------------------------------------------------------
 
 
-def test_feed_of_several_slices_is_applied_in_its_order(house: FeedHouse) -> None:
+def test_feed_of_several_slices_is_applied_in_its_order(harness: FeedHarness) -> None:
     changes: list[Change] = [put("a", "1"), put("b", "1"), delete("a"), put("a", "2"), put("b", "2"), delete("b"), put("a", "3")]
 
-    feed = house.push(*changes)
+    feed = harness.push(*changes)
 
     assert (feed.state, feed.records, feed.applied, feed.included, feed.errors) == (FeedState.COMPLETED, 7, 7, 7, 0)
-    assert names(house) == {"a"}
-    content = house.document(url("a")).content
+    assert names(harness) == {"a"}
+    content = harness.document(url("a")).content
     assert content is not None
-    assert house.blobs.read(content) == b"3"
-    assert house.document(url("a")).version == 4
+    assert harness.blobs.read(content) == b"3"
+    assert harness.document(url("a")).version == 4
 
 
 @pytest.mark.parametrize(
@@ -60,87 +60,87 @@ def test_feed_of_several_slices_is_applied_in_its_order(house: FeedHouse) -> Non
     ],
 )
 def test_feed_ends_in_the_state_of_its_counts(
-    house: FeedHouse, changes: list[Change], state: FeedState, counts: tuple[int, int, int]
+    harness: FeedHarness, changes: list[Change], state: FeedState, counts: tuple[int, int, int]
 ) -> None:
-    feed = house.push(*changes)
+    feed = harness.push(*changes)
 
     assert (feed.state, feed.phase) == (state, Phase.DONE)
     assert (feed.included, feed.errors, feed.acls) == counts
-    assert [entry.level for entry in house.log(feed.id)] == [LogLevel.ERROR] * feed.errors
+    assert [entry.level for entry in harness.log(feed.id)] == [LogLevel.ERROR] * feed.errors
 
 
-def test_feed_that_is_not_well_formed_changes_nothing_and_names_the_line(house: FeedHouse) -> None:
-    house.push(put("a"))
-    feed_id = house.receive([delete("a")], kind=FeedKind.FULL)
-    house.faults[feed_id] = BadFeed("a tag is never closed", line=17)
+def test_feed_that_is_not_well_formed_changes_nothing_and_names_the_line(harness: FeedHarness) -> None:
+    harness.push(put("a"))
+    feed_id = harness.receive([delete("a")], kind=FeedKind.FULL)
+    harness.faults[feed_id] = BadFeed("a tag is never closed", line=17)
 
-    feed = house.run(feed_id)
+    feed = harness.run(feed_id)
 
     assert (feed.state, feed.applied) == (FeedState.FAILED_IN_ERROR, 0)
-    assert [(entry.line, entry.reason) for entry in house.log(feed_id)] == [(17, "a tag is never closed")]
-    assert names(house) == {"a"}
+    assert [(entry.line, entry.reason) for entry in harness.log(feed_id)] == [(17, "a tag is never closed")]
+    assert names(harness) == {"a"}
 
 
-def test_feed_whose_bytes_are_lost_between_slices_ends_without_a_sweep(house: FeedHouse) -> None:
-    house.push(put("old"))
-    feed_id = house.receive([put(f"d{number}", whole=True) for number in range(5)], kind=FeedKind.FULL)
-    run = FeedRun(house.feed(feed_id), house.tools)
+def test_feed_whose_bytes_are_lost_between_slices_ends_without_a_sweep(harness: FeedHarness) -> None:
+    harness.push(put("old"))
+    feed_id = harness.receive([put(f"d{number}", whole=True) for number in range(5)], kind=FeedKind.FULL)
+    run = FeedRun(harness.feed(feed_id), harness.tools)
     run.step()
     run.step()
-    house.faults[feed_id] = NotFound("it is gone")
+    harness.faults[feed_id] = NotFound("it is gone")
 
-    feed = house.run(feed_id)
+    feed = harness.run(feed_id)
 
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 3, 1)
-    assert "old" in names(house)
-    assert "push it again" in house.log(feed_id)[-1].reason
+    assert "old" in names(harness)
+    assert "push it again" in harness.log(feed_id)[-1].reason
 
 
 def test_log_beyond_its_limit_is_cut_and_counts_stay_whole(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    feed = house.push(*[faulty(None, record=number) for number in range(1, LOG_ENTRIES + 701)], put("a"))
+    harness = open_harness(tmp_path)
+    feed = harness.push(*[faulty(None, record=number) for number in range(1, LOG_ENTRIES + 701)], put("a"))
 
-    log = house.log(feed.id)
+    log = harness.log(feed.id)
     assert (feed.errors, feed.included, feed.logged) == (LOG_ENTRIES + 700, 1, LOG_ENTRIES)
     assert len(log) == LOG_ENTRIES
     assert (log[-1].level, log[-2].record) == (LogLevel.NOTICE, LOG_ENTRIES - 1)
-    house.store.close()
+    harness.store.close()
 
 
 # --- marks ----------------------------------------------------------------------------------------------------------------------
 
 
-def marks(house: FeedHouse) -> dict[str, Mark]:
-    with house.store.reading() as unit:
+def marks(harness: FeedHarness) -> dict[str, IndexTask]:
+    with harness.store.reading() as unit:
         documents = unit.documents.find_by_id(range(1, 20))
-        found = unit.marks.find_many(list(documents))
+        found = unit.index_tasks.find_many(list(documents))
     return {documents[key].url.removeprefix("http://docs.test/"): mark for key, mark in found.items()}
 
 
-def test_marks_say_what_each_document_waits_for(house: FeedHouse) -> None:
-    feed = house.push(put("a"), put("b", None, metadata=(("k", "v"),)), put("c"), delete("c"), faulty("d"))
+def test_marks_say_what_each_document_waits_for(harness: FeedHarness) -> None:
+    feed = harness.push(put("a"), put("b", None, metadata=(("k", "v"),)), put("c"), delete("c"), faulty("d"))
 
-    found = marks(house)
+    found = marks(harness)
     assert {name: mark.stage for name, mark in found.items()} == {"a": Stage.EXTRACT, "b": Stage.INDEX, "c": Stage.INDEX}
     assert {(mark.feed_id, mark.datasource, mark.lane) for mark in found.values()} == {(feed.id, "hr", Lane.QUICK)}
-    assert house.document(url("c")).version == found["c"].version
+    assert harness.document(url("c")).version == found["c"].version
 
 
 @pytest.mark.parametrize("between", [[], [delete("a")]])
-def test_feed_that_protects_a_document_is_not_completed_before_the_index_obeys(house: FeedHouse, between: list[Change]) -> None:
-    house.push(put("a"), put("b"))
-    house.index_all()
+def test_feed_that_protects_a_document_is_not_completed_before_the_index_obeys(harness: FeedHarness, between: list[Change]) -> None:
+    harness.push(put("a"), put("b"))
+    harness.index_all()
 
-    feed = house.push(*between, put("a", acl=STAFF), put("b"))
+    feed = harness.push(*between, put("a", acl=STAFF), put("b"))
 
     assert (feed.state, feed.phase, feed.searchable_at) == (FeedState.IN_PROGRESS, Phase.SETTLE, None)
-    assert {name: mark.tightens for name, mark in marks(house).items()} == {"a": True, "b": False}
+    assert {name: mark.revokes_access for name, mark in marks(harness).items()} == {"a": True, "b": False}
     done = ended(feed, is_obeyed=True, searchable_at=None)
     assert (done.state, done.phase) == (FeedState.COMPLETED, Phase.DONE)
 
 
-def test_feed_without_anything_to_index_is_searchable_at_its_end(house: FeedHouse) -> None:
-    feed = house.push(delete("a"), put_acl("f"))
+def test_feed_without_anything_to_index_is_searchable_at_its_end(harness: FeedHarness) -> None:
+    feed = harness.push(delete("a"), put_acl("f"))
 
     assert feed.searchable_at is not None
     assert feed.searchable_at == feed.finished_at
@@ -149,105 +149,105 @@ def test_feed_without_anything_to_index_is_searchable_at_its_end(house: FeedHous
 # --- full feeds -----------------------------------------------------------------------------------------------------------------
 
 
-def test_full_feed_sweeps_what_it_does_not_name_and_only_its_own(house: FeedHouse) -> None:
-    house.push(put("a"), put("b"), put("c"), put("d"), put("e"), put_acl("f"), put_acl("g"))
-    house.push(put("theirs"), put_acl("b"), put_acl("h"), datasource="wiki")
+def test_full_feed_sweeps_what_it_does_not_name_and_only_its_own(harness: FeedHarness) -> None:
+    harness.push(put("a"), put("b"), put("c"), put("d"), put("e"), put_acl("f"), put_acl("g"))
+    harness.push(put("theirs"), put_acl("b"), put_acl("h"), datasource="wiki")
 
-    feed = house.push(put("a", whole=True), faulty("c"), delete("d"), put_acl("g"), kind=FeedKind.FULL)
+    feed = harness.push(put("a", whole=True), faulty("c"), delete("d"), put_acl("g"), kind=FeedKind.FULL)
 
-    assert names(house) == {"a", "c", "theirs"}
-    assert set(house.acls(*map(url, "abcdefgh"))) == {url("b"), url("g"), url("h")}
-    assert [event.kind for event in house.events(url("e"))] == [EventKind.FED, EventKind.SWEPT]
-    assert f"feed {feed.id} " in house.events(url("e"))[-1].detail
+    assert names(harness) == {"a", "c", "theirs"}
+    assert set(harness.acls(*map(url, "abcdefgh"))) == {url("b"), url("g"), url("h")}
+    assert [event.kind for event in harness.events(url("e"))] == [EventKind.FED, EventKind.SWEPT]
+    assert f"feed {feed.id} " in harness.events(url("e"))[-1].detail
     assert (feed.included, feed.errors, feed.acls) == (2, 1, 1)
 
 
-def test_full_feed_without_records_empties_its_source(house: FeedHouse) -> None:
-    house.push(*[put(f"d{number}") for number in range(8)])
-    house.push(put("theirs"), datasource="wiki")
+def test_full_feed_without_records_empties_its_source(harness: FeedHarness) -> None:
+    harness.push(*[put(f"d{number}") for number in range(8)])
+    harness.push(put("theirs"), datasource="wiki")
 
-    feed = house.push(kind=FeedKind.FULL)
+    feed = harness.push(kind=FeedKind.FULL)
 
     assert feed.state is FeedState.COMPLETED
-    assert names(house) == {"theirs"}
+    assert names(harness) == {"theirs"}
 
 
-def test_full_feed_with_errors_alone_sweeps_nothing(house: FeedHouse) -> None:
-    house.push(put("a"), put_acl("f"))
+def test_full_feed_with_errors_alone_sweeps_nothing(harness: FeedHarness) -> None:
+    harness.push(put("a"), put_acl("f"))
 
-    feed = house.push(faulty("x"), faulty(None), kind=FeedKind.FULL)
+    feed = harness.push(faulty("x"), faulty(None), kind=FeedKind.FULL)
 
     assert feed.state is FeedState.FAILED_IN_ERROR
-    assert names(house) == {"a"}
-    assert url("f") in house.acls(url("f"))
+    assert names(harness) == {"a"}
+    assert url("f") in harness.acls(url("f"))
 
 
-def test_full_feed_keeps_acls_of_urls_that_a_record_names(house: FeedHouse) -> None:
-    house.push(put("a", acl=STAFF), put("b", acl=STAFF), put("c", acl=STAFF))
-    house.push(put("theirs"), datasource="wiki")
-    house.push(put_acl("theirs"))
+def test_full_feed_keeps_acls_of_urls_that_a_record_names(harness: FeedHarness) -> None:
+    harness.push(put("a", acl=STAFF), put("b", acl=STAFF), put("c", acl=STAFF))
+    harness.push(put("theirs"), datasource="wiki")
+    harness.push(put_acl("theirs"))
 
-    house.push(put("a", whole=True), faulty("b"), delete("theirs"), kind=FeedKind.FULL)
+    harness.push(put("a", whole=True), faulty("b"), delete("theirs"), kind=FeedKind.FULL)
 
-    assert set(house.acls(*map(url, ("a", "b", "c", "theirs")))) == {url("a"), url("b"), url("theirs")}
-    assert house.document(url("a")).secure
+    assert set(harness.acls(*map(url, ("a", "b", "c", "theirs")))) == {url("a"), url("b"), url("theirs")}
+    assert harness.document(url("a")).secure
 
 
-def test_full_feed_that_sweeps_the_acl_of_anothers_document_warns(house: FeedHouse) -> None:
-    house.push(put("theirs"), datasource="wiki")
-    house.push(put_acl("theirs"))
+def test_full_feed_that_sweeps_the_acl_of_anothers_document_warns(harness: FeedHarness) -> None:
+    harness.push(put("theirs"), datasource="wiki")
+    harness.push(put_acl("theirs"))
 
-    feed = house.push(put("a", whole=True), kind=FeedKind.FULL)
+    feed = harness.push(put("a", whole=True), kind=FeedKind.FULL)
 
-    assert not house.document(url("theirs")).secure
-    assert [(entry.level, entry.reason, entry.url) for entry in house.log(feed.id)] == [(LogLevel.WARNING, PUBLIC_NOW, url("theirs"))]
-    assert house.events(url("theirs"))[-1].kind is EventKind.ACL_CHANGED
+    assert not harness.document(url("theirs")).secure
+    assert [(entry.level, entry.reason, entry.url) for entry in harness.log(feed.id)] == [(LogLevel.WARNING, PUBLIC_NOW, url("theirs"))]
+    assert harness.events(url("theirs"))[-1].kind is EventKind.ACL_CHANGED
 
 
 # --- deleting a source ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE])
-def test_source_that_is_deleted_loses_documents_and_acls(house: FeedHouse, kind: FeedKind) -> None:
-    house.push(*[put(f"d{number}", acl=STAFF) for number in range(4)], put_acl("f"))
-    house.push(put("theirs"), put_acl("d1"), datasource="wiki")
+def test_source_that_is_deleted_loses_documents_and_acls(harness: FeedHarness, kind: FeedKind) -> None:
+    harness.push(*[put(f"d{number}", acl=STAFF) for number in range(4)], put_acl("f"))
+    harness.push(put("theirs"), put_acl("d1"), datasource="wiki")
 
-    feed = house.push(kind=kind)
+    feed = harness.push(kind=kind)
 
     assert feed.state is FeedState.COMPLETED
-    assert names(house) == {"theirs"}
-    assert set(house.acls(url("f"), *[url(f"d{number}") for number in range(4)])) == {url("d1")}
-    assert house.events(url("d0"))[-1].kind is EventKind.SOURCE_DELETED
-    with house.store.reading() as unit:
+    assert names(harness) == {"theirs"}
+    assert set(harness.acls(url("f"), *[url(f"d{number}") for number in range(4)])) == {url("d1")}
+    assert harness.events(url("d0"))[-1].kind is EventKind.SOURCE_DELETED
+    with harness.store.reading() as unit:
         sources = {source.name: (source.kind, source.feeds) for source in unit.sources.list()}
     assert sources["wiki"] == ("content", 1)
     assert sources.get("hr") == (("deleted", 2) if kind is FeedKind.DELETE_SOURCE else None)
 
 
 @pytest.mark.parametrize("kind", [FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE])
-def test_source_that_is_fed_again_before_it_is_deleted_lives_on(house: FeedHouse, kind: FeedKind) -> None:
-    house.push(put("a"))
-    house.index_all()
-    house.push(put("a", acl=STAFF))
-    deletion = house.receive([], kind=kind)
-    later = house.receive([put("b")])
+def test_source_that_is_fed_again_before_it_is_deleted_lives_on(harness: FeedHarness, kind: FeedKind) -> None:
+    harness.push(put("a"))
+    harness.index_all()
+    harness.push(put("a", acl=STAFF))
+    deletion = harness.receive([], kind=kind)
+    later = harness.receive([put("b")])
 
-    house.run(deletion)
-    house.run(later)
+    harness.run(deletion)
+    harness.run(later)
 
-    with house.store.reading() as unit:
+    with harness.store.reading() as unit:
         assert [(source.name, source.kind, source.documents) for source in unit.sources.list()] == [("hr", "content", 1)]
-    assert names(house) == {"b"}
+    assert names(harness) == {"b"}
 
 
-def test_source_that_is_destroyed_goes_with_feeds_that_the_index_does_not_obey_yet(house: FeedHouse) -> None:
-    house.push(put("a"))
-    house.index_all()
-    assert house.push(put("a", acl=STAFF)).phase is Phase.SETTLE
+def test_source_that_is_destroyed_goes_with_feeds_that_the_index_does_not_obey_yet(harness: FeedHarness) -> None:
+    harness.push(put("a"))
+    harness.index_all()
+    assert harness.push(put("a", acl=STAFF)).phase is Phase.SETTLE
 
-    house.push(kind=FeedKind.DESTROY_SOURCE)
+    harness.push(kind=FeedKind.DESTROY_SOURCE)
 
-    with house.store.reading() as unit:
+    with harness.store.reading() as unit:
         assert unit.sources.list() == []
         assert [feed.kind for feed in unit.feeds.list_newest("hr", 10)] == [FeedKind.DESTROY_SOURCE]
 
@@ -255,47 +255,47 @@ def test_source_that_is_destroyed_goes_with_feeds_that_the_index_does_not_obey_y
 # --- the licence ----------------------------------------------------------------------------------------------------------------
 
 
-def test_licence_gives_up_unlocked_then_low_rank_then_old_documents(house: FeedHouse) -> None:
+def test_licence_gives_up_unlocked_then_low_rank_then_old_documents(harness: FeedHarness) -> None:
     locked, low, high = Attributes(lock=True, pagerank=68), Attributes(pagerank=95), Attributes(pagerank=97)
-    house.push(put("locked", attributes=locked), put("high", attributes=high), put("default"), put("low", attributes=low), put("later"))
-    house.push(put("default"))
+    harness.push(put("locked", attributes=locked), put("high", attributes=high), put("default"), put("low", attributes=low), put("later"))
+    harness.push(put("default"))
 
     gone = []
     for documents in (4, 3, 2, 1):
-        limit(house, documents)
-        before = names(house)
-        house.push(put("high", attributes=high))
-        gone.append((before - names(house)).pop())
+        limit(harness, documents)
+        before = names(harness)
+        harness.push(put("high", attributes=high))
+        gone.append((before - names(harness)).pop())
 
     assert gone == ["low", "later", "default", "high"]
-    assert [event.kind for event in house.events(url("low"))] == [EventKind.FED, EventKind.PUSHED_OUT]
+    assert [event.kind for event in harness.events(url("low"))] == [EventKind.FED, EventKind.PUSHED_OUT]
 
 
-def test_licence_knows_the_older_update_inside_one_slice(house: FeedHouse) -> None:
-    house.push(put("a"), put("b"))
-    limit(house, 2)
+def test_licence_knows_the_older_update_inside_one_slice(harness: FeedHarness) -> None:
+    harness.push(put("a"), put("b"))
+    limit(harness, 2)
 
-    feed = house.push(put("c"), put("b"), put("a"))
+    feed = harness.push(put("c"), put("b"), put("a"))
 
     assert feed.included == 3
-    assert names(house) == {"a", "b"}
+    assert names(harness) == {"a", "b"}
 
 
-def test_licence_counts_documents_only_and_spares_other_sources_acls(house: FeedHouse) -> None:
-    limit(house, 2)
-    house.push(put_acl("f"), put_acl("g"), put_acl("h"), put("a"), put("b"))
+def test_licence_counts_documents_only_and_spares_other_sources_acls(harness: FeedHarness) -> None:
+    limit(harness, 2)
+    harness.push(put_acl("f"), put_acl("g"), put_acl("h"), put("a"), put("b"))
 
-    assert names(house) == {"a", "b"}
+    assert names(harness) == {"a", "b"}
 
 
-def test_licence_lets_a_full_feed_replace_documents_of_higher_rank(house: FeedHouse) -> None:
-    limit(house, 5)
+def test_licence_lets_a_full_feed_replace_documents_of_higher_rank(harness: FeedHarness) -> None:
+    limit(harness, 5)
     ranked = Attributes(pagerank=99)
-    house.push(*[put(f"old{number}", attributes=ranked) for number in range(5)])
+    harness.push(*[put(f"old{number}", attributes=ranked) for number in range(5)])
 
-    house.push(*[put(f"new{number}", whole=True) for number in range(7)], kind=FeedKind.FULL)
+    harness.push(*[put(f"new{number}", whole=True) for number in range(7)], kind=FeedKind.FULL)
 
-    assert names(house) == {f"new{number}" for number in range(2, 7)}
+    assert names(harness) == {f"new{number}" for number in range(2, 7)}
 
 
 # --- being cut short ------------------------------------------------------------------------------------------------------------
@@ -311,33 +311,33 @@ STORY: list[tuple[str, FeedKind, list[Change]]] = [
 ]
 
 
-def snapshot(house: FeedHouse) -> object:
+def snapshot(harness: FeedHarness) -> object:
     """All that must not depend on when a feeder was killed."""
     urls = [url(name) for name in "abcdefghwxyz"]
-    with house.store.reading() as unit:
+    with harness.store.reading() as unit:
         documents = unit.documents.find_many(urls)
         events = {found.url: unit.documents.list_events(found.id or 0) for found in documents.values()}
         acls = unit.acls.find_many(urls)
     return (
         {
-            name: (is_live(d), d.datasource, d.version, d.metadata, d.secure, d.events, d.content and house.blobs.read(d.content))
+            name: (is_live(d), d.datasource, d.version, d.metadata, d.secure, d.events, d.content and harness.blobs.read(d.content))
             for name, d in documents.items()
         },
         {name: [(event.kind, event.feed_id, event.line) for event in happened] for name, happened in events.items()},
         acls,
-        [replace(house.feed(feed_id), received_at=BEGIN, finished_at=None, searchable_at=None) for feed_id in house.feeds],
-        [house.log(feed_id) for feed_id in house.feeds],
-        {name: (mark.version, mark.stage, mark.feed_id, mark.tightens) for name, mark in marks(house).items()},
+        [replace(harness.feed(feed_id), received_at=BEGIN, finished_at=None, searchable_at=None) for feed_id in harness.feeds],
+        [harness.log(feed_id) for feed_id in harness.feeds],
+        {name: (mark.version, mark.stage, mark.feed_id, mark.revokes_access) for name, mark in marks(harness).items()},
     )
 
 
-def tell(house: FeedHouse, kill_every: int) -> int:
+def tell(harness: FeedHarness, kill_every: int) -> int:
     """Runs the story; each ``kill_every`` th step is undone at its commit, or its run dropped right after it. Counts the steps."""
-    store = LosingStore(house.store)
+    store = LosingStore(harness.store)
     steps = 0
     for datasource, kind, changes in STORY:
-        feed_id = house.receive(changes, datasource=datasource, kind=kind)
-        run = FeedRun(house.feed(feed_id), replace(house.tools, store=store))
+        feed_id = harness.receive(changes, datasource=datasource, kind=kind)
+        run = FeedRun(harness.feed(feed_id), replace(harness.tools, store=store))
         while not run.feed.phase.is_past_feeder:
             steps += 1
             is_killed = kill_every > 0 and steps % kill_every == 0
@@ -345,24 +345,24 @@ def tell(house: FeedHouse, kill_every: int) -> int:
             with suppress(Busy):
                 run.step()
             if is_killed:
-                run = FeedRun(house.feed(feed_id), replace(house.tools, store=store))
+                run = FeedRun(harness.feed(feed_id), replace(harness.tools, store=store))
     return steps
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> object:
-    house = open_house(tmp_path_factory.mktemp("undisturbed"), changes_a_slice=2)
-    assert tell(house, 0) > 20
-    told = snapshot(house)
-    house.store.close()
+    harness = open_harness(tmp_path_factory.mktemp("undisturbed"), changes_a_slice=2)
+    assert tell(harness, 0) > 20
+    told = snapshot(harness)
+    harness.store.close()
     return told
 
 
 @pytest.mark.parametrize("kill_every", [1, 2, 3, 5, 7, 11])
 def test_run_killed_at_any_step_comes_to_the_same_end(tmp_path: Path, undisturbed: object, kill_every: int) -> None:
-    house = open_house(tmp_path, changes_a_slice=2)
+    harness = open_harness(tmp_path, changes_a_slice=2)
 
-    tell(house, kill_every)
+    tell(harness, kill_every)
 
-    assert snapshot(house) == undisturbed
-    house.store.close()
+    assert snapshot(harness) == undisturbed
+    harness.store.close()

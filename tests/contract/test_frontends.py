@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from lxml import etree
-from searchhouse import NOW, SearchHouse, ask, open_house
+from searchharness import NOW, SearchHarness, ask, open_harness
 from structlog.testing import capture_logs
 
 from feedmill.http.customxml import check_custom, read_custom
@@ -42,16 +42,18 @@ OLD_PAGE = (
 )
 
 
-def open_app(house: SearchHouse, folder: Path, stylesheet: str = OLD_PAGE) -> SearchSite:
+def open_app(harness: SearchHarness, folder: Path, stylesheet: str = OLD_PAGE) -> SearchSite:
     (folder / "old.xsl").write_text(stylesheet)
     return SearchSite(clock=lambda: NOW, frontends=FrontEnds(lambda: {"old": str(folder / "old.xsl")}))
 
 
 def test_search_through_a_stylesheet_is_a_page(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    pages = [house.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T<script>{number}") for number in range(3)]
-    house.add([*pages, *(house.make(f"http://b.com/{number}/x", f"needle in b{number}", metadata=(("k", "v"),)) for number in range(10))])
-    app = search_app(house.searcher(), open_app(house, tmp_path))
+    harness = open_harness(tmp_path)
+    pages = [harness.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T<script>{number}") for number in range(3)]
+    harness.add(
+        [*pages, *(harness.make(f"http://b.com/{number}/x", f"needle in b{number}", metadata=(("k", "v"),)) for number in range(10))]
+    )
+    app = search_app(harness.searcher(), open_app(harness, tmp_path))
     answer = ask(app, "/search", "q=needle&output=xml_no_dtd&proxystylesheet=old&getfields=k&num=11")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=UTF-8")
     assert "1-11 of 13" in answer.text
@@ -63,16 +65,16 @@ def test_search_through_a_stylesheet_is_a_page(tmp_path: Path) -> None:
     assert "'unsafe-inline'" not in answer.headers["content-security-policy"].partition("script-src")[2].partition(";")[0]
     assert "nothing\u00a0found" in ask(app, "/search", "q=nix&proxystylesheet=old").text.replace("&nbsp;", "\u00a0")
     assert "advanced form" in ask(app, "/search", "q=needle&proxystylesheet=old&proxycustom=%3CADVANCED/%3E").text
-    house.store.close()
+    harness.store.close()
 
 
 def test_search_front_end_that_is_empty_or_unknown_is_an_error(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    app = search_app(house.searcher(), open_app(house, tmp_path))
+    harness = open_harness(tmp_path)
+    app = search_app(harness.searcher(), open_app(harness, tmp_path))
     assert ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=").status == 400
     assert ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=../../etc/passwd").status == 404
     assert "<html" in ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=default_frontend").text
-    house.store.close()
+    harness.store.close()
 
 
 def test_front_end_is_kept_until_time_or_reload(tmp_path: Path) -> None:
@@ -166,21 +168,21 @@ def test_stylesheet_that_makes_text_names_its_kind(tmp_path: Path, output: str, 
 
 
 def test_search_through_a_stylesheet_that_makes_a_script_gives_it_of_public_documents_only(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
+    harness = open_harness(tmp_path)
     output = '<xsl:output method="text" media-type="text/javascript"/><xsl:template match="/">f()</xsl:template>'
-    app = search_app(house.searcher(), open_app(house, tmp_path, HEAD + output + "</xsl:stylesheet>"))
+    app = search_app(harness.searcher(), open_app(harness, tmp_path, HEAD + output + "</xsl:stylesheet>"))
     kinds = [ask(app, "/search", f"q=a&proxystylesheet=old{access}").headers["content-type"] for access in ("", "&access=a")]
     assert kinds == ["text/javascript; charset=UTF-8", "text/plain; charset=utf-8"]
-    house.store.close()
+    harness.store.close()
 
 
 def test_search_through_a_stylesheet_that_fails_is_told_to_the_log(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    app = search_app(house.searcher(), open_app(house, tmp_path, HEAD + "<xsl:nonsense/></xsl:stylesheet>"))
+    harness = open_harness(tmp_path)
+    app = search_app(harness.searcher(), open_app(harness, tmp_path, HEAD + "<xsl:nonsense/></xsl:stylesheet>"))
     with capture_logs() as logs:
         assert ask(app, "/search", "q=a&proxystylesheet=old").status == 500
     assert ["no XSLT 1.0" in entry["reason"] for entry in logs if entry["event"] == "request_failed"] == [True]
-    house.store.close()
+    harness.store.close()
 
 
 @pytest.mark.parametrize(
@@ -213,26 +215,26 @@ def test_custom_xml_of_own_names_stands_in_the_results(text: str, given: str) ->
     ],
 )
 def test_custom_xml_with_a_namespace_or_a_doctype_is_refused(tmp_path: Path, text: str) -> None:
-    house = open_house(tmp_path)
-    app = search_app(house.searcher(), open_app(house, tmp_path))
+    harness = open_harness(tmp_path)
+    app = search_app(harness.searcher(), open_app(harness, tmp_path))
     answer = ask(app, "/search", f"q=needle&proxystylesheet=old&proxycustom={quote(text)}")
     assert answer.status == 400
     assert "proxycustom" in answer.text
-    house.store.close()
+    harness.store.close()
 
 
 def test_custom_xml_that_is_large_is_refused(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    app = search_app(house.searcher(), open_app(house, tmp_path))
+    harness = open_harness(tmp_path)
+    app = search_app(harness.searcher(), open_app(harness, tmp_path))
     assert ask(app, "/search", f"q=a&proxystylesheet=old&proxycustom={'x' * 8_192}").status == 200
     assert ask(app, "/search", f"q=a&proxystylesheet=old&proxycustom={'x' * 8_193}").status == 400
-    house.store.close()
+    harness.store.close()
 
 
 def test_custom_xml_without_a_stylesheet_does_nothing(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    house.add([house.make("http://a.com/1", "needle")])
-    app = search_app(house.searcher(), open_app(house, tmp_path))
+    harness = open_harness(tmp_path)
+    harness.add([harness.make("http://a.com/1", "needle")])
+    app = search_app(harness.searcher(), open_app(harness, tmp_path))
     foreign = quote('<html xmlns="http://www.w3.org/1999/xhtml"><a href="http://evil.example/">x</a></html>')
     xml = ask(app, "/search", f"q=needle&output=xml&proxycustom={foreign}")
     root = etree.fromstring(xml.body)
@@ -240,22 +242,22 @@ def test_custom_xml_without_a_stylesheet_does_nothing(tmp_path: Path) -> None:
     assert root.findtext("RES/R/U") == "http://a.com/1"
     page = ask(app, "/search", f"q=needle&proxystylesheet=default_frontend&proxycustom={foreign}")
     assert (page.status, "http://a.com/1" in page.text, 'href="http://evil' in page.text) == (200, True, False)
-    house.store.close()
+    harness.store.close()
 
 
 def test_page_of_a_front_end_shows_images_of_this_server_and_of_those_in_the_settings(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    site = open_app(house, tmp_path)
+    harness = open_harness(tmp_path)
+    site = open_app(harness, tmp_path)
     open_app_to = replace(
         site, frontends=FrontEnds(lambda: {"old": str(tmp_path / "old.xsl")}, image_sources=("https://images.example.com",))
     )
     policies = [
-        ask(search_app(house.searcher(), each), "/search", "q=a&proxystylesheet=old").headers["content-security-policy"]
+        ask(search_app(harness.searcher(), each), "/search", "q=a&proxystylesheet=old").headers["content-security-policy"]
         for each in (site, open_app_to)
     ]
     images = [next(part for part in policy.split("; ") if part.startswith("img-src")) for policy in policies]
     assert images == ["img-src 'self' data:", "img-src 'self' data: https://images.example.com"]
-    house.store.close()
+    harness.store.close()
 
 
 @pytest.mark.parametrize(
@@ -271,18 +273,18 @@ def test_page_of_a_front_end_shows_images_of_this_server_and_of_those_in_the_set
     ],
 )
 def test_page_that_is_xml_is_sandboxed(tmp_path: Path, output: str, is_sandboxed: bool) -> None:
-    house = open_house(tmp_path)
+    harness = open_harness(tmp_path)
     sheet = f'{HEAD}<xsl:output {output}/><xsl:template match="/"><a/></xsl:template></xsl:stylesheet>'
-    answer = ask(search_app(house.searcher(), open_app(house, tmp_path, sheet)), "/search", "q=a&proxystylesheet=old")
+    answer = ask(search_app(harness.searcher(), open_app(harness, tmp_path, sheet)), "/search", "q=a&proxystylesheet=old")
     assert ("sandbox" in answer.headers["content-security-policy"].split("; ")) == is_sandboxed
     assert "default-src 'none'" in answer.headers["content-security-policy"]
-    house.store.close()
+    harness.store.close()
 
 
 @pytest.mark.parametrize("query", ["q=a", "q=a&output=xml", "q=a&output=xml_no_dtd&oe=utf-16", "q=a&access=a"])
 def test_answers_as_xml_are_sandboxed(tmp_path: Path, query: str) -> None:
-    house = open_house(tmp_path)
-    answer = ask(search_app(house.searcher(), open_app(house, tmp_path)), "/search", query)
+    harness = open_harness(tmp_path)
+    answer = ask(search_app(harness.searcher(), open_app(harness, tmp_path)), "/search", query)
     assert answer.headers["content-type"].startswith("text/xml")
     assert "sandbox" in answer.headers["content-security-policy"].split("; ")
-    house.store.close()
+    harness.store.close()

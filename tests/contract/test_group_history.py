@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from feedhouse import FeedHouse, open_house
-from grouphouse import Definitions, push
+from feedharness import FeedHarness, open_harness
+from groupharness import Definitions, push
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,7 @@ from feedmill.core.principals import own_keys, signed_in_keys
 from feedmill.model.access import Scope
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity, PrincipalKey, Subject
-from feedmill.ports import ComparedTo, ForgottenTo
+from feedmill.ports import ComparisonCursor, PurgeCursor
 from feedmill.services.feeds.groupcleaning import clean_groups
 from feedmill.services.feeds.groupsrun import GroupsLimits
 
@@ -32,30 +32,32 @@ def keys_of(subjects: Sequence[Subject]) -> list[PrincipalKey]:
     return [key for subject in subjects for key in (*signed_in_keys(subject), *own_keys(subject))]
 
 
-def look(house: FeedHouse, at: datetime | None = None) -> set[tuple[PrincipalKey, Subject]]:
-    """Gives all memberships, of now or of a time."""
+def look(harness: FeedHarness, at: datetime | None = None) -> set[tuple[PrincipalKey, Subject]]:
+    """Returns all memberships, of now or of a time."""
     keys = list(dict.fromkeys(keys_of(ASKERS)))
-    with house.store.reading() as unit:
+    with harness.store.reading() as unit:
         found = unit.groups.find_parents(keys) if at is None else unit.group_history.find_parents_at(keys, at)
     assert len(found) == len(set(found))
     return set(found)
 
 
-def names_at(house: FeedHouse, user: str, at: datetime) -> list[str]:
-    asker = Identity(users=(Subject(scope=Scope.USER, name=user),))
-    with house.store.reading() as unit:
-        return sorted(group.name for group in resolve_groups(asker, lambda keys: unit.group_history.find_parents_at(keys, at)).reached)
+def names_at(harness: FeedHarness, user: str, at: datetime) -> list[str]:
+    current_user = Identity(users=(Subject(scope=Scope.USER, name=user),))
+    with harness.store.reading() as unit:
+        return sorted(
+            group.name for group in resolve_groups(current_user, lambda keys: unit.group_history.find_parents_at(keys, at)).reached
+        )
 
 
-def count_changes(house: FeedHouse) -> int:
-    with house.store.writer.begin() as connection:
+def count_changes(harness: FeedHarness) -> int:
+    with harness.store.writer.begin() as connection:
         return len(connection.execute(group_changes.select()).all())
 
 
-def forget(house: FeedHouse, before: datetime, limit: int = 2) -> None:
-    reached: ForgottenTo | None = ForgottenTo()
+def forget(harness: FeedHarness, before: datetime, limit: int = 2) -> None:
+    reached: PurgeCursor | None = PurgeCursor()
     while reached is not None:
-        with house.store.writing() as unit:
+        with harness.store.writing() as unit:
             reached = unit.group_history.forget(before, reached, limit)
 
 
@@ -73,90 +75,90 @@ FEEDS = st.lists(
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(feeds=FEEDS, small=st.booleans(), forgotten=st.integers(0, 8))
 def test_groups_of_any_time_are_those_that_were_seen_then(
-    new_house: Callable[[], FeedHouse], feeds: Feeds, small: bool, forgotten: int
+    new_harness: Callable[[], FeedHarness], feeds: Feeds, small: bool, forgotten: int
 ) -> None:
-    check_groups(new_house(), feeds, small=small, forgotten=forgotten)
+    check_groups(new_harness(), feeds, small=small, forgotten=forgotten)
 
 
 @pytest.mark.slow
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(feeds=FEEDS, small=st.booleans(), forgotten=st.integers(0, 8))
 def test_groups_of_any_time_are_those_that_were_seen_then_at_length(
-    new_house: Callable[[], FeedHouse], feeds: Feeds, small: bool, forgotten: int
+    new_harness: Callable[[], FeedHarness], feeds: Feeds, small: bool, forgotten: int
 ) -> None:
-    check_groups(new_house(), feeds, small=small, forgotten=forgotten)
+    check_groups(new_harness(), feeds, small=small, forgotten=forgotten)
 
 
-def check_groups(house: FeedHouse, feeds: Feeds, *, small: bool, forgotten: int) -> None:
-    remembered = [(house.clock(), look(house))]
+def check_groups(harness: FeedHarness, feeds: Feeds, *, small: bool, forgotten: int) -> None:
+    remembered = [(harness.clock(), look(harness))]
     for source, kind, definitions, cleans in feeds:
-        push(house, source, kind, definitions, SMALL if small else None)
+        push(harness, source, kind, definitions, SMALL if small else None)
         if cleans:
-            list(clean_groups(house.store))
-        remembered.append((house.clock(), look(house)))
+            list(clean_groups(harness.store))
+        remembered.append((harness.clock(), look(harness)))
     for at, seen in remembered:
-        assert look(house, at) == seen
+        assert look(harness, at) == seen
     kept = remembered[min(forgotten, len(remembered) - 1) :]
-    forget(house, kept[0][0])
+    forget(harness, kept[0][0])
     for at, seen in kept:
-        assert look(house, at) == seen
-    house.store.close()
+        assert look(harness, at) == seen
+    harness.store.close()
 
 
 def test_history_of_replacement_under_another_name_keeps_nothing(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
+    harness = open_harness(tmp_path)
     groups = {"a": ["ann", "bob"], "b": ["A"]}
-    push(house, "src-REPL1", INCREMENTAL, groups)
-    first = count_changes(house)
+    push(harness, "src-REPL1", INCREMENTAL, groups)
+    first = count_changes(harness)
     assert first == len(groups)
     for new, old in [("src-REPL2", "src-REPL1"), ("src-REPL1", "src-REPL2")] * 3:
-        push(house, new, INCREMENTAL, groups)
-        push(house, old, CLEANUP)
-        list(clean_groups(house.store))
-    assert count_changes(house) == first
+        push(harness, new, INCREMENTAL, groups)
+        push(harness, old, CLEANUP)
+        list(clean_groups(harness.store))
+    assert count_changes(harness) == first
 
 
 @pytest.mark.parametrize("limits", [SMALL, GroupsLimits()])
 def test_history_keeps_a_row_for_each_membership_that_changes(tmp_path: Path, limits: GroupsLimits) -> None:
-    house = open_house(tmp_path)
-    before = house.clock()
-    push(house, "src", FULL, {"big": [f"u{number}" for number in range(20)] + ["ann"]}, limits)
-    between = push(house, "src", FULL, {"big": [f"u{number}" for number in range(20)] + ["bob"]}, limits)
-    assert count_changes(house) == 3
-    after = push(house, "src", CLEANUP, limits=limits)
-    assert count_changes(house) == 3 + 21
-    assert [names_at(house, "u7", at) for at in (before, between, after)] == [[], ["big"], []]
-    assert [names_at(house, "bob", at) for at in (before, between, after)] == [[], ["big"], []]
+    harness = open_harness(tmp_path)
+    before = harness.clock()
+    push(harness, "src", FULL, {"big": [f"u{number}" for number in range(20)] + ["ann"]}, limits)
+    between = push(harness, "src", FULL, {"big": [f"u{number}" for number in range(20)] + ["bob"]}, limits)
+    assert count_changes(harness) == 3
+    after = push(harness, "src", CLEANUP, limits=limits)
+    assert count_changes(harness) == 3 + 21
+    assert [names_at(harness, "u7", at) for at in (before, between, after)] == [[], ["big"], []]
+    assert [names_at(harness, "bob", at) for at in (before, between, after)] == [[], ["big"], []]
 
 
 def test_history_of_a_layer_given_up_is_forgotten_and_one_being_built_is_kept(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    start = push(house, "src", FULL, {"a": ["ann"]})
-    given_up, building = (house.receive([], datasource="src", kind=FULL) for _ in range(2))
+    harness = open_harness(tmp_path)
+    start = push(harness, "src", FULL, {"a": ["ann"]})
+    given_up, building = (harness.receive([], datasource="src", kind=FULL) for _ in range(2))
     for feed_id in (given_up, building):
-        with house.store.writing() as unit:
+        with harness.store.writing() as unit:
             unit.group_layers.build(feed_id, "src", whole=True)
-            reached = unit.group_history.compare(feed_id, ComparedTo(), 100)
+            reached = unit.group_history.compare(feed_id, ComparisonCursor(), 100)
             while reached is not None:
                 reached = unit.group_history.compare(feed_id, reached, 100)
-    with house.store.writing() as unit:
+    with harness.store.writing() as unit:
         unit.group_layers.drop(given_up)
-    assert names_at(house, "ann", start - timedelta(seconds=1)) == ["a"]
-    forget(house, start - timedelta(days=1))
-    assert count_changes(house) == 2
-    with house.store.writing() as unit:
+    assert names_at(harness, "ann", start - timedelta(seconds=1)) == ["a"]
+    forget(harness, start - timedelta(days=1))
+    assert count_changes(harness) == 2
+    with harness.store.writing() as unit:
         unit.group_layers.publish(building)
-        unit.group_history.publish(building, "src", at=house.clock())
-    assert (names_at(house, "ann", start), names_at(house, "ann", house.now)) == (["a"], [])
-    forget(house, house.clock())
-    with house.store.writer.begin() as connection:
+        unit.group_history.publish(building, "src", at=harness.clock())
+    assert (names_at(harness, "ann", start), names_at(harness, "ann", harness.now)) == (["a"], [])
+    forget(harness, harness.clock())
+    with harness.store.writer.begin() as connection:
         assert [len(connection.execute(each.select()).all()) for each in (group_changes, group_names, group_publications)] == [0, 0, 0]
 
 
 def test_history_with_a_clock_set_back_keeps_the_order(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    first = push(house, "src", FULL, {"a": ["ann"]})
-    house.now -= timedelta(days=1)
-    push(house, "src", FULL, {"b": ["ann"]})
-    assert names_at(house, "ann", first) == ["b"]
-    assert names_at(house, "ann", house.now) == []
+    harness = open_harness(tmp_path)
+    first = push(harness, "src", FULL, {"a": ["ann"]})
+    harness.now -= timedelta(days=1)
+    push(harness, "src", FULL, {"b": ["ann"]})
+    assert names_at(harness, "ann", first) == ["b"]
+    assert names_at(harness, "ann", harness.now) == []

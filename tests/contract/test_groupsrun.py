@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from feedhouse import FeedHouse, open_house
+from feedharness import FeedHarness, open_harness
 
 from feedmill.adapters.store.schema import group_definitions, group_layers, group_members
 from feedmill.core.principals import signed_in_keys
@@ -19,7 +19,7 @@ SMALL = GroupsLimits(memberships=3, definitions=2, max_memberships=11)
 
 
 def xml(**groups: str) -> bytes:
-    """Gives a feed of groups, each with its users' names; ``!`` is a member that cannot be read, upper case a group that is a user."""
+    """Returns a feed of groups, each with its users' names; ``!`` is a member that cannot be read, upper case a group that is a user."""
     memberships = []
     for group, users in groups.items():
         members = "".join(f'<principal scope="{"X" if user == "!" else "USER"}">{user}</principal>' for user in users.split())
@@ -28,131 +28,131 @@ def xml(**groups: str) -> bytes:
     return f"<xmlgroups>{''.join(memberships)}</xmlgroups>".encode()
 
 
-def begin(house: FeedHouse, data: bytes = b"", kind: FeedKind = FULL, source: str = "src") -> int:
-    feed_id = house.receive([], datasource=source, kind=kind)
-    house.groups[feed_id] = data
+def begin(harness: FeedHarness, data: bytes = b"", kind: FeedKind = FULL, source: str = "src") -> int:
+    feed_id = harness.receive([], datasource=source, kind=kind)
+    harness.groups[feed_id] = data
     return feed_id
 
 
-def finish(house: FeedHouse, feed_id: int, limits: GroupsLimits = SMALL) -> Feed:
-    run = GroupsRun(house.feed(feed_id), house.tools, limits)
+def finish(harness: FeedHarness, feed_id: int, limits: GroupsLimits = SMALL) -> Feed:
+    run = GroupsRun(harness.feed(feed_id), harness.tools, limits)
     while not run.feed.phase.is_past_feeder:
         run.step()
-    assert house.feed(feed_id) == run.feed
+    assert harness.feed(feed_id) == run.feed
     return run.feed
 
 
-def push(house: FeedHouse, data: bytes = b"", kind: FeedKind = FULL, source: str = "src") -> Feed:
-    return finish(house, begin(house, data, kind, source))
+def push(harness: FeedHarness, data: bytes = b"", kind: FeedKind = FULL, source: str = "src") -> Feed:
+    return finish(harness, begin(harness, data, kind, source))
 
 
-def groups_of(house: FeedHouse, user: str) -> list[str]:
-    with house.store.reading() as unit:
+def groups_of(harness: FeedHarness, user: str) -> list[str]:
+    with harness.store.reading() as unit:
         found = unit.groups.find_parents(list(signed_in_keys(Subject(scope=Scope.USER, name=user))))
     return sorted(subject.name for _, subject in found)
 
 
-def rows_left(house: FeedHouse) -> list[int]:
+def rows_left(harness: FeedHarness) -> list[int]:
     """Counts layers, definitions and members in the store, seen or not."""
-    with house.store.writer.begin() as connection:
+    with harness.store.writer.begin() as connection:
         return [len(connection.execute(table.select()).all()) for table in (group_layers, group_definitions, group_members)]
 
 
 def test_run_full_feed_in_many_slices_is_published_at_the_end(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    push(house, xml(old="ann"))
-    feed_id = begin(house, xml(a="ann bob", b="ann", c="ann bob cid", d=""))
-    run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
+    harness = open_harness(tmp_path)
+    push(harness, xml(old="ann"))
+    feed_id = begin(harness, xml(a="ann bob", b="ann", c="ann bob cid", d=""))
+    run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
     while run.feed.phase is not Phase.SWEEP:
         run.step()
-        assert groups_of(house, "ann") == ["old"]
-    feed = finish(house, feed_id)
+        assert groups_of(harness, "ann") == ["old"]
+    feed = finish(harness, feed_id)
     assert (feed.state, feed.records, feed.included, feed.errors) == (FeedState.COMPLETED, 4, 4, 0)
     assert feed.searchable_at is not None
-    assert groups_of(house, "ann") == ["a", "b", "c"]
+    assert groups_of(harness, "ann") == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("steps", range(1, 9))
 def test_run_begun_anew_after_any_step_comes_to_the_same(tmp_path: Path, steps: int) -> None:
-    house = open_house(tmp_path)
-    push(house, xml(a="ann", old="ann"))
-    feed_id = begin(house, xml(a="bob", big="u1 u2 u3 u4 u5 u6 ann", b="ann", c="ann", D="x"), INCREMENTAL)
-    run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
+    harness = open_harness(tmp_path)
+    push(harness, xml(a="ann", old="ann"))
+    feed_id = begin(harness, xml(a="bob", big="u1 u2 u3 u4 u5 u6 ann", b="ann", c="ann", D="x"), INCREMENTAL)
+    run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
     for _ in range(steps):
         if not run.feed.phase.is_past_feeder:
             run.step()
-    feed = finish(house, feed_id, GroupsLimits(memberships=4, definitions=1))
+    feed = finish(harness, feed_id, GroupsLimits(memberships=4, definitions=1))
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 4, 1)
-    assert (groups_of(house, "ann"), groups_of(house, "u6")) == (["b", "big", "c", "old"], ["big"])
-    with house.store.reading() as unit:
+    assert (groups_of(harness, "ann"), groups_of(harness, "u6")) == (["b", "big", "c", "old"], ["big"])
+    with harness.store.reading() as unit:
         assert unit.groups.count_memberships() == 1 + 1 + 7 + 1 + 1
 
 
 def test_run_large_group_killed_between_its_pieces_is_put_anew(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    feed_id = begin(house, xml(big="u1 u2 u3 u4 u5 u6 u7"))
-    run = GroupsRun(house.feed(feed_id), house.tools, SMALL)
+    harness = open_harness(tmp_path)
+    feed_id = begin(harness, xml(big="u1 u2 u3 u4 u5 u6 u7"))
+    run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
     run.step()
-    with house.store.writing() as unit:
+    with harness.store.writing() as unit:
         unit.group_layers.build(feed_id, "src", whole=True)
-        [change] = house.tools.groups_reader(run.feed).changes(0)
+        [change] = harness.tools.groups_reader(run.feed).changes(0)
         assert isinstance(change, PutGroup)
         unit.group_layers.define_many(feed_id, [change])
-    finish(house, feed_id)
-    with house.store.reading() as unit:
+    finish(harness, feed_id)
+    with harness.store.reading() as unit:
         assert unit.groups.count_memberships() == 7
 
 
 @pytest.mark.parametrize("kind", [FULL, INCREMENTAL])
 def test_run_membership_in_error_keeps_what_its_group_had(tmp_path: Path, kind: FeedKind) -> None:
-    house = open_house(tmp_path)
-    push(house, xml(kept="ann", new="ann"))
-    feed = push(house, xml(kept="bob !", new="bob"), kind)
+    harness = open_harness(tmp_path)
+    push(harness, xml(kept="ann", new="ann"))
+    feed = push(harness, xml(kept="bob !", new="bob"), kind)
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 1, 1)
-    assert (groups_of(house, "ann"), groups_of(house, "bob")) == (["kept"], ["new"])
-    [entry] = house.log(feed.id)
+    assert (groups_of(harness, "ann"), groups_of(harness, "bob")) == (["kept"], ["new"])
+    [entry] = harness.log(feed.id)
     assert (entry.record, entry.line) == (1, 1)
 
 
 @pytest.mark.parametrize("kind", [FULL, INCREMENTAL])
 @pytest.mark.parametrize("data", [xml(A="ann"), xml(a="ann")[:-5], b"<gsafeed/>"])
 def test_run_feed_that_fails_changes_nothing(tmp_path: Path, kind: FeedKind, data: bytes) -> None:
-    house = open_house(tmp_path)
-    push(house, xml(kept="ann"))
-    feed = push(house, data, kind)
+    harness = open_harness(tmp_path)
+    push(harness, xml(kept="ann"))
+    feed = push(harness, data, kind)
     assert (feed.state, feed.phase, feed.included) == (FeedState.FAILED_IN_ERROR, Phase.DONE, 0)
-    assert groups_of(house, "ann") == ["kept"]
+    assert groups_of(harness, "ann") == ["kept"]
 
 
 @pytest.mark.parametrize("data", [xml(a="u1 u2 u3 u4", b="u1 u2 u3"), xml(a=" ".join(f"u{number}" for number in range(40)), b="u1")])
 def test_run_beyond_capacity_fails_with_the_documented_text_and_applies_nothing(tmp_path: Path, data: bytes) -> None:
-    house = open_house(tmp_path)
-    push(house, xml(kept="ann bob cid dan eve"), source="other")
-    feed = push(house, data)
+    harness = open_harness(tmp_path)
+    push(harness, xml(kept="ann bob cid dan eve"), source="other")
+    feed = push(harness, data)
     assert (feed.state, feed.included) == (FeedState.FAILED_IN_ERROR, 0)
-    assert [entry.reason for entry in house.log(feed.id)] == [AT_CAPACITY]
-    assert (groups_of(house, "u1"), groups_of(house, "ann")) == ([], ["kept"])
-    assert push(house, xml(kept="u1 u2 u3 u4 u5 u6 u7 u8 u9 u0"), source="other").state is FeedState.COMPLETED
-    assert groups_of(house, "u1") == ["kept"]
+    assert [entry.reason for entry in harness.log(feed.id)] == [AT_CAPACITY]
+    assert (groups_of(harness, "u1"), groups_of(harness, "ann")) == ([], ["kept"])
+    assert push(harness, xml(kept="u1 u2 u3 u4 u5 u6 u7 u8 u9 u0"), source="other").state is FeedState.COMPLETED
+    assert groups_of(harness, "u1") == ["kept"]
 
 
 def test_run_cleanup_and_empty_feeds_say_what_a_source_has(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    push(house, xml(a="ann"), INCREMENTAL, "one")
-    push(house, b"<xmlgroups/>", INCREMENTAL, "one")
-    push(house, b"<xmlgroups/>", FULL, "two")
-    assert groups_of(house, "ann") == ["a"]
-    feed = push(house, kind=CLEANUP, source="one")
-    assert (feed.state, feed.records, groups_of(house, "ann")) == (FeedState.COMPLETED, 0, [])
+    harness = open_harness(tmp_path)
+    push(harness, xml(a="ann"), INCREMENTAL, "one")
+    push(harness, b"<xmlgroups/>", INCREMENTAL, "one")
+    push(harness, b"<xmlgroups/>", FULL, "two")
+    assert groups_of(harness, "ann") == ["a"]
+    feed = push(harness, kind=CLEANUP, source="one")
+    assert (feed.state, feed.records, groups_of(harness, "ann")) == (FeedState.COMPLETED, 0, [])
 
 
 def test_clean_groups_leaves_what_is_seen(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
-    push(house, xml(a="ann bob", b="ann u1 u2 u3 u4 u5 u6 u7"))
-    push(house, xml(a="ann", c="ann"))
-    push(house, xml(a="", b="bob"), INCREMENTAL)
-    push(house, xml(A="ann"))
+    harness = open_harness(tmp_path)
+    push(harness, xml(a="ann bob", b="ann u1 u2 u3 u4 u5 u6 u7"))
+    push(harness, xml(a="ann", c="ann"))
+    push(harness, xml(a="", b="bob"), INCREMENTAL)
+    push(harness, xml(A="ann"))
     for _ in range(2):
-        list(clean_groups(house.store, members_at_once=2))
-    assert (groups_of(house, "ann"), groups_of(house, "bob")) == (["c"], ["b"])
-    assert rows_left(house) == [2, 2, 2]
+        list(clean_groups(harness.store, members_at_once=2))
+    assert (groups_of(harness, "ann"), groups_of(harness, "bob")) == (["c"], ["b"])
+    assert rows_left(harness) == [2, 2, 2]

@@ -9,13 +9,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from searchhouse import ANN, FOR_ANN, SearchHouse, ask, open_house
+from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 
 from feedmill.adapters.index.memory import MemoryIndex
 from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
 from feedmill.core.urldigest import digest_of_url
 from feedmill.http.search import SearchSite, search_app
-from feedmill.model.access import Access, Acl, ClassSet, Entry, Principal, Scope
+from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
 from feedmill.model.errors import NotFound
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
@@ -28,18 +28,18 @@ FOR_BOB = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Sco
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> SearchHouse:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> SearchHarness:
+    made = open_harness(tmp_path)
     documents = [made.make(f"http://{kind}.test/{number}", "text") for kind in ("open", "hidden", "hers") for number in range(5)]
     acls = {f"http://{kind}.test/{number}": acl for kind, acl in (("hidden", FOR_BOB), ("hers", FOR_ANN)) for number in range(5)}
     made.add(documents, acls=acls)
     return made
 
 
-def asked_of(house: SearchHouse, act: Callable[[Searcher], object]) -> list[str]:
-    """Gives the queries that reach the database, without their values."""
+def asked_of(harness: SearchHarness, act: Callable[[Searcher], object]) -> list[str]:
+    """Returns the queries that reach the database, without their values."""
     seen: list[str] = []
-    reading = house.store.reading
+    reading = harness.store.reading
 
     @contextmanager
     def traced() -> Any:
@@ -51,40 +51,40 @@ def asked_of(house: SearchHouse, act: Callable[[Searcher], object]) -> list[str]
             finally:
                 connection.set_trace_callback(None)
 
-    searcher = house.searcher()
+    searcher = harness.searcher()
     searcher.classes_of(ANN)
-    house.store.reading = traced  # type: ignore[method-assign]
+    harness.store.reading = traced  # type: ignore[method-assign]
     try:
         with suppress(NotFound):
             act(searcher)
     finally:
-        house.store.reading = reading  # type: ignore[method-assign]
+        harness.store.reading = reading  # type: ignore[method-assign]
     return [re.sub("x'[0-9a-f]*'", "?", text) for text in seen]
 
 
 def find_connection(unit: UnitOfWork) -> sqlite3.Connection:
-    """Gives the driver's connection of a unit of work."""
+    """Returns the driver's connection of a unit of work."""
     connection = unit.documents._connection.connection.driver_connection  # type: ignore[attr-defined]
     assert isinstance(connection, sqlite3.Connection)
     return connection
 
 
-def test_get_document_asks_the_same_for_both(house: SearchHouse) -> None:
+def test_get_document_asks_the_same_for_both(harness: SearchHarness) -> None:
     def get(url: str) -> list[str]:
-        return asked_of(house, lambda searcher: searcher.get_document(url, searcher.classes_of(ANN)))
+        return asked_of(harness, lambda searcher: searcher.get_document(url, searcher.classes_of(ANN)))
 
     hidden = get("http://hidden.test/1")
     assert hidden == get("http://none.test/1")
     assert any("documents" in text for text in hidden)
 
 
-def test_cached_copies_ask_the_same_for_both(house: SearchHouse) -> None:
+def test_cached_copies_ask_the_same_for_both(harness: SearchHarness) -> None:
     def copy(url: str) -> list[str]:
         def act(searcher: Searcher) -> object:
-            copies = CachedCopies(searcher, house.blobs)
+            copies = CachedCopies(searcher, harness.blobs)
             return copies.get([url], "", searcher.classes_of(ANN), digest_of_url(url)[:9])
 
-        return asked_of(house, act)
+        return asked_of(harness, act)
 
     assert copy("http://hidden.test/1") == copy("http://none.test/1")
 
@@ -96,11 +96,11 @@ class AskedIndex(MemoryIndex):
         self.__dict__ = index.__dict__
         self.asked: list[str] = []
 
-    def search(self, query: Node, access: ClassSet, **given: Any) -> Hits:
+    def search(self, query: Node, access: AccessFilter, **given: Any) -> Hits:
         self.asked.append(f"search {query} {given}")
         return super().search(query, access, **given)
 
-    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Any = None) -> tuple[FacetCounts, ...]:
+    def count_facets(self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Any = None) -> tuple[FacetCounts, ...]:
         self.asked.append(f"facets {query}")
         return super().count_facets(query, access, facets)
 
@@ -115,8 +115,8 @@ class AskedIndex(MemoryIndex):
 )
 @pytest.mark.parametrize("url", ["http://{}.test/1", "{}.test/1", "https://{}.test/1"])
 @pytest.mark.parametrize("path", ["/search", "/api/v1/search"])
-def test_queries_for_a_url_ask_the_same_for_both(house: SearchHouse, path: str, url: str, query: str) -> None:
-    house.index = index = AskedIndex(house.index)
+def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: str, url: str, query: str) -> None:
+    harness.index = index = AskedIndex(harness.index)
 
     def search(host: str) -> tuple[list[str], list[str]]:
         index.asked.clear()
@@ -124,13 +124,13 @@ def test_queries_for_a_url_ask_the_same_for_both(house: SearchHouse, path: str, 
         def act(searcher: Searcher) -> object:
             site = SearchSite(
                 identify=lambda _request: searcher.classes_of(ANN),
-                copies=CachedCopies(searcher, house.blobs),
+                copies=CachedCopies(searcher, harness.blobs),
                 find_facets=lambda _client: (Facet(name="kind", label="Kind"),),
             )
             named = urlencode({"q": query.format(url.format(host)), "access": "a", "facet": "kind"})
             return ask(search_app(searcher, site), path, named).status
 
-        statements = asked_of(house, act)
+        statements = asked_of(harness, act)
         return statements, [text.replace(host, "HOST") for text in index.asked]
 
     hidden, unknown = search("hidden"), search("none")
@@ -139,8 +139,8 @@ def test_queries_for_a_url_ask_the_same_for_both(house: SearchHouse, path: str, 
     assert "cache:" in query or not any("Info(" in text for text in unknown[1])
 
 
-def test_query_for_a_url_of_a_visible_document_finds_it(house: SearchHouse) -> None:
-    searcher = house.searcher()
+def test_query_for_a_url_of_a_visible_document_finds_it(harness: SearchHarness) -> None:
+    searcher = harness.searcher()
     for url in ("http://hers.test/1", "hers.test/1", "http://open.test/2"):
         page = searcher.search(SearchRequest(query=f"info:{url}"), searcher.classes_of(ANN))
         assert [result.url.removeprefix("http://") for result in page.results] == [url.removeprefix("http://")]
@@ -148,7 +148,7 @@ def test_query_for_a_url_of_a_visible_document_finds_it(house: SearchHouse) -> N
     assert without.total == 9
 
 
-def test_what_the_user_may_see_is_found(house: SearchHouse) -> None:
-    searcher = house.searcher()
+def test_what_the_user_may_see_is_found(harness: SearchHarness) -> None:
+    searcher = harness.searcher()
     for url in ("http://open.test/1", "http://hers.test/1"):
         assert searcher.get_document(url, searcher.classes_of(ANN)).document.url == url

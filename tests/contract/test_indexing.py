@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from feedhouse import BEGIN, FeedHouse, SilentBell, delete, open_house, put
+from feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness, put
 from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
@@ -19,10 +19,10 @@ from feedmill.model.errors import DiskFull
 from feedmill.model.feed import FeedState
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.ports import BuiltEntries, PreparedEntry, Stage
-from feedmill.services.facts import INDEX_FOLDER, INDEX_REBUILD
-from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
 from feedmill.services.indexing.rebuilding import request_rebuild
-from feedmill.services.overview import tell_overview
+from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_REBUILD
+from feedmill.services.overview import read_overview
 from feedmill.services.searching.searcher import REBUILDING, Searcher
 
 
@@ -66,7 +66,7 @@ class FusedWriter:
 
 
 @dataclass
-class IndexHouse:
+class IndexHarness:
     """A store, the index folders beside it, and indexers that come and go."""
 
     store: SqlStore
@@ -88,62 +88,62 @@ class IndexHouse:
             remove=remove,
             can_serve=lambda name: name in self.served,
         )
-        tools = IndexTools(store=FusedStore(self.store, fuse), blobs=MemoryBlobs(), bell=SilentBell(), clock=lambda: BEGIN)
+        tools = IndexDependencies(store=FusedStore(self.store, fuse), blobs=MemoryBlobs(), notifier=SilentNotifier(), clock=lambda: BEGIN)
         return Indexing(tools, folders, schema="1")
 
     def is_unsettled(self) -> bool:
         """Whether marks are left, a rebuild is asked for, or a feed cannot be found as a whole."""
         with self.store.reading() as unit:
-            return any(unit.marks.count().values()) or bool(unit.facts.get(INDEX_REBUILD)) or bool(unit.feeds.list_unsettled())
+            return any(unit.index_tasks.count().values()) or bool(unit.key_values.get(INDEX_REBUILD)) or bool(unit.feeds.list_unsettled())
 
     def shown(self) -> dict[int, Metadata]:
-        """Gives the metadata of what the serving index shows, by key."""
+        """Returns the metadata of what the serving index shows, by key."""
         with self.store.reading() as unit:
-            serving = unit.facts.get(INDEX_FOLDER) or ""
+            serving = unit.key_values.get(INDEX_FOLDER) or ""
         assert list(self.indexes) == [serving]
         return {key: entry.document.metadata for key, entry in self.indexes[serving]._entries.items()}
 
 
-def prepare(folder: Path) -> IndexHouse:
-    """Makes a house in which some documents are indexed already, some changed since, some gone, some new."""
+def prepare(folder: Path) -> IndexHarness:
+    """Makes a harness in which some documents are indexed already, some changed since, some gone, some new."""
     folder.mkdir()
-    feeds = open_house(folder)
-    house = IndexHouse(feeds.store)
+    feeds = open_harness(folder)
+    harness = IndexHarness(feeds.store)
     feeds.push(*(put(name, metadata=(("rev", "1"),)) for name in "abcdef"))
     advance_all(feeds)
-    indexer = house.start(Fuse())
+    indexer = harness.start(Fuse())
     while indexer.turn():
         pass
     feeds.push(delete("a"), delete("b"), put("c", metadata=(("rev", "2"),)), put("g", metadata=(("rev", "2"),)))
     feeds.push(put("d", metadata=(("rev", "3"),), whole=True), put("h", metadata=(("rev", "3"),), whole=True), datasource="other")
     advance_all(feeds)
-    return house
+    return harness
 
 
-def advance_all(house: FeedHouse) -> None:
-    with house.store.writing() as unit:
-        unit.marks.advance(unit.marks.list(Stage.EXTRACT, 1000))
+def advance_all(harness: FeedHarness) -> None:
+    with harness.store.writing() as unit:
+        unit.index_tasks.advance(unit.index_tasks.list(Stage.EXTRACT, 1000))
 
 
-def run_to_the_end(house: IndexHouse, fuse: Fuse, *, build_anew: bool) -> None:
+def run_to_the_end(harness: IndexHarness, fuse: Fuse, *, build_anew: bool) -> None:
     """Indexes what is marked, and then all of it anew where that is asked for."""
-    indexer = house.start(fuse)
+    indexer = harness.start(fuse)
     while indexer.turn():
         pass
-    with house.store.reading() as unit:
-        is_built_anew = unit.facts.get(INDEX_FOLDER) != "1-1"
+    with harness.store.reading() as unit:
+        is_built_anew = unit.key_values.get(INDEX_FOLDER) != "1-1"
     if build_anew and not is_built_anew:
-        request_rebuild(house.store)
+        request_rebuild(harness.store)
     while indexer.turn():
         pass
 
 
-def assert_brought_up(house: IndexHouse) -> None:
-    with house.store.reading() as unit:
+def assert_brought_up(harness: IndexHarness) -> None:
+    with harness.store.reading() as unit:
         live = {document.id: document.metadata for document in unit.documents.list_live(after=0, limit=100)}
-        assert unit.marks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
+        assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
         feeds = unit.feeds.list_newest(None, 10)
-    assert house.shown() == live
+    assert harness.shown() == live
     assert sorted(live.values()) == [(("rev", number),) for number in "112233"]
     assert [(feed.state, feed.searchable_at is not None) for feed in feeds] == [(FeedState.COMPLETED, True)] * 3
 
@@ -151,15 +151,15 @@ def assert_brought_up(house: IndexHouse) -> None:
 @pytest.mark.parametrize("build_anew", [False, True])
 def test_indexer_killed_at_any_step_is_made_good_by_the_next(tmp_path: Path, build_anew: bool) -> None:
     for step in itertools.count(1):
-        house = prepare(tmp_path / str(step))
+        harness = prepare(tmp_path / str(step))
         try:
-            run_to_the_end(house, Fuse(step, Killed), build_anew=build_anew)
+            run_to_the_end(harness, Fuse(step, Killed), build_anew=build_anew)
             is_over = True
         except Killed:
             is_over = False
-        run_to_the_end(house, Fuse(), build_anew=build_anew)
-        assert_brought_up(house)
-        house.store.close()
+        run_to_the_end(harness, Fuse(), build_anew=build_anew)
+        assert_brought_up(harness)
+        harness.store.close()
         if is_over:
             break
     assert step > 4
@@ -168,70 +168,70 @@ def test_indexer_killed_at_any_step_is_made_good_by_the_next(tmp_path: Path, bui
 @pytest.mark.parametrize("build_anew", [False, True])
 def test_indexer_without_room_at_any_step_goes_on(tmp_path: Path, build_anew: bool) -> None:
     for step in itertools.count(1):
-        house = prepare(tmp_path / str(step))
+        harness = prepare(tmp_path / str(step))
         if build_anew:
-            request_rebuild(house.store)
+            request_rebuild(harness.store)
         fuse = Fuse(step, DiskFull)
         with suppress(DiskFull):
-            house.start(fuse).work(until_settled(house))
-        if house.is_unsettled():
-            house.start(fuse).work(until_settled(house))
-        assert_brought_up(house)
-        house.store.close()
+            harness.start(fuse).work(until_settled(harness))
+        if harness.is_unsettled():
+            harness.start(fuse).work(until_settled(harness))
+        assert_brought_up(harness)
+        harness.store.close()
         if fuse.left is not None and fuse.left > 0:
             break
     assert step > 4
 
 
-def until_settled(house: IndexHouse) -> Callable[[], bool]:
-    """Gives what stops an indexer that has no more to do, or that gets nowhere."""
+def until_settled(harness: IndexHarness) -> Callable[[], bool]:
+    """Returns what stops an indexer that has no more to do, or that gets nowhere."""
     turns = iter(range(100))
-    return lambda: next(turns, None) is None or not house.is_unsettled()
+    return lambda: next(turns, None) is None or not harness.is_unsettled()
 
 
 def test_searches_after_another_schema_that_can_be_served_miss_nothing(tmp_path: Path) -> None:
-    house = prepare(tmp_path / "house")
-    searcher = Searcher(house.store, lambda folder: house.indexes[folder], MemoryBlobs())
-    house.indexes["0-1"] = house.indexes.pop("1-1")
-    house.served = ("0-1",)
-    with house.store.writing() as unit:
-        unit.facts.put(INDEX_FOLDER, "0-1")
+    harness = prepare(tmp_path / "house")
+    searcher = Searcher(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
+    harness.indexes["0-1"] = harness.indexes.pop("1-1")
+    harness.served = ("0-1",)
+    with harness.store.writing() as unit:
+        unit.key_values.put(INDEX_FOLDER, "0-1")
 
     def ask() -> tuple[str | None, int, tuple[str, ...]]:
         page = searcher.search(SearchRequest(query="inmeta:rev"), ANONYMOUS)
-        return tell_overview(house.store)["index"]["folder"], page.total, page.warnings
+        return read_overview(harness.store)["index"]["folder"], page.total, page.warnings
 
     assert ask() == ("0-1", 4, ()), "what is deleted is not shown"
-    house.start(Fuse()).turn()
+    harness.start(Fuse()).turn()
     assert ask() == ("0-1", 6, ()), "what is new is found in it too"
-    indexer = house.start(Fuse())
+    indexer = harness.start(Fuse())
     indexer.turn()
     assert ask() == ("0-1", 6, ())
-    assert tell_overview(house.store)["index"]["rebuilding"] == "1-1"
+    assert read_overview(harness.store)["index"]["rebuilding"] == "1-1"
     indexer.turn()
-    assert tell_overview(house.store)["index"]["progress"].keys() == {"written", "total", "remaining_seconds"}
+    assert read_overview(harness.store)["index"]["progress"].keys() == {"written", "total", "remaining_seconds"}
     while indexer.turn():
         assert ask()[2] == ()
-    assert_brought_up(house)
-    overview = tell_overview(house.store)["index"]
+    assert_brought_up(harness)
+    overview = read_overview(harness.store)["index"]
     assert (overview["folder"], overview["rebuilding"], overview["progress"], overview["partial"]) == ("1-1", None, None, False)
 
 
 def test_searches_after_another_schema_say_that_the_index_is_partial(tmp_path: Path) -> None:
-    house = prepare(tmp_path / "house")
-    searcher = Searcher(house.store, lambda folder: house.indexes[folder], MemoryBlobs())
+    harness = prepare(tmp_path / "house")
+    searcher = Searcher(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
 
     def warnings() -> tuple[str, ...]:
         return searcher.search(SearchRequest(query="x"), ANONYMOUS).warnings
 
-    with house.store.writing() as unit:
-        unit.facts.put(INDEX_FOLDER, "0-1")
-    indexer = house.start(Fuse())
+    with harness.store.writing() as unit:
+        unit.key_values.put(INDEX_FOLDER, "0-1")
+    indexer = harness.start(Fuse())
     assert warnings() == (REBUILDING,)
     while indexer.turn():
         pass
-    assert_brought_up(house)
+    assert_brought_up(harness)
     assert warnings() == ()
-    request_rebuild(house.store)
+    request_rebuild(harness.store)
     indexer.turn()
     assert warnings() == ()

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from feedhouse import BEGIN, STAFF, FeedHouse, SilentBell, open_house, put, url
-from indexhouse import DOCUMENT
+from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
+from indexharness import DOCUMENT
 from storevalues import DAMAGES, damage
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
@@ -18,8 +18,8 @@ from feedmill.model.errors import Corrupt, DiskFull, FeedmillError
 from feedmill.model.failure import Failure
 from feedmill.model.search import IndexDocument
 from feedmill.ports import PreparedEntry, Stage
-from feedmill.services import facts
-from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services import keyvalues
+from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.isolation.recording import FailureRecorder
@@ -28,27 +28,27 @@ from feedmill.services.isolation.recording import FailureRecorder
 class PickyWriter(MemoryWriter):
     """Fails to prepare some documents, in all forms that hold a word, and to commit others."""
 
-    def __init__(self, index: MemoryIndex, house: "House") -> None:
+    def __init__(self, index: MemoryIndex, harness: "Harness") -> None:
         super().__init__(index)
-        self._house = house
+        self._harness = harness
 
     def prepare(self, document: IndexDocument) -> PreparedEntry:
         held = [document.url, *(value for _, value in document.metadata), "values" if document.has_values else ""]
-        if document.url in self._house.picky and self._house.refused in held:
+        if document.url in self._harness.picky and self._harness.refused in held:
             raise KeyError("\n")
         return super().prepare(document)
 
     def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
         taken = list(entries)
-        self._house.uncommitted += [entry.entry.url for entry in taken if isinstance(entry.entry, IndexDocument)]
+        self._harness.uncommitted += [entry.entry.url for entry in taken if isinstance(entry.entry, IndexDocument)]
         super().put_prepared(taken)
 
     def commit(self) -> str:
-        held, self._house.uncommitted = self._house.uncommitted, []
-        self._house.commits.append(len(held))
-        if self._house.fault is not None:
-            raise self._house.fault
-        if self._house.poison in held:
+        held, self._harness.uncommitted = self._harness.uncommitted, []
+        self._harness.commits.append(len(held))
+        if self._harness.fault is not None:
+            raise self._harness.fault
+        if self._harness.poison in held:
             raise Corrupt("a worker of the engine died")
         return super().commit()
 
@@ -77,10 +77,10 @@ class InlineBuilder:
 
 
 @dataclass
-class House:
+class Harness:
     """A fed store and indexers that come and go."""
 
-    feeds: FeedHouse
+    feeds: FeedHarness
     folder: Path
     indexes: dict[str, MemoryIndex] = field(default_factory=dict)
     picky: set[str] = field(default_factory=set)
@@ -98,10 +98,10 @@ class House:
             read=lambda name: self.indexes[name],
             remove=self.remove,
         )
-        tools = IndexTools(
+        tools = IndexDependencies(
             store=self.feeds.store,
             blobs=self.feeds.blobs,
-            bell=SilentBell(),
+            notifier=SilentNotifier(),
             clock=lambda: BEGIN,
             rest=0.0,
             in_flight=MappedInFlight(self.folder, "indexer"),
@@ -121,13 +121,13 @@ class House:
     def extract(self) -> bool:
         """Passes on what waits for extraction; whether anything did."""
         with self.feeds.store.writing() as unit:
-            marks = unit.marks.list(Stage.EXTRACT, 1000)
-            unit.marks.advance(marks)
+            marks = unit.index_tasks.list(Stage.EXTRACT, 1000)
+            unit.index_tasks.advance(marks)
         return bool(marks)
 
     def shown(self) -> dict[str, IndexDocument]:
         with self.feeds.store.reading() as unit:
-            index = self.indexes[unit.facts.get(facts.INDEX_FOLDER) or ""]
+            index = self.indexes[unit.key_values.get(keyvalues.INDEX_FOLDER) or ""]
         return {entry.document.url.rpartition("/")[2]: entry.document for entry in index._entries.values()}
 
     def failure(self, name: str) -> Failure | None:
@@ -137,215 +137,215 @@ class House:
 
     def count_marks(self) -> int:
         with self.feeds.store.reading() as unit:
-            return sum(unit.marks.count().values())
+            return sum(unit.index_tasks.count().values())
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(open_house(tmp_path), tmp_path / "inflight")
+def harness(tmp_path: Path) -> Harness:
+    return Harness(open_harness(tmp_path), tmp_path / "inflight")
 
 
-def run(house: House, indexer: Indexing) -> None:
+def run(harness: Harness, indexer: Indexing) -> None:
     """Takes turns until there is nothing more to do, minding what the engine raises as the loop of the role does."""
     for _ in range(500):
         try:
-            if not indexer.turn() and not house.extract():
+            if not indexer.turn() and not harness.extract():
                 return
         except FeedmillError as error:
             indexer._heed(error)
     raise AssertionError("the indexer does not come to an end")
 
 
-def test_document_without_any_form_is_set_aside_and_the_rest_is_found(house: House) -> None:
-    feed = house.push(*"abc")
-    house.picky, house.refused = {url("b")}, url("b")
-    run(house, house.start())
-    assert sorted(house.shown()) == ["a", "c"]
-    assert house.count_marks() == 0
-    failure = house.failure("b")
+def test_document_without_any_form_is_set_aside_and_the_rest_is_found(harness: Harness) -> None:
+    feed = harness.push(*"abc")
+    harness.picky, harness.refused = {url("b")}, url("b")
+    run(harness, harness.start())
+    assert sorted(harness.shown()) == ["a", "c"]
+    assert harness.count_marks() == 0
+    failure = harness.failure("b")
     assert failure is not None
     assert (failure.step, failure.reason, failure.is_found) == ("index.entry", "step index.entry failed: KeyError: '\\n'", False)
-    assert [(entry.url, entry.level.value) for entry in house.feeds.log(feed)] == [(url("b"), "warning")]
-    assert house.feeds.feed(feed).searchable_at is not None
+    assert [(entry.url, entry.level.value) for entry in harness.feeds.log(feed)] == [(url("b"), "warning")]
+    assert harness.feeds.feed(feed).searchable_at is not None
 
 
 @pytest.mark.parametrize(("column", "value"), DAMAGES)
-def test_row_that_cannot_be_read_costs_its_document_alone(house: House, column: str, value: str) -> None:
-    feed = house.push(*"abc")
-    damage(house.folder.parent, url("b"), column, value)
-    run(house, house.start())
-    assert sorted(house.shown()) == ["a", "c"]
-    assert house.count_marks() == 0
-    failure = house.failure("b")
+def test_row_that_cannot_be_read_costs_its_document_alone(harness: Harness, column: str, value: str) -> None:
+    feed = harness.push(*"abc")
+    damage(harness.folder.parent, url("b"), column, value)
+    run(harness, harness.start())
+    assert sorted(harness.shown()) == ["a", "c"]
+    assert harness.count_marks() == 0
+    failure = harness.failure("b")
     assert failure is not None
     assert failure.reason.startswith(f"step index.row failed: {column} cannot be read: ")
-    assert [(entry.url, entry.reason.partition(":")[0]) for entry in house.feeds.log(feed)] == [(url("b"), "step index.row failed")]
-    request_rebuild(house.feeds.store)
-    run(house, house.start())
-    assert (sorted(house.shown()), house.count_marks()) == (["a", "c"], 0)
-    house.push("b", "c", whole=True)
-    run(house, house.start())
-    assert (sorted(house.shown()), house.failure("b")) == (["a", "b", "c"], None)
+    assert [(entry.url, entry.reason.partition(":")[0]) for entry in harness.feeds.log(feed)] == [(url("b"), "step index.row failed")]
+    request_rebuild(harness.feeds.store)
+    run(harness, harness.start())
+    assert (sorted(harness.shown()), harness.count_marks()) == (["a", "c"], 0)
+    harness.push("b", "c", whole=True)
+    run(harness, harness.start())
+    assert (sorted(harness.shown()), harness.failure("b")) == (["a", "b", "c"], None)
 
 
-def test_document_whose_row_is_damaged_while_it_is_found_is_set_aside_by_a_rebuild(house: House) -> None:
-    house.push(*"abc")
-    run(house, house.start())
-    damage(house.folder.parent, url("b"), "metadata", "[")
-    request_rebuild(house.feeds.store)
-    run(house, house.start())
-    assert sorted(house.shown()) == ["a", "c"]
-    failure = house.failure("b")
+def test_document_whose_row_is_damaged_while_it_is_found_is_set_aside_by_a_rebuild(harness: Harness) -> None:
+    harness.push(*"abc")
+    run(harness, harness.start())
+    damage(harness.folder.parent, url("b"), "metadata", "[")
+    request_rebuild(harness.feeds.store)
+    run(harness, harness.start())
+    assert sorted(harness.shown()) == ["a", "c"]
+    failure = harness.failure("b")
     assert failure is not None
     assert failure.step == "index.row"
 
 
 @pytest.mark.parametrize(("refused", "lacks", "left"), [("values", "its numbers and dates", (("rev", "b"),)), ("b", "its metadata", ())])
-def test_document_is_written_without_what_fails(house: House, refused: str, lacks: str, left: tuple[tuple[str, str], ...]) -> None:
-    house.push(*"abc")
-    house.picky, house.refused = {url("b")}, refused
-    run(house, house.start())
-    failure = house.failure("b")
+def test_document_is_written_without_what_fails(harness: Harness, refused: str, lacks: str, left: tuple[tuple[str, str], ...]) -> None:
+    harness.push(*"abc")
+    harness.picky, harness.refused = {url("b")}, refused
+    run(harness, harness.start())
+    failure = harness.failure("b")
     assert failure is not None
     assert failure.reason.endswith(f"it is indexed without {lacks}")
     assert failure.is_found
-    assert house.shown()["b"].metadata == left
+    assert harness.shown()["b"].metadata == left
 
 
-def test_new_version_that_can_be_indexed_clears_the_failure(house: House) -> None:
-    house.push("a")
-    house.picky, house.refused = {url("a")}, url("a")
-    run(house, house.start())
-    house.picky = set()
-    house.push("a", whole=True)
-    run(house, house.start())
-    assert sorted(house.shown()) == ["a"]
-    assert house.failure("a") is None
+def test_new_version_that_can_be_indexed_clears_the_failure(harness: Harness) -> None:
+    harness.push("a")
+    harness.picky, harness.refused = {url("a")}, url("a")
+    run(harness, harness.start())
+    harness.picky = set()
+    harness.push("a", whole=True)
+    run(harness, harness.start())
+    assert sorted(harness.shown()) == ["a"]
+    assert harness.failure("a") is None
 
 
-def test_other_program_tries_again_the_same_one_does_not(house: House) -> None:
-    house.push("a")
-    house.picky, house.refused = {url("a")}, url("a")
-    run(house, house.start())
-    house.picky = set()
-    run(house, house.start())
-    assert house.shown() == {}
-    run(house, house.start(program="2"))
-    assert sorted(house.shown()) == ["a"]
-    assert house.failure("a") is None
+def test_other_program_tries_again_the_same_one_does_not(harness: Harness) -> None:
+    harness.push("a")
+    harness.picky, harness.refused = {url("a")}, url("a")
+    run(harness, harness.start())
+    harness.picky = set()
+    run(harness, harness.start())
+    assert harness.shown() == {}
+    run(harness, harness.start(program="2"))
+    assert sorted(harness.shown()) == ["a"]
+    assert harness.failure("a") is None
 
 
-def test_rebuild_tries_again(house: House) -> None:
-    house.push(*"ab")
-    house.picky, house.refused = {url("a")}, url("a")
-    indexer = house.start()
-    run(house, indexer)
-    request_rebuild(house.feeds.store)
-    run(house, indexer)
-    assert sorted(house.shown()) == ["b"]
-    house.picky = set()
-    request_rebuild(house.feeds.store)
-    run(house, indexer)
-    assert sorted(house.shown()) == ["a", "b"]
-    assert house.failure("a") is None
+def test_rebuild_tries_again(harness: Harness) -> None:
+    harness.push(*"ab")
+    harness.picky, harness.refused = {url("a")}, url("a")
+    indexer = harness.start()
+    run(harness, indexer)
+    request_rebuild(harness.feeds.store)
+    run(harness, indexer)
+    assert sorted(harness.shown()) == ["b"]
+    harness.picky = set()
+    request_rebuild(harness.feeds.store)
+    run(harness, indexer)
+    assert sorted(harness.shown()) == ["a", "b"]
+    assert harness.failure("a") is None
 
 
-def test_document_that_fails_in_a_rebuild_is_written_by_its_mark(house: House) -> None:
-    house.push(*"ab")
-    indexer = house.start()
-    run(house, indexer)
-    request_rebuild(house.feeds.store)
+def test_document_that_fails_in_a_rebuild_is_written_by_its_mark(harness: Harness) -> None:
+    harness.push(*"ab")
+    indexer = harness.start()
+    run(harness, indexer)
+    request_rebuild(harness.feeds.store)
     with injected(f"index.rebuild=raise:{url('a')}"):
-        run(house, indexer)
-    assert sorted(house.shown()) == ["a", "b"]
-    assert len(house.indexes) == 1
+        run(harness, indexer)
+    assert sorted(harness.shown()) == ["a", "b"]
+    assert len(harness.indexes) == 1
 
 
-def test_tightened_document_that_fails_is_taken_out(house: House) -> None:
-    house.push(*"ab")
-    indexer = house.start()
-    run(house, indexer)
-    assert house.shown()["a"].access_class == AccessClass.PUBLIC
-    house.picky, house.refused = {url("a")}, url("a")
-    house.push("a", acl=STAFF, whole=True)
-    run(house, indexer)
-    assert sorted(house.shown()) == ["b"]
+def test_tightened_document_that_fails_is_taken_out(harness: Harness) -> None:
+    harness.push(*"ab")
+    indexer = harness.start()
+    run(harness, indexer)
+    assert harness.shown()["a"].access_class == AccessClass.PUBLIC
+    harness.picky, harness.refused = {url("a")}, url("a")
+    harness.push("a", acl=STAFF, whole=True)
+    run(harness, indexer)
+    assert sorted(harness.shown()) == ["b"]
 
 
-def test_engine_that_refuses_one_document_gets_the_others(house: House) -> None:
-    house.push(*"abcdefgh")
-    house.poison = url("f")
-    run(house, house.start())
-    assert sorted(house.shown()) == list("abcdegh")
-    failure = house.failure("f")
+def test_engine_that_refuses_one_document_gets_the_others(harness: Harness) -> None:
+    harness.push(*"abcdefgh")
+    harness.poison = url("f")
+    run(harness, harness.start())
+    assert sorted(harness.shown()) == list("abcdegh")
+    failure = harness.failure("f")
     assert failure is not None
     assert failure.step == "index.commit"
-    assert house.count_marks() == 0
+    assert harness.count_marks() == 0
 
 
 @pytest.mark.parametrize("fault", [Corrupt("the folder is damaged"), DiskFull("no room")])
-def test_engine_that_refuses_everything_blames_nobody(house: House, fault: FeedmillError) -> None:
-    house.push(*"abcd")
-    house.fault = fault
-    indexer = house.start()
+def test_engine_that_refuses_everything_blames_nobody(harness: Harness, fault: FeedmillError) -> None:
+    harness.push(*"abcd")
+    harness.fault = fault
+    indexer = harness.start()
     for _ in range(20):
         try:
             indexer.turn()
         except FeedmillError as error:
             indexer._heed(error)
-    assert house.count_marks() == 4
-    house.fault = None
-    run(house, indexer)
-    assert sorted(house.shown()) == list("abcd")
-    assert [house.failure(name) for name in "abcd"] == [None] * 4
+    assert harness.count_marks() == 4
+    harness.fault = None
+    run(harness, indexer)
+    assert sorted(harness.shown()) == list("abcd")
+    assert [harness.failure(name) for name in "abcd"] == [None] * 4
 
 
-def test_document_that_ended_the_indexer_goes_apart_with_its_feed(house: House) -> None:
-    house.push(*"abc")
-    house.push("later")
-    key = house.feeds.document(url("b")).id
-    MappedInFlight(house.folder, "indexer").begin(f"index.entry document:{key}")
-    house.builder.deadly = url("b")
-    run_apart(house, house.start(apart=True))
-    assert house.builder.started == [[url("a"), url("b"), url("c")], [url("a"), url("c")]]
-    assert sorted(house.shown()) == ["a", "c", "later"]
-    failure = house.failure("b")
+def test_document_that_ended_the_indexer_goes_apart_with_its_feed(harness: Harness) -> None:
+    harness.push(*"abc")
+    harness.push("later")
+    key = harness.feeds.document(url("b")).id
+    MappedInFlight(harness.folder, "indexer").begin(f"index.entry document:{key}")
+    harness.builder.deadly = url("b")
+    run_apart(harness, harness.start(apart=True))
+    assert harness.builder.started == [[url("a"), url("b"), url("c")], [url("a"), url("c")]]
+    assert sorted(harness.shown()) == ["a", "c", "later"]
+    failure = harness.failure("b")
     assert failure is not None
     assert failure.reason == "step index.entry failed: it died"
-    with house.feeds.store.reading() as unit:
+    with harness.feeds.store.reading() as unit:
         assert unit.interruptions.list() == {}
 
 
-def test_document_whose_commit_ended_the_indexer_goes_apart(house: House) -> None:
-    house.push(*"ab")
-    key = house.feeds.document(url("a")).id
-    MappedInFlight(house.folder, "indexer").begin(f"index.commit document:{key}")
-    run_apart(house, house.start(apart=True))
-    assert house.builder.started == [[url("a")]]
-    assert sorted(house.shown()) == ["a", "b"]
-    with house.feeds.store.reading() as unit:
+def test_document_whose_commit_ended_the_indexer_goes_apart(harness: Harness) -> None:
+    harness.push(*"ab")
+    key = harness.feeds.document(url("a")).id
+    MappedInFlight(harness.folder, "indexer").begin(f"index.commit document:{key}")
+    run_apart(harness, harness.start(apart=True))
+    assert harness.builder.started == [[url("a")]]
+    assert sorted(harness.shown()) == ["a", "b"]
+    with harness.feeds.store.reading() as unit:
         assert unit.interruptions.list() == {}
 
 
-def test_change_while_a_document_is_built_apart_wins(house: House) -> None:
-    house.push("a")
-    key = house.feeds.document(url("a")).id
-    MappedInFlight(house.folder, "indexer").begin(f"index.entry document:{key}")
-    indexer = house.start(apart=True)
+def test_change_while_a_document_is_built_apart_wins(harness: Harness) -> None:
+    harness.push("a")
+    key = harness.feeds.document(url("a")).id
+    MappedInFlight(harness.folder, "indexer").begin(f"index.entry document:{key}")
+    indexer = harness.start(apart=True)
     indexer.turn()
     indexer.turn()
-    assert house.builder.started == [[url("a")]]
-    house.push("a", acl=STAFF, whole=True)
-    run_apart(house, indexer)
-    shown = house.shown()["a"]
-    assert shown.access_class == house.feeds.document(url("a")).access_class != AccessClass.PUBLIC
-    assert house.count_marks() == 0
+    assert harness.builder.started == [[url("a")]]
+    harness.push("a", acl=STAFF, whole=True)
+    run_apart(harness, indexer)
+    shown = harness.shown()["a"]
+    assert shown.access_class == harness.feeds.document(url("a")).access_class != AccessClass.PUBLIC
+    assert harness.count_marks() == 0
 
 
-def run_apart(house: House, indexer: Indexing) -> None:
+def run_apart(harness: Harness, indexer: Indexing) -> None:
     for _ in range(500):
         indexer.turn()
-        if not house.count_marks():
+        if not harness.count_marks():
             return
     raise AssertionError("the indexer does not come to an end")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from latehouse import BOB, LOGIN, URLS, Now, binding, files, head, saml, say, select
+from lateharness import BOB, LOGIN, URLS, Now, binding, files, head, saml, say, select
 from structlog.testing import capture_logs
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.selfsigned import CERTIFICATE, KEY

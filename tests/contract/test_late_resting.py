@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from latehouse import ANN, BOB, LOGIN, URLS, Now, files, head, saml, say, select
+from lateharness import ANN, BOB, LOGIN, URLS, Now, files, head, saml, say, select
 from structlog.testing import capture_logs
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.waiting import wait_until
@@ -14,11 +14,11 @@ from tests.waiting import wait_until
 from feedmill import metrics
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.bootstrap.context import utc_now
-from feedmill.model.latebinding import LateLimits, LateOutcome, Mechanism, QueryForm, RestingServer
-from feedmill.services.latebinding.asking import Asking
+from feedmill.model.latebinding import LateLimits, LateOutcome, Mechanism, OpenCircuit, QueryForm
+from feedmill.services.latebinding.authorizer import Authorizer
 from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.restingnote import RestingNote
-from feedmill.services.overview import tell_gauges, tell_overview
+from feedmill.services.latebinding.circuitnote import CircuitNote
+from feedmill.services.overview import read_gauges, read_overview
 
 DOWN = say("HTTP/1.1 503 Down")
 
@@ -41,13 +41,13 @@ class Counts:
 class Place:
     """Late binding with everything that a test looks at."""
 
-    def __init__(self, *askings: Asking, **limits: float) -> None:
+    def __init__(self, *authorizers: Authorizer, **limits: float) -> None:
         self.clock, self.counts = Now(), Counts()
         self.told: list[list[str]] = []
         kept = LateLimits(**{"rest_after": 3, "rest_seconds": 30.0, "kept_seconds": 0.0, "seconds": 60.0} | limits)  # type: ignore[arg-type]
-        self.late = LateBinding(askings, self.clock, kept, counts=self.counts, tell=self._tell)
+        self.late = LateBinding(authorizers, self.clock, kept, counts=self.counts, tell=self._report)
 
-    def _tell(self, resting: Sequence[RestingServer]) -> None:
+    def _report(self, resting: Sequence[OpenCircuit]) -> None:
         self.told.append([f"{each.rule} {each.reason}" for each in resting])
 
 
@@ -183,18 +183,18 @@ def test_counts_stand_in_the_metrics() -> None:
 
 
 def test_servers_that_are_left_alone_stand_in_the_status(store: SqlStore) -> None:
-    note = RestingNote(store, utc_now)
-    note([RestingServer(rule="wiki", server="wiki.example:5678", failures=5, reason="it does not answer in time")])
-    told = tell_overview(store)["authorization"]["left_alone"]
+    note = CircuitNote(store, utc_now)
+    note([OpenCircuit(rule="wiki", server="wiki.example:5678", failures=5, reason="it does not answer in time")])
+    told = read_overview(store)["authorization"]["left_alone"]
     assert [(each["rule"], each["server"], each["failures"], each["reason"]) for each in told] == [
         ("wiki", "wiki.example:5678", 5, "it does not answer in time")
     ]
     since = told[0]["since"]
-    note([RestingServer(rule="wiki", server="wiki.example:5678", failures=6, reason="again")])
-    assert tell_overview(store)["authorization"]["left_alone"][0]["since"] == since
-    assert tell_gauges(store)["authorization_servers_left_alone"] == 1.0
+    note([OpenCircuit(rule="wiki", server="wiki.example:5678", failures=6, reason="again")])
+    assert read_overview(store)["authorization"]["left_alone"][0]["since"] == since
+    assert read_gauges(store)["authorization_servers_left_alone"] == 1.0
     note.clear()
-    assert tell_overview(store)["authorization"]["left_alone"] == []
+    assert read_overview(store)["authorization"]["left_alone"] == []
 
 
 # --- the protocols of the appliance ---------------------------------------------------------------------------------------------

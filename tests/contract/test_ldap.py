@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from signinhouse import basic, open_signin_house, read_form
+from signinharness import basic, open_signin_harness, read_form
 from slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
 from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions
@@ -153,14 +153,14 @@ def test_ldap_server_that_says_nothing_costs_its_time_alone() -> None:
 
 @needs_slapd
 def test_ldap_signs_in_on_the_page_and_by_basic(slapd: Slapd, tmp_path: Path) -> None:
-    house = open_signin_house(tmp_path, directories=(LdapDirectory(options_of(slapd)),))
-    browser = house.browser()
+    harness = open_signin_harness(tmp_path, directories=(LdapDirectory(options_of(slapd)),))
+    browser = harness.browser()
     assert list(read_form(browser.get("/signin").text).visible) == ["uad", "pwad"]
     assert browser.sign_in("ann", PASSWORD, namespace="ad").status == 303
     browser.get("/?q=x")
-    assert "staff" in {group.name for group in house.seen[-1].identity.groups}
-    assert house.browser().get("/?q=x", authorization=basic("jörg", PASSWORD)).status == 200
-    assert house.browser().get("/?q=x", authorization=basic("jörg", "wrong")).status == 401
+    assert "staff" in {group.name for group in harness.seen[-1].identity.groups}
+    assert harness.browser().get("/?q=x", authorization=basic("jörg", PASSWORD)).status == 200
+    assert harness.browser().get("/?q=x", authorization=basic("jörg", "wrong")).status == 401
 
 
 def test_local_user_keeps_a_directory_from_being_asked(tmp_path: Path) -> None:
@@ -170,12 +170,12 @@ def test_local_user_keeps_a_directory_from_being_asked(tmp_path: Path) -> None:
         def verify(self, name: str, password: str) -> None:
             raise Busy("asked")
 
-    house = open_signin_house(tmp_path, directories=(Asked(),))
-    house.signing.accounts.add("ann", PASSWORD)
-    assert house.browser().get("/?q=x", authorization=basic("ann", PASSWORD)).status == 200
-    assert house.browser().get("/?q=x", authorization=basic("ann", "wrong password")).status == 401
-    assert house.browser().get("/?q=x", authorization=basic("bob", PASSWORD)).status == 503
-    assert "does not answer now" in house.browser().sign_in("bob", namespace="ad").text
+    harness = open_signin_harness(tmp_path, directories=(Asked(),))
+    harness.signing.accounts.add("ann", PASSWORD)
+    assert harness.browser().get("/?q=x", authorization=basic("ann", PASSWORD)).status == 200
+    assert harness.browser().get("/?q=x", authorization=basic("ann", "wrong password")).status == 401
+    assert harness.browser().get("/?q=x", authorization=basic("bob", PASSWORD)).status == 503
+    assert "does not answer now" in harness.browser().sign_in("bob", namespace="ad").text
 
 
 def test_fill_filter_escapes_values_and_fills_no_placeholder_within_them() -> None:

@@ -44,7 +44,7 @@ def write_group(name: str, *members: str) -> str:
 
 
 def write_seed() -> str:
-    """Gives ann odd groups, which stand in each other up to a last one, and one user without a name, one with very many groups."""
+    """Returns ann odd groups, which stand in each other up to a last one, and one user without a name, one with very many groups."""
     person = "objectClass: inetOrgPerson\ncn: X\nsn: X\n"
     nested = [f"cn={escape(name)},ou=groups,{BASE}" for name in NAMES]
     chain = [write_group(NAMES[0], f"uid=ann,ou=people,{BASE}")]

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from indexhouse import DOCUMENT
+from indexharness import DOCUMENT
 
-from feedmill.adapters.index import guardedfacets, permitting
+from feedmill.adapters.index import accessfilter, guardedfacets
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.facets import read_facet_range
-from feedmill.model.access import ANONYMOUS, ClassMap, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, InTitle, MetaExists, Node, Not, Or, Phrase, Wildcard, Word
 from feedmill.model.search import IndexDocument, Sort
@@ -23,7 +23,7 @@ HELD = {"alderwood": 40, "alderwould": 40, "birchtree": 900, "cedartree": 1_700,
 """In how many visible documents each word stands."""
 
 HIDDEN = (0, 1, 137, 1_400, 3_000)
-MANY = ClassSet(permitted=ClassMap(b"\1" + bytes(number % 2 for number in range(1, CLASSES))))
+MANY = AccessFilter(permitted=ClassMap(b"\1" + bytes(number % 2 for number in range(1, CLASSES))))
 FACETS = (
     Facet(name="kind"),
     Facet(name="rank", type=FacetType.INTEGER, ranges=tuple(read_facet_range(text, FacetType.INTEGER) for text in ("..2", "2..3", "5.."))),
@@ -74,8 +74,8 @@ def filled(folder: Path, hidden: int) -> Iterator[TantivyIndex]:
     writer.close()
 
 
-def tell_all(index: TantivyIndex, access: ClassSet) -> dict[str, object]:
-    """Gives everything but order and scores that the engine tells."""
+def tell_all(index: TantivyIndex, access: AccessFilter) -> dict[str, object]:
+    """Returns everything but order and scores that the engine tells."""
     told: dict[str, object] = {}
     for query in QUERIES:
         for num in (0, 10, 1_200):
@@ -97,7 +97,7 @@ def tell_all(index: TantivyIndex, access: ClassSet) -> dict[str, object]:
 @pytest.fixture
 def cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has classes count as too many for a clause, and counts be estimated."""
-    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
+    monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     for name, value in (("WHOLE", 1_000), ("PILOT", 1_000), ("DRAWN", 400)):
         monkeypatch.setattr(guardedfacets, name, value)
 
@@ -117,9 +117,9 @@ def test_numbers_do_not_depend_on_what_is_hidden(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cut_short")
 @pytest.mark.parametrize("most_taken", [2_500, 25_000])
 def test_estimated_totals_are_near_the_exact_ones(tmp_path: Path, most_taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permitting, "MOST_TAKEN", most_taken)
+    monkeypatch.setattr(accessfilter, "MOST_TAKEN", most_taken)
     with filled(tmp_path / "index", 3_000) as index:
         for word, count in HELD.items():
             found = index.search(Word(word), MANY, start=0, num=10)
-            assert found.is_exact is (count <= permitting.EXACT_TO)
+            assert found.is_exact is (count <= accessfilter.EXACT_TO)
             assert found.total == (count if found.is_exact else pytest.approx(count, rel=0.15))

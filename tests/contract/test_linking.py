@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from feedhouse import BEGIN, STAFF, FeedHouse, SilentBell, delete, open_house, put, put_acl, url
+from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
 from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
@@ -20,8 +20,8 @@ from feedmill.model.feed import FeedState
 from feedmill.model.query import Word
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane, LinkWork, Stage, Store
-from feedmill.services import facts
-from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services import keyvalues
+from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
 from feedmill.services.inspection import inspect_url
 
 
@@ -39,10 +39,10 @@ class CountingWriter(MemoryWriter):
 
 
 @dataclass
-class LinkHouse:
+class LinkHarness:
     """A fed store whose pages hold links, and indexers that come and go."""
 
-    feeds: FeedHouse
+    feeds: FeedHarness
     indexes: dict[str, MemoryIndex] = field(default_factory=dict)
     written: list[int] = field(default_factory=list)
 
@@ -56,7 +56,9 @@ class LinkHouse:
             read=lambda name: self.indexes[name],
             remove=remove,
         )
-        tools = IndexTools(store=store or self.feeds.store, blobs=self.feeds.blobs, bell=SilentBell(), clock=lambda: BEGIN, rest=0.0)
+        tools = IndexDependencies(
+            store=store or self.feeds.store, blobs=self.feeds.blobs, notifier=SilentNotifier(), clock=lambda: BEGIN, rest=0.0
+        )
         return Indexing(tools, folders, schema="1")
 
     def push(self, pages: Mapping[str, Mapping[str, str]], *, acl: Acl | None = None, robots: tuple[str, ...] = ()) -> int:
@@ -76,7 +78,7 @@ class LinkHouse:
         blob = self.feeds.blobs.put(io.BytesIO(data), len(data))
         with self.feeds.store.writing() as unit:
             unit.documents.save_texts([(document.id, Text(source=document.content, blob=blob, robots=frozenset(robots)))], at=BEGIN)
-            unit.marks.advance([mark for mark in unit.marks.list(Stage.EXTRACT, 1000) if mark.document_id == document.id])
+            unit.index_tasks.advance([mark for mark in unit.index_tasks.list(Stage.EXTRACT, 1000) if mark.document_id == document.id])
 
     def settle(self, indexer: Indexing | None = None) -> None:
         """Runs an indexer until nothing waits, links neither."""
@@ -86,16 +88,16 @@ class LinkHouse:
 
     def is_waiting(self) -> bool:
         with self.feeds.store.reading() as unit:
-            works = [any(unit.marks.count().values()), *(unit.links.list_queued(work, 1) for work in LinkWork)]
+            works = [any(unit.index_tasks.count().values()), *(unit.links.list_queued(work, 1) for work in LinkWork)]
         return any(works)
 
     @property
     def index(self) -> MemoryIndex:
         with self.feeds.store.reading() as unit:
-            return self.indexes[unit.facts.get(facts.INDEX_FOLDER) or ""]
+            return self.indexes[unit.key_values.get(keyvalues.INDEX_FOLDER) or ""]
 
     def told(self, name: str) -> tuple[str, ...]:
-        """Gives the texts of links that the index has of a document."""
+        """Returns the texts of links that the index has of a document."""
         document = self.feeds.document(url(name))
         return tuple(self.index._entries[document.id or 0].document.anchors)
 
@@ -107,141 +109,141 @@ class LinkHouse:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[LinkHouse]:
-    feeds = open_house(tmp_path)
-    yield LinkHouse(feeds)
+def harness(tmp_path: Path) -> Iterator[LinkHarness]:
+    feeds = open_harness(tmp_path)
+    yield LinkHarness(feeds)
     feeds.store.close()
 
 
-def test_links_tell_of_documents_that_were_fed_before_and_after(house: LinkHouse) -> None:
-    house.push({"a": {}})
-    house.settle()
-    house.push({"hub": {"a": "Annual figures", "b": "Budget", "none": "x"}})
-    house.settle()
-    house.push({"b": {}})
-    house.settle()
-    assert (house.told("a"), house.told("b"), house.told("hub")) == (("Annual figures",), ("Budget",), ())
-    assert house.finds("figures") == house.finds("budget") == 1
-    assert house.rank("a") > house.rank("hub") == 0
+def test_links_tell_of_documents_that_were_fed_before_and_after(harness: LinkHarness) -> None:
+    harness.push({"a": {}})
+    harness.settle()
+    harness.push({"hub": {"a": "Annual figures", "b": "Budget", "none": "x"}})
+    harness.settle()
+    harness.push({"b": {}})
+    harness.settle()
+    assert (harness.told("a"), harness.told("b"), harness.told("hub")) == (("Annual figures",), ("Budget",), ())
+    assert harness.finds("figures") == harness.finds("budget") == 1
+    assert harness.rank("a") > harness.rank("hub") == 0
 
 
-def test_document_of_which_is_told_stays_searchable_while_it_is_written_again(house: LinkHouse) -> None:
-    house.push({"a": {}})
-    house.settle()
-    house.push({"hub": {"a": "words"}})
-    indexer = house.start()
-    before = house.written.count(house.feeds.document(url("a")).id or 0)
+def test_document_of_which_is_told_stays_searchable_while_it_is_written_again(harness: LinkHarness) -> None:
+    harness.push({"a": {}})
+    harness.settle()
+    harness.push({"hub": {"a": "words"}})
+    indexer = harness.start()
+    before = harness.written.count(harness.feeds.document(url("a")).id or 0)
     standings = []
-    while house.told("a") != ("words",):
+    while harness.told("a") != ("words",):
         indexer.turn()
-        standings.append(inspect_url(house.feeds.store, url("a")).standing)
-    assert house.written.count(house.feeds.document(url("a")).id or 0) == before + 1
+        standings.append(inspect_url(harness.feeds.store, url("a")).standing)
+    assert harness.written.count(harness.feeds.document(url("a")).id or 0) == before + 1
     assert all(standing.searchable for standing in standings)
 
 
-def test_links_changed_tell_what_they_say_now(house: LinkHouse) -> None:
-    house.push({"hub": {"a": "old words", "b": "kept"}, "a": {}, "b": {}})
-    house.settle()
-    house.push({"hub": {"a": "new words"}})
-    house.settle()
-    assert (house.told("a"), house.told("b"), house.rank("b")) == (("new words",), (), 0)
+def test_links_changed_tell_what_they_say_now(harness: LinkHarness) -> None:
+    harness.push({"hub": {"a": "old words", "b": "kept"}, "a": {}, "b": {}})
+    harness.settle()
+    harness.push({"hub": {"a": "new words"}})
+    harness.settle()
+    assert (harness.told("a"), harness.told("b"), harness.rank("b")) == (("new words",), (), 0)
 
 
-def test_links_fed_again_alike_write_nothing_else(house: LinkHouse) -> None:
+def test_links_fed_again_alike_write_nothing_else(harness: LinkHarness) -> None:
     targets = {f"t{number}": f"text {number}" for number in range(30)}
-    house.push({"hub": targets, "other": targets, **{name: {} for name in targets}})
-    house.settle()
-    assert len(house.written) == 32 + 30, "each is written once, and each target once more"
-    house.written.clear()
-    house.push({"hub": targets})
-    house.settle()
-    assert house.written == [house.feeds.document(url("hub")).id]
+    harness.push({"hub": targets, "other": targets, **{name: {} for name in targets}})
+    harness.settle()
+    assert len(harness.written) == 32 + 30, "each is written once, and each target once more"
+    harness.written.clear()
+    harness.push({"hub": targets})
+    harness.settle()
+    assert harness.written == [harness.feeds.document(url("hub")).id]
 
 
-def test_links_of_a_hub_are_bounded(house: LinkHouse) -> None:
+def test_links_of_a_hub_are_bounded(harness: LinkHarness) -> None:
     targets = {f"t{number}": "text" for number in range(MAX_TARGETS + 20)}
-    house.push({name: {} for name in targets})
-    house.push({"hub": targets})
-    house.settle()
-    assert sum(bool(house.told(name)) for name in targets) == MAX_TARGETS
+    harness.push({name: {} for name in targets})
+    harness.push({"hub": targets})
+    harness.settle()
+    assert sum(bool(harness.told(name)) for name in targets) == MAX_TARGETS
 
 
 @pytest.mark.parametrize("robots", [("nofollow",), ("noindex",), ()])
-def test_links_tell_nothing_where_not_everybody_may_read_them(house: LinkHouse, robots: tuple[str, ...]) -> None:
-    house.push({"a": {}})
-    house.push({"hub": {"a": "secret words"}}, acl=None if robots else STAFF, robots=robots)
-    house.settle()
-    assert (house.told("a"), house.rank("a"), house.finds("secret")) == ((), 0, 0)
+def test_links_tell_nothing_where_not_everybody_may_read_them(harness: LinkHarness, robots: tuple[str, ...]) -> None:
+    harness.push({"a": {}})
+    harness.push({"hub": {"a": "secret words"}}, acl=None if robots else STAFF, robots=robots)
+    harness.settle()
+    assert (harness.told("a"), harness.rank("a"), harness.finds("secret")) == ((), 0, 0)
 
 
-def test_links_of_a_page_that_becomes_secret_are_taken_back_before_its_feed_is_obeyed(house: LinkHouse) -> None:
-    house.push({"a": {}, "b": {}, "hub": {"a": "secret words", "b": "secret too"}})
-    house.settle()
-    assert house.finds("secret") == 2
-    feed = house.feeds.push(put_acl("hub"))
-    indexer = house.start()
+def test_links_of_a_page_that_becomes_secret_are_taken_back_before_its_feed_is_obeyed(harness: LinkHarness) -> None:
+    harness.push({"a": {}, "b": {}, "hub": {"a": "secret words", "b": "secret too"}})
+    harness.settle()
+    assert harness.finds("secret") == 2
+    feed = harness.feeds.push(put_acl("hub"))
+    indexer = harness.start()
     states = []
-    while indexer.turn() or house.is_waiting():
-        state = house.feeds.feed(feed.id).state
+    while indexer.turn() or harness.is_waiting():
+        state = harness.feeds.feed(feed.id).state
         states.append(state)
-        assert house.finds("secret") == 0 or state is not FeedState.COMPLETED
-    assert house.feeds.feed(feed.id).state is FeedState.COMPLETED
-    assert (house.finds("secret"), house.told("a"), house.told("b"), house.rank("a")) == (0, (), (), 0)
+        assert harness.finds("secret") == 0 or state is not FeedState.COMPLETED
+    assert harness.feeds.feed(feed.id).state is FeedState.COMPLETED
+    assert (harness.finds("secret"), harness.told("a"), harness.told("b"), harness.rank("a")) == (0, (), (), 0)
 
 
-def test_links_of_a_page_that_is_gone_are_taken_back(house: LinkHouse) -> None:
-    house.push({"a": {}, "hub": {"a": "words"}, "other": {"a": "others"}})
-    house.settle()
-    house.feeds.push(delete("hub"))
-    house.settle()
-    assert house.told("a") == ("others",)
-    house.feeds.push(delete("a"))
-    house.settle()
-    house.push({"a": {}})
-    house.settle()
-    assert house.told("a") == ("others",)
+def test_links_of_a_page_that_is_gone_are_taken_back(harness: LinkHarness) -> None:
+    harness.push({"a": {}, "hub": {"a": "words"}, "other": {"a": "others"}})
+    harness.settle()
+    harness.feeds.push(delete("hub"))
+    harness.settle()
+    assert harness.told("a") == ("others",)
+    harness.feeds.push(delete("a"))
+    harness.settle()
+    harness.push({"a": {}})
+    harness.settle()
+    assert harness.told("a") == ("others",)
 
 
-def test_links_of_a_secret_page_are_taken_back_from_what_is_written_already_and_not_committed(house: LinkHouse) -> None:
-    house.push({"a": {}, "hub": {"a": "secret words"}})
-    house.settle()
-    indexer = house.start()
-    house.push({"b": {}})
-    with house.feeds.store.writing() as unit:
+def test_links_of_a_secret_page_are_taken_back_from_what_is_written_already_and_not_committed(harness: LinkHarness) -> None:
+    harness.push({"a": {}, "hub": {"a": "secret words"}})
+    harness.settle()
+    indexer = harness.start()
+    harness.push({"b": {}})
+    with harness.feeds.store.writing() as unit:
         # a bulk change of the target is written while others are still being extracted, so that nothing is committed yet
-        document = house.feeds.document(url("a"))
-        mark = unit.marks.list(Stage.INDEX, 10)[0]
-        unit.marks.remove([mark])
-        unit.marks.put_many([replace(mark, document_id=document.id or 0, version=document.version, lane=Lane.BULK)])
-    house.feeds.push(put("waits", "not extracted"))
+        document = harness.feeds.document(url("a"))
+        mark = unit.index_tasks.list(Stage.INDEX, 10)[0]
+        unit.index_tasks.remove([mark])
+        unit.index_tasks.put_many([replace(mark, document_id=document.id or 0, version=document.version, lane=Lane.BULK)])
+    harness.feeds.push(put("waits", "not extracted"))
     indexer.turn()
-    feed = house.feeds.push(put_acl("hub"))
+    feed = harness.feeds.push(put_acl("hub"))
     for _ in range(20):
         indexer.turn()
-    house.extract("waits", {})
-    house.settle(indexer)
-    assert (house.told("a"), house.finds("secret")) == ((), 0)
-    assert house.feeds.feed(feed.id).state is FeedState.COMPLETED
+    harness.extract("waits", {})
+    harness.settle(indexer)
+    assert (harness.told("a"), harness.finds("secret")) == ((), 0)
+    assert harness.feeds.feed(feed.id).state is FeedState.COMPLETED
 
 
 def test_links_survive_an_indexer_killed_at_any_step(tmp_path: Path) -> None:
     for step in itertools.count(1):
         folder = tmp_path / str(step)
         folder.mkdir()
-        feeds = open_house(folder)
-        house = LinkHouse(feeds)
-        house.push({"a": {}, "hub": {"a": "first", "b": "of b"}})
-        house.settle()
-        house.push({"b": {}, "other": {"a": "second", "c": "of c"}})
+        feeds = open_harness(folder)
+        harness = LinkHarness(feeds)
+        harness.push({"a": {}, "hub": {"a": "first", "b": "of b"}})
+        harness.settle()
+        harness.push({"b": {}, "other": {"a": "second", "c": "of c"}})
         feeds.push(put_acl("hub"))
-        house.push({"c": {"a": "third"}})
+        harness.push({"c": {"a": "third"}})
         try:
-            house.settle(house.start(FusedStore(feeds.store, Fuse(step, Killed))))
+            harness.settle(harness.start(FusedStore(feeds.store, Fuse(step, Killed))))
             is_over = True
         except Killed:
             is_over = False
-        house.settle()
-        told = (house.told("a"), house.told("b"), house.told("c"))
+        harness.settle()
+        told = (harness.told("a"), harness.told("b"), harness.told("c"))
         feeds.store.close()
         assert told == (("second", "third"), (), ("of c",)), step
         if is_over:

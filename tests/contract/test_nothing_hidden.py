@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from samlhouse import OUR_KEY
+from samlharness import OUR_KEY
 from samlserver import SamlServer
-from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, ask, open_house
-from signinhouse import Hands, open_signin_house
+from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
+from signinharness import Hands, open_signin_harness
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
@@ -125,9 +125,9 @@ OF_NO_DOCUMENT = {
 _TIMES = re.compile(rb"<TM>[\d.]+</TM>|[\d.]+(?: seconds| s\b)|\"seconds\": ?[\d.]+")
 
 
-def make_documents(house: SearchHouse, urls: tuple[str, ...], secret: str) -> list[Document]:
+def make_documents(harness: SearchHarness, urls: tuple[str, ...], secret: str) -> list[Document]:
     return [
-        house.make(
+        harness.make(
             url,
             f"{WORDS} {secret} {number}00000 text",
             title=f"Trade merger {secret or 'open'} {number}",
@@ -139,12 +139,12 @@ def make_documents(house: SearchHouse, urls: tuple[str, ...], secret: str) -> li
     ]
 
 
-def make_world(folder: Path, *, has_hidden: bool) -> SearchHouse:
-    """Makes a house of public documents and, if asked, of some that nobody but ann may see, each guarded in another way."""
+def make_world(folder: Path, *, has_hidden: bool) -> SearchHarness:
+    """Makes a harness of public documents and, if asked, of some that nobody but ann may see, each guarded in another way."""
     folder.mkdir()
-    house = open_house(folder)
-    house.add(make_documents(house, OPEN, ""))
-    change_policies(house, after=False)
+    harness = open_harness(folder)
+    harness.add(make_documents(harness, OPEN, ""))
+    change_policies(harness, after=False)
     if has_hidden:
         folder_url = "http://secret.example.com/folder"
         group = Principal(scope=Scope.GROUP, name="staff")
@@ -154,15 +154,15 @@ def make_world(folder: Path, *, has_hidden: bool) -> SearchHouse:
             HIDDEN[2]: Acl(inherit_from=folder_url),
             folder_url: replace(FOR_ANN, inheritance_type=InheritanceType.PARENT_OVERRIDES),
         }
-        documents = make_documents(house, HIDDEN, SECRET)
-        house.add([*documents[:3], *(replace(document, secure=True) for document in documents[3:6])], acls=acls)
+        documents = make_documents(harness, HIDDEN, SECRET)
+        harness.add([*documents[:3], *(replace(document, secure=True) for document in documents[3:6])], acls=acls)
         # fed as public: no policy makes it secure, but a page that guards itself is nobody's
-        house.add([replace(house.make(HIDDEN[6], f"{WORDS} {SECRET}", own=(("google:aclusers", "x"),)))])
-    change_policies(house, after=True)
-    return house
+        harness.add([replace(harness.make(HIDDEN[6], f"{WORDS} {SECRET}", own=(("google:aclusers", "x"),)))])
+    change_policies(harness, after=True)
+    return harness
 
 
-def change_policies(house: SearchHouse, *, after: bool) -> None:
+def change_policies(harness: SearchHarness, *, after: bool) -> None:
     """Guards two of the hidden documents by policies alone; of one the policy changes after it was indexed, and no sweep has been since."""
     staff = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff"))
     policies = [
@@ -172,14 +172,14 @@ def change_policies(house: SearchHouse, *, after: bool) -> None:
     ]
     if after:
         policies.append(PolicyAcl(pattern=f"^{HIDDEN[5]}$", entries=FOR_ANN.entries))
-    with house.store.writing() as unit:
+    with harness.store.writing() as unit:
         adopt_policies(unit, policies)
 
 
-def make_site(searcher: Searcher, house: SearchHouse, who: Identity) -> SearchSite:
+def make_site(searcher: Searcher, harness: SearchHarness, who: Identity) -> SearchSite:
     return SearchSite(
         identify=lambda _request: searcher.classes_of(who),
-        copies=CachedCopies(searcher, house.blobs),
+        copies=CachedCopies(searcher, harness.blobs),
         clock=lambda: NOW,
         find_clusters=find_clusters,
         find_facets=lambda _client: (Facet(name="kind", label="Kind"), Facet(name="hiddenname", label="Hidden")),
@@ -187,12 +187,12 @@ def make_site(searcher: Searcher, house: SearchHouse, who: Identity) -> SearchSi
 
 
 @pytest.fixture(scope="module")
-def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SearchHouse, SearchHouse]]:
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SearchHarness, SearchHarness]]:
     root = tmp_path_factory.mktemp("worlds")
     made = make_world(root / "with", has_hidden=True), make_world(root / "without", has_hidden=False)
     yield made
-    for house in made:
-        house.store.close()
+    for harness in made:
+        harness.store.close()
 
 
 def requests() -> Iterator[tuple[str, str]]:
@@ -208,7 +208,7 @@ def requests() -> Iterator[tuple[str, str]]:
 
 
 def follow_cursors(app: ASGIApp, query: str) -> list[tuple[str, ...]]:
-    """Gives the pages of everything that matches, as a program reads them."""
+    """Returns the pages of everything that matches, as a program reads them."""
     pages: list[tuple[str, ...]] = []
     cursor = ""
     while True:
@@ -225,9 +225,11 @@ def without_times(answer: Answer) -> tuple[int, bytes, dict[str, str]]:
 
 
 @pytest.mark.parametrize(("who", "share"), [(NOBODY, 0.2), (BOB, 0.5)], ids=["signed out", "bob"])
-def test_answers_are_those_of_a_world_without_what_is_hidden(worlds: tuple[SearchHouse, SearchHouse], who: Identity, share: float) -> None:
-    searchers = [house.searcher() for house in worlds]
-    apps = [search_app(searcher, make_site(searcher, house, who)) for searcher, house in zip(searchers, worlds, strict=True)]
+def test_answers_are_those_of_a_world_without_what_is_hidden(
+    worlds: tuple[SearchHarness, SearchHarness], who: Identity, share: float
+) -> None:
+    searchers = [harness.searcher() for harness in worlds]
+    apps = [search_app(searcher, make_site(searcher, harness, who)) for searcher, harness in zip(searchers, worlds, strict=True)]
     differing = []
     chance = random.Random(share)
     for path, query in (request for request in requests() if chance.random() < share):
@@ -237,10 +239,10 @@ def test_answers_are_those_of_a_world_without_what_is_hidden(worlds: tuple[Searc
     assert differing == []
 
 
-def test_who_may_see_it_finds_what_is_hidden_from_others(worlds: tuple[SearchHouse, SearchHouse]) -> None:
-    house = worlds[0]
-    searcher = house.searcher()
-    app = search_app(searcher, make_site(searcher, house, ANN))
+def test_who_may_see_it_finds_what_is_hidden_from_others(worlds: tuple[SearchHarness, SearchHarness]) -> None:
+    harness = worlds[0]
+    searcher = harness.searcher()
+    app = search_app(searcher, make_site(searcher, harness, ANN))
     found = ask(app, "/api/v1/search", urlencode({"q": SECRET, "getfields": "*"})).json
     assert sorted(result["url"] for result in found["results"]) == sorted([*HIDDEN[:3], HIDDEN[4]])
     assert SECRET in ask(app, "/search", urlencode({"q": "merger", "access": "s"})).text
@@ -248,9 +250,9 @@ def test_who_may_see_it_finds_what_is_hidden_from_others(worlds: tuple[SearchHou
 
 
 @pytest.mark.parametrize("who", [NOBODY, BOB], ids=["signed out", "bob"])
-def test_posted_and_headed_requests_and_cursors_answer_alike(worlds: tuple[SearchHouse, SearchHouse], who: Identity) -> None:
-    searchers = [house.searcher() for house in worlds]
-    apps = [search_app(searcher, make_site(searcher, house, who)) for searcher, house in zip(searchers, worlds, strict=True)]
+def test_posted_and_headed_requests_and_cursors_answer_alike(worlds: tuple[SearchHarness, SearchHarness], who: Identity) -> None:
+    searchers = [harness.searcher() for harness in worlds]
+    apps = [search_app(searcher, make_site(searcher, harness, who)) for searcher, harness in zip(searchers, worlds, strict=True)]
     routes = [route for route in apps[0].routes if isinstance(route, Route) and route.path in {*QUERY_ROUTES, *URL_ROUTES}]
     for route, method in ((each, method) for each in routes for method in sorted(each.methods or ()) if method != "GET"):
         for query in ("merger", SECRET, f"cache:{HIDDEN[0]}", f"info:{HIDDEN[1]}"):
@@ -272,7 +274,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     openid = OidcProvider(OidcOptions(name="o", label="", namespace="a", issuer="https://id.example", client_id="x"), Hands())
     about = read_metadata(SamlServer(now=Hands()).metadata())
     saml = SamlIdentityProvider(SamlOptions(name="s", label="", namespace="b", provider=about, key=OUR_KEY), Hands())
-    app = open_signin_house(tmp_path, openid=(openid,), saml=(saml,)).app
+    app = open_signin_harness(tmp_path, openid=(openid,), saml=(saml,)).app
     assert isinstance(app, Starlette)
     known = set(QUERY_ROUTES) | set(URL_ROUTES) | SILENT
     assert {route.path for route in app.routes if isinstance(route, Route | Mount)} == known

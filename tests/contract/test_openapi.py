@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from searchhouse import NOW, ask, open_house
+from searchharness import NOW, ask, open_harness
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -57,20 +57,20 @@ def test_openapi_every_reference_leads_somewhere_and_names_are_unique(port: str)
 
 
 def test_openapi_names_every_resource(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
+    harness = open_harness(tmp_path)
     documented = {(resource.port, resource.path, resource.method) for resource in RESOURCES}
-    routes = {(SEARCH_PORT, *pair) for pair in routes_of(search_app(house.searcher()))}
+    routes = {(SEARCH_PORT, *pair) for pair in routes_of(search_app(harness.searcher()))}
     resources = FeedResources.__new__(FeedResources)
     routes |= {(FEED_PORT, *pair) for pair in routes_of(Starlette(routes=resources.routes()))}
     assert documented == routes
-    house.store.close()
+    harness.store.close()
 
 
 def test_search_port_answers_what_the_document_says(tmp_path: Path) -> None:
-    house = open_house(tmp_path)
+    harness = open_harness(tmp_path)
     attributes = Attributes(last_modified=NOW)
-    house.add([house.make(f"http://a.com/{n}", "word", title="Word", metadata=(("k", "v"),), attributes=attributes) for n in range(3)])
-    app = search_app(house.searcher())
+    harness.add([harness.make(f"http://a.com/{n}", "word", title="Word", metadata=(("k", "v"),), attributes=attributes) for n in range(3)])
+    app = search_app(harness.searcher())
     assert ask(app, SELF).json == build_openapi(SEARCH_PORT)
     answer = ask(app, "/api/v1/search", "q=word&facet=k&getfields=*&num=2&cursor=*").json
     assert len(answer["results"]) == 2
@@ -83,4 +83,4 @@ def test_search_port_answers_what_the_document_says(tmp_path: Path) -> None:
         problem = ask(app, "/api/v1/documents", query)
         assert problem.status in (400, 404)
         holds_exactly(Problem, problem.json)
-    house.store.close()
+    harness.store.close()

@@ -5,9 +5,9 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from openidhouse import arrive, depart, open_with
+from openidharness import arrive, depart, open_with
 from openidserver import CLIENT, OpenIdServer, new_key, running_openid
-from signinhouse import PASSWORD, Hands, SignInHouse, users
+from signinharness import PASSWORD, Hands, SignInHarness, users
 
 from feedmill.adapters.identity.jsonhttp import check_safe_url
 from feedmill.core.roles import RoleRules
@@ -22,42 +22,42 @@ def provider() -> Iterator[OpenIdServer]:
 
 
 @pytest.fixture
-def house(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHouse]:
+def harness(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHarness]:
     opened = open_with(tmp_path, provider, roles=RoleRules(viewers=("STAFF",)))
     yield opened
     opened.search.store.close()
 
 
-def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(house: SignInHouse, provider: OpenIdServer) -> None:
-    browser = house.browser()
+def test_openid_lets_in_the_user_with_groups_and_role_and_leads_back(harness: SignInHarness, provider: OpenIdServer) -> None:
+    browser = harness.browser()
     assert 'href="/signin/oidc/corp?to=/"' in browser.get("/signin").text
     assert browser.get("/search?q=x&access=a").status == 401
     back = urlsplit(provider.authorize(depart(browser, "/search")))
     answer = browser.get(f"{back.path}?{back.query}")
     assert (answer.status, answer.headers["location"]) == (303, "/search")
-    assert users(house, browser) == [("ad", "corp.example.com", "ann")]
-    identity = house.seen[-1].identity
+    assert users(harness, browser) == [("ad", "corp.example.com", "ann")]
+    identity = harness.seen[-1].identity
     assert [(group.domain, group.name, group.namespace) for group in identity.groups] == [("", "staff", "ad"), ("CORP", "eng", "ad")]
-    assert house.seen[-1].role is Role.VIEWER
-    assert house.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
+    assert harness.seen[-1].role is Role.VIEWER
+    assert harness.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
     assert "feedmill_flow" not in browser.cookies
 
 
-def test_openid_asks_with_pkce_state_and_nonce_that_are_new_each_time(house: SignInHouse) -> None:
-    first, second = (dict(parse_qsl(urlsplit(depart(house.browser())).query)) for _ in range(2))
+def test_openid_asks_with_pkce_state_and_nonce_that_are_new_each_time(harness: SignInHarness) -> None:
+    first, second = (dict(parse_qsl(urlsplit(depart(harness.browser())).query)) for _ in range(2))
     assert first["tenant"] == "1"
-    assert '"' not in house.browser().get("/signin/oidc/corp").headers["set-cookie"]
+    assert '"' not in harness.browser().get("/signin/oidc/corp").headers["set-cookie"]
     assert first["redirect_uri"] == "http://search.example.com/signin/oidc/corp/back"
     assert first["scope"] == "openid profile email"
     assert all(first[name] != second[name] and len(first[name]) >= 32 for name in ("state", "nonce", "code_challenge"))
 
 
-def test_openid_adds_its_namespace_to_a_session(house: SignInHouse, provider: OpenIdServer) -> None:
-    house.signing.accounts.add("a.smith", PASSWORD)
-    browser = house.browser()
+def test_openid_adds_its_namespace_to_a_session(harness: SignInHarness, provider: OpenIdServer) -> None:
+    harness.signing.accounts.add("a.smith", PASSWORD)
+    browser = harness.browser()
     browser.sign_in("a.smith")
     assert arrive(browser, provider.authorize(depart(browser))) == 303
-    assert users(house, browser) == [("Default", "", "a.smith"), ("ad", "corp.example.com", "ann")]
+    assert users(harness, browser) == [("Default", "", "a.smith"), ("ad", "corp.example.com", "ann")]
 
 
 SPOILT: dict[str, Callable[[OpenIdServer], object]] = {
@@ -83,32 +83,32 @@ SPOILT: dict[str, Callable[[OpenIdServer], object]] = {
 
 @pytest.mark.parametrize("spoil", list(SPOILT.values()), ids=list(SPOILT))
 def test_openid_answer_that_is_not_as_it_must_be_lets_nobody_in(
-    house: SignInHouse, provider: OpenIdServer, spoil: Callable[[OpenIdServer], object]
+    harness: SignInHarness, provider: OpenIdServer, spoil: Callable[[OpenIdServer], object]
 ) -> None:
-    browser = house.browser()
+    browser = harness.browser()
     address = depart(browser)
     spoil(provider)
     assert arrive(browser, provider.authorize(address)) == 403
-    assert users(house, browser) == []
-    assert house.events()[-1][0] == "signin.failed"
+    assert users(harness, browser) == []
+    assert harness.events()[-1][0] == "signin.failed"
 
 
-def test_openid_answer_counts_for_the_browser_that_began_and_once(house: SignInHouse, provider: OpenIdServer) -> None:
-    attacker, victim = house.browser(), house.browser()
+def test_openid_answer_counts_for_the_browser_that_began_and_once(harness: SignInHarness, provider: OpenIdServer) -> None:
+    attacker, victim = harness.browser(), harness.browser()
     stolen = provider.authorize(depart(attacker))
     assert arrive(victim, stolen) == 403
     depart(victim)
     assert arrive(victim, stolen) == 403
-    assert users(house, victim) == []
+    assert users(harness, victim) == []
     assert arrive(attacker, stolen) == 303
     assert arrive(attacker, stolen) == 403
 
 
-def test_openid_attempt_ends_in_time_and_cannot_be_forged(house: SignInHouse, provider: OpenIdServer) -> None:
-    browser = house.browser()
+def test_openid_attempt_ends_in_time_and_cannot_be_forged(harness: SignInHarness, provider: OpenIdServer) -> None:
+    browser = harness.browser()
     back = provider.authorize(depart(browser))
     flow = browser.cookies["feedmill_flow"]
-    house.clock.turn(minutes=11)
+    harness.clock.turn(minutes=11)
     assert arrive(browser, back) == 403
     for forged in ("", "x", ".", flow[:-1], "e30=." + flow.partition(".")[2], flow.partition(".")[0] + "."):
         browser.cookies["feedmill_flow"] = forged
@@ -118,32 +118,32 @@ def test_openid_attempt_ends_in_time_and_cannot_be_forged(house: SignInHouse, pr
 @pytest.mark.parametrize(
     "query", ["", "error=access_denied", "code=x", "state=&code=", "code=" + "x" * 5_000], ids=["none", "error", "code", "empty", "long"]
 )
-def test_openid_answer_without_an_attempt_is_refused(house: SignInHouse, query: str) -> None:
-    assert house.browser().get(f"/signin/oidc/corp/back?{query}").status == 403
+def test_openid_answer_without_an_attempt_is_refused(harness: SignInHarness, query: str) -> None:
+    assert harness.browser().get(f"/signin/oidc/corp/back?{query}").status == 403
 
 
-def test_openid_answer_of_another_provider_is_refused(house: SignInHouse, provider: OpenIdServer) -> None:
-    browser = house.browser()
+def test_openid_answer_of_another_provider_is_refused(harness: SignInHarness, provider: OpenIdServer) -> None:
+    browser = harness.browser()
     back = provider.authorize(depart(browser)).replace("iss=http", "iss=https")
     assert arrive(browser, back) == 403
 
 
-def test_openid_takes_groups_from_userinfo_where_the_token_has_none(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_takes_groups_from_userinfo_where_the_token_has_none(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.claims["groups"] = None
     provider.userinfo = {"sub": "0815", "groups": "board"}
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.authorize(depart(browser))) == 303
     browser.get("/?q=x")
-    assert [group.name for group in house.seen[-1].identity.groups] == ["board"]
+    assert [group.name for group in harness.seen[-1].identity.groups] == ["board"]
 
 
 @pytest.mark.parametrize(("kind", "algorithm"), [("RSA", "PS256"), ("EC", "ES256")])
-def test_openid_follows_new_keys(house: SignInHouse, provider: OpenIdServer, kind: str, algorithm: str) -> None:
-    browser = house.browser()
+def test_openid_follows_new_keys(harness: SignInHarness, provider: OpenIdServer, kind: str, algorithm: str) -> None:
+    browser = harness.browser()
     assert arrive(browser, provider.authorize(depart(browser))) == 303
     provider.key = provider.shown = new_key(kind)
     provider.algorithm = algorithm
-    house.clock.turn(minutes=2)
+    harness.clock.turn(minutes=2)
     assert arrive(browser, provider.authorize(depart(browser))) == 303
     asked = provider.asked.count("/keys")
     provider.key = new_key(kind)
@@ -151,15 +151,15 @@ def test_openid_follows_new_keys(house: SignInHouse, provider: OpenIdServer, kin
     assert provider.asked.count("/keys") <= asked + 1
 
 
-def test_openid_discovery_of_another_issuer_is_trouble(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_discovery_of_another_issuer_is_trouble(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.about["issuer"] = "https://evil.example"
-    assert house.browser().get("/signin/oidc/corp").status == 503
+    assert harness.browser().get("/signin/oidc/corp").status == 503
     provider.about = {"authorization_endpoint": "http://evil.example/"}
-    assert house.browser().get("/signin/oidc/corp").status == 503
+    assert harness.browser().get("/signin/oidc/corp").status == 503
 
 
-def test_openid_of_an_unknown_name_is_not_there(house: SignInHouse) -> None:
-    assert house.browser().get("/signin/oidc/nobody").status == 404
+def test_openid_of_an_unknown_name_is_not_there(harness: SignInHarness) -> None:
+    assert harness.browser().get("/signin/oidc/nobody").status == 404
 
 
 @pytest.mark.parametrize("url", ["http://example.com/", "ftp://localhost/", "https://", "file:///etc/passwd", "http://[", "x"])

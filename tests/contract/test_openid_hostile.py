@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from joserfc.jwk import ECKey, RSAKey
-from openidhouse import arrive, depart, open_with
+from openidharness import arrive, depart, open_with
 from openidserver import OpenIdServer, new_key, running_openid
-from signinhouse import Hands, SignInHouse, users
+from signinharness import Hands, SignInHarness, users
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.identity.jsonhttp import JsonClient
@@ -36,14 +36,14 @@ def provider() -> Iterator[OpenIdServer]:
 
 
 @pytest.fixture
-def house(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHouse]:
+def harness(provider: OpenIdServer, tmp_path: Path) -> Iterator[SignInHarness]:
     opened = open_with(tmp_path, provider, timeout_seconds=PATIENCE_SECONDS)
     yield opened
     opened.search.store.close()
 
 
-def sign_in(house: SignInHouse, provider: OpenIdServer) -> int:
-    browser = house.browser()
+def sign_in(harness: SignInHarness, provider: OpenIdServer) -> int:
+    browser = harness.browser()
     answer = browser.get("/signin/oidc/corp")
     return arrive(browser, provider.authorize(answer.headers["location"])) if answer.status == 302 else answer.status
 
@@ -94,20 +94,20 @@ TROUBLE: dict[str, Callable[[BufferedIOBase], object]] = {
 def test_openid_provider_in_trouble_is_told_so_in_time_and_lets_nobody_in(
     provider: OpenIdServer, tmp_path: Path, path: str, trouble: Callable[[BufferedIOBase], object]
 ) -> None:
-    house = open_with(tmp_path, provider, timeout_seconds=0.5 if trouble in (drip_head, drip_body) else PATIENCE_SECONDS)
+    harness = open_with(tmp_path, provider, timeout_seconds=0.5 if trouble in (drip_head, drip_body) else PATIENCE_SECONDS)
     provider.claims["groups"] = None
     provider.raws[path] = trouble
     begun = time.monotonic()
-    assert sign_in(house, provider) == 503
+    assert sign_in(harness, provider) == 503
     assert time.monotonic() - begun < 50
-    assert house.events()[-1][0] == "signin.failed"
-    house.search.store.close()
+    assert harness.events()[-1][0] == "signin.failed"
+    harness.search.store.close()
 
 
 def test_openid_provider_that_says_nothing_is_waited_for_once_by_those_who_come_together(provider: OpenIdServer, tmp_path: Path) -> None:
-    house, silence = open_with(tmp_path, provider, timeout_seconds=3.0), threading.Event()
+    harness, silence = open_with(tmp_path, provider, timeout_seconds=3.0), threading.Event()
     provider.raws[DISCOVERY] = lambda _: silence.wait(PATIENCE_SECONDS)
-    together = [threading.Thread(target=lambda: house.browser().get("/signin/oidc/corp")) for _ in range(8)]
+    together = [threading.Thread(target=lambda: harness.browser().get("/signin/oidc/corp")) for _ in range(8)]
     for each in together:
         each.start()
     for each in together:
@@ -115,9 +115,9 @@ def test_openid_provider_that_says_nothing_is_waited_for_once_by_those_who_come_
     silence.set()
     assert provider.asked.count(DISCOVERY) == 1
     provider.raws.clear()
-    house.clock.turn(seconds=3)
-    assert sign_in(house, provider) == 303
-    house.search.store.close()
+    harness.clock.turn(seconds=3)
+    assert sign_in(harness, provider) == 303
+    harness.search.store.close()
 
 
 def test_connection_is_shut_when_the_time_for_all_of_it_is_over() -> None:
@@ -129,23 +129,23 @@ def test_connection_is_shut_when_the_time_for_all_of_it_is_over() -> None:
         assert time.monotonic() - begun < 50
 
 
-def test_openid_keys_that_change_between_two_sign_ins_are_followed_at_once(house: SignInHouse, provider: OpenIdServer) -> None:
-    assert sign_in(house, provider) == 303
+def test_openid_keys_that_change_between_two_sign_ins_are_followed_at_once(harness: SignInHarness, provider: OpenIdServer) -> None:
+    assert sign_in(harness, provider) == 303
     for number in range(3):
         provider.key = provider.shown = RSAKey.generate_key(2048, {"kid": f"turned {number}"})
-        assert sign_in(house, provider) == 303
+        assert sign_in(harness, provider) == 303
 
 
-def test_strangers_have_the_provider_asked_for_its_keys_once_in_a_while(house: SignInHouse, provider: OpenIdServer) -> None:
-    browser = house.browser()
-    assert sign_in(house, provider) == 303
+def test_strangers_have_the_provider_asked_for_its_keys_once_in_a_while(harness: SignInHarness, provider: OpenIdServer) -> None:
+    browser = harness.browser()
+    assert sign_in(harness, provider) == 303
     asked = provider.asked.count("/keys")
     for _ in range(5):
         assert browser.post("/signin/oidc/corp/logout", {"logout_token": "x.y.z"}).status == 400
     assert provider.asked.count("/keys") <= asked + 1
 
 
-def test_keys_that_are_not_understood_do_no_harm_to_those_that_are(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_keys_that_are_not_understood_do_no_harm_to_those_that_are(harness: SignInHarness, provider: OpenIdServer) -> None:
     own = provider.key.as_dict(private=False)
     provider.published = [
         {"kty": "AKP", "alg": "ML-DSA-65", "pub": "AAAA", "kid": "first"},
@@ -157,23 +157,23 @@ def test_keys_that_are_not_understood_do_no_harm_to_those_that_are(house: SignIn
         own | {"use": "enc"},
         own,
     ]
-    assert sign_in(house, provider) == 303
+    assert sign_in(harness, provider) == 303
 
 
-def test_several_keys_of_one_name_are_all_tried(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_several_keys_of_one_name_are_all_tried(harness: SignInHarness, provider: OpenIdServer) -> None:
     others = [RSAKey.generate_key(2048, {"kid": "first"}), ECKey.generate_key("P-256", {"kid": "first"})]
     provider.published = [key.as_dict(private=False) for key in (*others, provider.key)]
-    assert sign_in(house, provider) == 303
+    assert sign_in(harness, provider) == 303
     provider.key = new_key()
-    assert sign_in(house, provider) == 403
+    assert sign_in(harness, provider) == 403
 
 
-def test_token_that_names_no_key_is_held_against_all(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_token_that_names_no_key_is_held_against_all(harness: SignInHarness, provider: OpenIdServer) -> None:
     unnamed = [RSAKey.generate_key(2048) for _ in range(2)]
     provider.published = [{"kty": "RSA", **key.as_dict(private=False), "kid": f"k{place}"} for place, key in enumerate(unnamed)]
     provider.key = unnamed[1]
     provider.more_header = {}
-    assert sign_in(house, provider) == 303
+    assert sign_in(harness, provider) == 303
 
 
 @pytest.mark.parametrize("told", [None, [], {}, {"keys": {}}, {"keys": []}, {"keys": ["x", 5, None]}], ids=str)
@@ -210,26 +210,26 @@ HEADERS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("header", list(HEADERS.values()), ids=list(HEADERS))
-def test_openid_token_with_an_odd_header_lets_nobody_in(house: SignInHouse, provider: OpenIdServer, header: object) -> None:
+def test_openid_token_with_an_odd_header_lets_nobody_in(harness: SignInHarness, provider: OpenIdServer, header: object) -> None:
     provider.write = lambda claims: f"{part(header)}.{part(claims)}.{part(b'x' * 256)}"
-    assert sign_in(house, provider) == 403
+    assert sign_in(harness, provider) == 403
 
 
-def test_openid_token_signed_by_the_public_key_lets_nobody_in(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_token_signed_by_the_public_key_lets_nobody_in(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.write = lambda claims: sign_by_secret(provider, claims)
-    assert sign_in(house, provider) == 403
+    assert sign_in(harness, provider) == 403
 
 
-def test_openid_token_whose_claims_are_deep_beyond_reading_lets_nobody_in(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_token_whose_claims_are_deep_beyond_reading_lets_nobody_in(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.claims["x"] = None
     deep = b'{"a":' * 100_000
     provider.write = lambda _: f"{part({'alg': 'RS256', 'kid': 'first'})}.{part(deep)}.{part(b'x' * 256)}"
-    assert sign_in(house, provider) == 403
+    assert sign_in(harness, provider) == 403
 
 
-def test_openid_header_may_hold_what_is_not_known(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_header_may_hold_what_is_not_known(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.more_header = {"pi.atm": "abcd", "x5c": ["A" * 2_000]}
-    assert sign_in(house, provider) == 303
+    assert sign_in(harness, provider) == 303
 
 
 CLAIMS: dict[str, tuple[dict[str, Any], int]] = {
@@ -256,38 +256,38 @@ CLAIMS: dict[str, tuple[dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize(("claims", "expected"), list(CLAIMS.values()), ids=list(CLAIMS))
-def test_openid_claims_that_are_odd(house: SignInHouse, provider: OpenIdServer, claims: dict[str, Any], expected: int) -> None:
+def test_openid_claims_that_are_odd(harness: SignInHarness, provider: OpenIdServer, claims: dict[str, Any], expected: int) -> None:
     times = {name: provider.now_seconds + value for name, value in claims.items() if isinstance(value, int) and name != "sub"}
     provider.claims |= claims | {name: value for name, value in times.items() if name in ("exp", "iat", "nbf")}
     provider.userinfo = {"sub": "0815"}
-    assert sign_in(house, provider) == expected
+    assert sign_in(harness, provider) == expected
 
 
-def test_openid_takes_ten_thousand_groups_in_any_script(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_takes_ten_thousand_groups_in_any_script(harness: SignInHarness, provider: OpenIdServer) -> None:
     spaced = "営業\u3000部"
     provider.claims["groups"] = [*(f"department of purchases number {number:06}" for number in range(10_000)), spaced, "no\u00a0break"]
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.authorize(depart(browser))) == 303
     browser.get("/?q=x")
-    assert [group.name for group in house.seen[-1].identity.groups[-2:]] == [spaced, "no\u00a0break"]
-    assert len(house.seen[-1].identity.groups) == 10_002
+    assert [group.name for group in harness.seen[-1].identity.groups[-2:]] == [spaced, "no\u00a0break"]
+    assert len(harness.seen[-1].identity.groups) == 10_002
 
 
-def test_openid_takes_the_user_from_userinfo_where_the_token_has_none(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_takes_the_user_from_userinfo_where_the_token_has_none(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.claims["preferred_username"] = None
     provider.userinfo = {"sub": "0815", "preferred_username": "ann", "groups": ["not these"]}
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.authorize(depart(browser))) == 303
-    assert users(house, browser) == [("ad", "", "ann")]
-    assert [group.name for group in house.seen[-1].identity.groups] == ["staff", "eng"]
+    assert users(harness, browser) == [("ad", "", "ann")]
+    assert [group.name for group in harness.seen[-1].identity.groups] == ["staff", "eng"]
 
 
-def test_openid_provider_that_promises_to_name_itself_must(house: SignInHouse, provider: OpenIdServer) -> None:
+def test_openid_provider_that_promises_to_name_itself_must(harness: SignInHarness, provider: OpenIdServer) -> None:
     provider.about["authorization_response_iss_parameter_supported"] = True
-    browser = house.browser()
+    browser = harness.browser()
     back = provider.authorize(depart(browser))
     assert arrive(browser, back.partition("&iss=")[0]) == 403
-    assert sign_in(house, provider) == 303
+    assert sign_in(harness, provider) == 303
 
 
 ABOUT: dict[str, tuple[dict[str, Any], int]] = {
@@ -304,11 +304,11 @@ ABOUT: dict[str, tuple[dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize(("about", "expected"), list(ABOUT.values()), ids=list(ABOUT))
-def test_openid_discovery_that_is_odd(house: SignInHouse, provider: OpenIdServer, about: dict[str, Any], expected: int) -> None:
+def test_openid_discovery_that_is_odd(harness: SignInHarness, provider: OpenIdServer, about: dict[str, Any], expected: int) -> None:
     provider.claims["groups"] = None
     provider.userinfo = {"sub": "0815"}
     provider.about = about
-    assert sign_in(house, provider) == expected
+    assert sign_in(harness, provider) == expected
 
 
 def test_slow_provider_keeps_nobody_from_signing_in_by_another_way() -> None:

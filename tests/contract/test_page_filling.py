@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchhouse import ANN, FOR_ANN, SearchHouse, ask, open_house
+from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from starlette.requests import Request
 from tests.asgi import Answer
 from tests.decisionpoint import DecisionPoint
@@ -15,7 +15,7 @@ from tests.decisionpoint import DecisionPoint
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.bootstrap.context import utc_now
 from feedmill.http.search import SearchSite, search_app
-from feedmill.model.access import Access, Acl, ClassSet, Entry, Principal, Scope
+from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
 from feedmill.model.errors import NotFound
 from feedmill.model.facets import Facet
 from feedmill.model.identity import Identity, Subject
@@ -24,21 +24,21 @@ from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Thinning
 from feedmill.model.search import Match, SearchRequest
 from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.samlasking import SamlAsking
+from feedmill.services.latebinding.samlauthorizer import SamlAuthorizer
+from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results
 from feedmill.services.searching.searcher import Searcher
-from feedmill.services.servingdesk import ServingDesk
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    opened = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    opened = open_harness(tmp_path)
     yield opened
     opened.store.close()
 
 
-def searcher_of(house: SearchHouse, point: DecisionPoint, **limits: Any) -> Searcher:
+def searcher_of(harness: SearchHarness, point: DecisionPoint, **limits: Any) -> Searcher:
     rule = AuthorizationRule(
         label="pdp",
         mechanism=Mechanism.SAML,
@@ -47,34 +47,36 @@ def searcher_of(house: SearchHouse, point: DecisionPoint, **limits: Any) -> Sear
         issuer="urn:search",
         seconds=60.0,
     )
-    late = LateBinding([SamlAsking(rule, HttpCaller(), utc_now)], time.monotonic, LateLimits(**({"seconds": 60.0} | limits)))
-    return Searcher(house.store, lambda _: house.index, house.blobs, desk=ServingDesk(lambda _: house.serving), late=late)
+    late = LateBinding([SamlAuthorizer(rule, HttpCaller(), utc_now)], time.monotonic, LateLimits(**({"seconds": 60.0} | limits)))
+    return Searcher(
+        harness.store, lambda _: harness.index, harness.blobs, search_config=SearchConfigProvider(lambda _: harness.serving), late=late
+    )
 
 
 def a_user(name: str) -> Identity:
     return Identity(users=(Subject(scope=Scope.USER, name=name),))
 
 
-def fill(house: SearchHouse, *, early: int = 3, late: int = 30) -> tuple[list[str], list[str]]:
+def fill(harness: SearchHarness, *, early: int = 3, late: int = 30) -> tuple[list[str], list[str]]:
     """Adds documents that everybody sees and documents that nothing decides, in turns; gives their URLs."""
     shown = [f"http://a.example/early/{number:02}" for number in range(early)]
     hidden = [f"http://a.example/late/{number:02}" for number in range(late)]
     metadata = (("kind", "guarded"),)
-    house.add(
-        [house.make(url, "needle open", title=f"needle {url[-2:]}", metadata=(("kind", "open"),)) for url in shown]
-        + [house.make(url, f"needle secret {url[-2:]}", title=f"hidden {url[-2:]}", metadata=metadata, secure=True) for url in hidden]
+    harness.add(
+        [harness.make(url, "needle open", title=f"needle {url[-2:]}", metadata=(("kind", "open"),)) for url in shown]
+        + [harness.make(url, f"needle secret {url[-2:]}", title=f"hidden {url[-2:]}", metadata=metadata, secure=True) for url in hidden]
     )
     return shown, hidden
 
 
-def urls_of(searcher: Searcher, access: ClassSet, **given: Any) -> list[str]:
+def urls_of(searcher: Searcher, access: AccessFilter, **given: Any) -> list[str]:
     return [one.url for one in searcher.search(SearchRequest(query="needle", match=Match.ALL, **given), access).results]
 
 
-def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(house: SearchHouse, point: DecisionPoint) -> None:
-    shown, hidden = fill(house)
+def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(harness: SearchHarness, point: DecisionPoint) -> None:
+    shown, hidden = fill(harness)
     point.permit("ann", *hidden[:4])
-    searcher = searcher_of(house, point)
+    searcher = searcher_of(harness, point)
     facet = Facet(name="kind", label="Kind")
     request = SearchRequest(query="needle", num=20, match=Match.ALL, facets=(facet,))
     page = searcher.search(request, searcher.classes_of(ANN))
@@ -86,23 +88,23 @@ def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(h
     assert ({one.url for one in nobody.results}, nobody.total, nobody.length) == (set(shown), 3, 3)
 
 
-def test_document_whose_acl_decides_is_never_asked_about(house: SearchHouse, point: DecisionPoint) -> None:
+def test_document_whose_acl_decides_is_never_asked_about(harness: SearchHarness, point: DecisionPoint) -> None:
     url = "http://a.example/acl"
-    house.add([house.make(url, "needle", title="x")], acls={url: FOR_ANN})
+    harness.add([harness.make(url, "needle", title="x")], acls={url: FOR_ANN})
     bob = a_user("bob")
-    searcher = searcher_of(house, point)
+    searcher = searcher_of(harness, point)
     point.permit("bob", url)
     assert urls_of(searcher, searcher.classes_of(ANN)) == [url]
     assert urls_of(searcher, searcher.classes_of(bob)) == []
     assert point.requests == []
 
 
-def test_pages_neither_repeat_nor_leave_out_and_ask_little_more_than_they_need(house: SearchHouse, point: DecisionPoint) -> None:
-    shown, hidden = fill(house, early=7, late=60)
+def test_pages_neither_repeat_nor_leave_out_and_ask_little_more_than_they_need(harness: SearchHarness, point: DecisionPoint) -> None:
+    shown, hidden = fill(harness, early=7, late=60)
     permitted = hidden[::2]
     point.decisions = {("ann", url): "Deny" for url in hidden}
     point.permit("ann", *permitted)
-    searcher = searcher_of(house, point)
+    searcher = searcher_of(harness, point)
     seen: list[str] = []
     for start in range(0, 40, 5):
         page = urls_of(searcher, searcher.classes_of(ANN), start=start, num=5)
@@ -117,12 +119,12 @@ def test_pages_neither_repeat_nor_leave_out_and_ask_little_more_than_they_need(h
     ("limits", "delay_seconds", "permitted"), [({"candidates": 25}, 0.0, 25), ({"seconds": 0.3}, 60.0, 0)], ids=["number", "time"]
 )
 def test_what_acls_permit_is_listed_also_behind_the_bound(
-    house: SearchHouse, point: DecisionPoint, limits: dict[str, Any], delay_seconds: float, permitted: int
+    harness: SearchHarness, point: DecisionPoint, limits: dict[str, Any], delay_seconds: float, permitted: int
 ) -> None:
-    shown, hidden = fill(house, early=12, late=80)
+    shown, hidden = fill(harness, early=12, late=80)
     point.permit("ann", *hidden)
     point.delay_seconds = delay_seconds
-    searcher = searcher_of(house, point, **limits)
+    searcher = searcher_of(harness, point, **limits)
     begun = time.monotonic()
     found = urls_of(searcher, searcher.classes_of(ANN), num=200)
     assert time.monotonic() - begun < 50
@@ -133,10 +135,10 @@ def test_what_acls_permit_is_listed_also_behind_the_bound(
     assert bool(permitted) is (len(found) > 12)
 
 
-def test_thinned_list_pages_over_late_documents(house: SearchHouse, point: DecisionPoint) -> None:
-    _, hidden = fill(house, early=2, late=30)
+def test_thinned_list_pages_over_late_documents(harness: SearchHarness, point: DecisionPoint) -> None:
+    _, hidden = fill(harness, early=2, late=30)
     point.permit("ann", *hidden[:20])
-    searcher = searcher_of(house, point)
+    searcher = searcher_of(harness, point)
     request = SearchRequest(query="needle", num=8, match=Match.ALL)
     first = list_results(searcher, request, searcher.classes_of(ANN), Thinning(directories=False))
     assert (len(first.results), first.has_more, first.total) == (8, True, 2)
@@ -147,10 +149,10 @@ def test_thinned_list_pages_over_late_documents(house: SearchHouse, point: Decis
 
 
 @pytest.mark.parametrize("path", ["/cache", "/api/v1/documents"])
-def test_document_is_given_out_only_after_a_permit(house: SearchHouse, point: DecisionPoint, path: str) -> None:
-    _, hidden = fill(house)
+def test_document_is_given_out_only_after_a_permit(harness: SearchHarness, point: DecisionPoint, path: str) -> None:
+    _, hidden = fill(harness)
     point.permit("ann", hidden[0])
-    app = app_of(house, point)
+    app = app_of(harness, point)
     assert ask(app, path, [("url", hidden[0])], user="ann").status == 200
     refused = ask(app, path, [("url", hidden[1])], user="ann")
     unknown = ask(app, path, [("url", hidden[1] + "9")], user="ann")
@@ -161,24 +163,24 @@ def test_document_is_given_out_only_after_a_permit(house: SearchHouse, point: De
     assert ask(app, path, [("url", hidden[2])], user="ann").status == 404
 
 
-def app_of(house: SearchHouse, point: DecisionPoint) -> Any:
-    searcher = searcher_of(house, point)
+def app_of(harness: SearchHarness, point: DecisionPoint) -> Any:
+    searcher = searcher_of(harness, point)
 
-    def identify(request: Request) -> ClassSet:
+    def identify(request: Request) -> AccessFilter:
         name = request.headers.get("user", "")
         return searcher.classes_of(a_user(name) if name else Identity())
 
-    return search_app(searcher, SearchSite(identify=identify, copies=CachedCopies(searcher, house.blobs)))
+    return search_app(searcher, SearchSite(identify=identify, copies=CachedCopies(searcher, harness.blobs)))
 
 
 def search_xml(app: Any, query: str, access: str, user: str = "ann") -> Answer:
     return ask(app, "/search", [("q", query), ("access", access), ("output", "xml"), ("num", "100"), ("filter", "0")], user=user)
 
 
-def test_search_protocol_shows_what_is_permitted(house: SearchHouse, point: DecisionPoint) -> None:
-    shown, hidden = fill(house)
+def test_search_protocol_shows_what_is_permitted(harness: SearchHarness, point: DecisionPoint) -> None:
+    shown, hidden = fill(harness)
     point.permit("ann", hidden[0])
-    app = app_of(house, point)
+    app = app_of(harness, point)
     everything = search_xml(app, "needle", "a").text
     assert all(f"<U>{url}</U>" in everything for url in (*shown, hidden[0]))
     assert hidden[1] not in everything
@@ -196,10 +198,10 @@ def test_search_protocol_shows_what_is_permitted(house: SearchHouse, point: Deci
     assert search_xml(app, f"cache:{hidden[1]}", "a").status == 404
 
 
-def test_suggestions_clusters_and_corrections_know_nothing_of_late_documents(house: SearchHouse, point: DecisionPoint) -> None:
-    _, hidden = fill(house)
+def test_suggestions_clusters_and_corrections_know_nothing_of_late_documents(harness: SearchHarness, point: DecisionPoint) -> None:
+    _, hidden = fill(harness)
     point.permit("ann", *hidden)
-    app = app_of(house, point)
+    app = app_of(harness, point)
     assert ask(app, "/suggest", [("q", "hidd")], user="ann").json == ["hidd", []]
     assert ask(app, "/api/v1/suggest", [("q", "hidd")], user="ann").json["suggestions"] == []
     clusters = ask(app, "/cluster", [("q", "needle"), ("access", "a"), ("coutput", "json")], user="ann").text
@@ -209,10 +211,10 @@ def test_suggestions_clusters_and_corrections_know_nothing_of_late_documents(hou
     assert point.requests == [] or all("/late/" not in url for url in point.asked)
 
 
-def test_page_for_people_shows_late_results_without_counting_them(house: SearchHouse, point: DecisionPoint) -> None:
-    _, hidden = fill(house, early=0)
+def test_page_for_people_shows_late_results_without_counting_them(harness: SearchHarness, point: DecisionPoint) -> None:
+    _, hidden = fill(harness, early=0)
     point.permit("ann", *hidden[:12])
-    app = app_of(house, point)
+    app = app_of(harness, point)
     page = ask(app, "/", [("q", "needle")], user="ann").text
     assert "Results 1–10" in page
     assert 'rel="next"' in page
@@ -221,46 +223,46 @@ def test_page_for_people_shows_late_results_without_counting_them(house: SearchH
     assert "Nothing was found" in ask(app, "/", [("q", "needle")], user="bob").text
 
 
-def test_list_by_cursor_is_of_what_acls_permit(house: SearchHouse, point: DecisionPoint) -> None:
-    shown, hidden = fill(house)
+def test_list_by_cursor_is_of_what_acls_permit(harness: SearchHarness, point: DecisionPoint) -> None:
+    shown, hidden = fill(harness)
     point.permit("ann", *hidden)
-    answer = ask(app_of(house, point), "/api/v1/search", [("q", "needle"), ("cursor", "*")], user="ann").json
+    answer = ask(app_of(harness, point), "/api/v1/search", [("q", "needle"), ("cursor", "*")], user="ann").json
     assert sorted(one["url"] for one in answer["results"]) == shown
     assert point.requests == []
 
 
-def test_document_that_gets_an_acl_while_it_is_asked_about_is_decided_by_it(house: SearchHouse, point: DecisionPoint) -> None:
-    _, hidden = fill(house, late=2)
+def test_document_that_gets_an_acl_while_it_is_asked_about_is_decided_by_it(harness: SearchHarness, point: DecisionPoint) -> None:
+    _, hidden = fill(harness, late=2)
     point.permit("bob", *hidden)
     bob = a_user("bob")
 
     def guard(body: bytes) -> bytes:
-        house.add([house.make(hidden[0], "needle", title="x")], acls={hidden[0]: FOR_ANN}, into_index=False)
+        harness.add([harness.make(hidden[0], "needle", title="x")], acls={hidden[0]: FOR_ANN}, into_index=False)
         return body
 
     point.spoil = guard
-    searcher = searcher_of(house, point)
+    searcher = searcher_of(harness, point)
     found = urls_of(searcher, searcher.classes_of(bob))
     assert hidden[0] not in found
     assert hidden[1] in found
 
 
 def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_and_counts_nowhere(
-    house: SearchHouse, point: DecisionPoint
+    harness: SearchHarness, point: DecisionPoint
 ) -> None:
     names = ("open", "acl", "denied", "policy", "none", "unconfirmed", "refused")
     urls = {name: f"http://a.example/{name}" for name in names}
-    with house.store.writing() as unit:
+    with harness.store.writing() as unit:
         refusing = PolicyAcl(pattern="a.example/refused", entries=(replace(FOR_ANN.entries[0], access=Access.DENY),))
         unit.policies.replace([PolicyAcl(pattern="a.example/policy", entries=FOR_ANN.entries), refusing])
     secure = {name: name not in ("open",) for name in names}
     for_bob = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
-    house.add(
-        [house.make(urls[name], "needle", title=name, secure=secure[name]) for name in names],
+    harness.add(
+        [harness.make(urls[name], "needle", title=name, secure=secure[name]) for name in names],
         acls={urls["acl"]: FOR_ANN, urls["unconfirmed"]: FOR_ANN, urls["refused"]: FOR_ANN, urls["denied"]: for_bob},
     )
     point.permit("ann", *(urls[name] for name in ("acl", "denied", "refused", "policy", "none")))
-    searcher = searcher_of(house, point, confirms=True)
+    searcher = searcher_of(harness, point, confirms=True)
     access = searcher.classes_of(ANN)
     page = searcher.search(SearchRequest(query="needle", num=20, match=Match.ALL), access)
     assert {one.url for one in page.results} == {urls[name] for name in ("open", "acl", "policy", "none")}
@@ -275,24 +277,24 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
     assert searcher.classes_of(group).only_secure().permitted == frozenset()
 
 
-def test_page_asks_no_more_than_it_needs_whatever_is_hidden(house: SearchHouse, point: DecisionPoint) -> None:
+def test_page_asks_no_more_than_it_needs_whatever_is_hidden(harness: SearchHarness, point: DecisionPoint) -> None:
     asked = []
     for late in (40, 400):
-        shown, hidden = fill(house, early=0, late=late)
+        shown, hidden = fill(harness, early=0, late=late)
         point.decisions = {("ann", url): "Deny" for url in hidden}
         before = len(point.asked)
-        searcher = searcher_of(house, point)
+        searcher = searcher_of(harness, point)
         assert urls_of(searcher, searcher.classes_of(ANN), num=10) == shown
         asked.append(len(point.asked) - before)
     assert asked == [33, 33]
 
 
 @pytest.mark.parametrize("verdict", ["Deny", "Indeterminate"])
-def test_waiting_tells_nothing_of_one_url(house: SearchHouse, point: DecisionPoint, verdict: str) -> None:
-    _, hidden = fill(house)
+def test_waiting_tells_nothing_of_one_url(harness: SearchHarness, point: DecisionPoint, verdict: str) -> None:
+    _, hidden = fill(harness)
     point.decisions = {("ann", url): verdict for url in hidden}
     point.delay_seconds = 0.3
-    app = app_of(house, point)
+    app = app_of(harness, point)
 
     def wait_of(path: str, name: str, url: str) -> float:
         begun = time.monotonic()

@@ -5,20 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from feedhouse import OPEN, STAFF, FeedHouse, SilentBell, open_house, put, url
+from feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 
 from feedmill.core.evaluator import decide
-from feedmill.core.policyacls import PolicyBook, rule_on, settle
+from feedmill.core.policyacls import PolicySet, rule_on, settle
 from feedmill.core.principals import forms_of, read_identity
-from feedmill.model.access import Access, AccessClass, Acl, ClassSet, Entry, InheritanceType, Principal, Scope
+from feedmill.model.access import Access, AccessClass, AccessFilter, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Attributes, AuthMethod, Document
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
 from feedmill.services.access.accessreview import AccessReview
-from feedmill.services.access.deciding import Decider, read_chains
-from feedmill.services.access.directory import AccessDirectory
+from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.policykeeping import adopt_of_settings, adopt_policies, read_closed
+from feedmill.services.access.resulttrimming import ResultTrimmer, read_chains
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep, is_obeyed, is_swept
 
 SECURE = Attributes(authmethod=AuthMethod.NTLM)
@@ -27,8 +27,8 @@ POLICY_FIRST = (Early.POLICY, Early.ACL)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[FeedHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[FeedHarness]:
+    made = open_harness(tmp_path)
     yield made
     made.store.close()
 
@@ -40,193 +40,193 @@ def policy(pattern: str, *users: str, groups: tuple[str, ...] = (), deny: tuple[
     return PolicyAcl(pattern=pattern, entries=tuple(entries))
 
 
-def adopt(house: FeedHouse, *policies: PolicyAcl) -> bool:
-    with house.store.writing() as unit:
+def adopt(harness: FeedHarness, *policies: PolicyAcl) -> bool:
+    with harness.store.writing() as unit:
         return adopt_policies(unit, policies)
 
 
-def sweep_of(house: FeedHouse) -> PolicyAclSweep:
-    return PolicyAclSweep(house.store, lambda: OPEN, SilentBell(), house.clock, at_once=2)
+def sweep_of(harness: FeedHarness) -> PolicyAclSweep:
+    return PolicyAclSweep(harness.store, lambda: OPEN, SilentNotifier(), harness.clock, at_once=2)
 
 
-def sweep(house: FeedHouse) -> None:
-    while sweep_of(house).step():
+def sweep(harness: FeedHarness) -> None:
+    while sweep_of(harness).step():
         pass
 
 
-def found(house: FeedHouse, directory: AccessDirectory, who: Identity) -> tuple[set[str], set[str]]:
-    """Gives what somebody would find by class, by the names of URLs, and what of it leaves for him."""
+def found(harness: FeedHarness, directory: PermissionCache, who: Identity) -> tuple[set[str], set[str]]:
+    """Returns what somebody would find by class, by the names of URLs, and what of it leaves for him."""
     access = directory.classes_of(who)
-    documents = list(house.live().values())
+    documents = list(harness.live().values())
     by_class = {document.url for document in documents if document.access_class in access.permitted}
-    with house.store.reading() as unit:
-        leaves = {one.url for one in Decider(directory).select(unit, documents, access)}
+    with harness.store.reading() as unit:
+        leaves = {one.url for one in ResultTrimmer(directory).select(unit, documents, access)}
     return {name.removeprefix(url("")) for name in by_class}, {name.removeprefix(url("")) for name in leaves}
 
 
-def test_documents_fed_under_a_policy_are_found_by_whom_it_permits(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/a/", "ann"), policy("docs.test/", groups=("staff",), deny=("ann",)))
-    house.push(put("a/1", attributes=SECURE), put("b/1", attributes=SECURE), put("open"), put("c", acl=STAFF))
-    directory = AccessDirectory(house.store)
-    assert found(house, directory, ANN) == ({"a/1", "open"}, {"a/1", "open"})
-    assert found(house, directory, BOB) == ({"b/1", "open", "c"}, {"b/1", "open", "c"})
-    assert found(house, directory, NOBODY) == ({"open"}, {"open"})
+def test_documents_fed_under_a_policy_are_found_by_whom_it_permits(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/a/", "ann"), policy("docs.test/", groups=("staff",), deny=("ann",)))
+    harness.push(put("a/1", attributes=SECURE), put("b/1", attributes=SECURE), put("open"), put("c", acl=STAFF))
+    directory = PermissionCache(harness.store)
+    assert found(harness, directory, ANN) == ({"a/1", "open"}, {"a/1", "open"})
+    assert found(harness, directory, BOB) == ({"b/1", "open", "c"}, {"b/1", "open", "c"})
+    assert found(harness, directory, NOBODY) == ({"open"}, {"open"})
 
 
-def test_policy_is_asked_only_where_the_acl_does_not_settle_it(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/", "ann"))
+def test_policy_is_asked_only_where_the_acl_does_not_settle_it(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/", "ann"))
     broken = Acl(entries=STAFF.entries, inherit_from=url("gone"))
-    house.push(put("staff", acl=STAFF), put("broken", acl=broken), put("empty", acl=Acl()), put("none", attributes=SECURE))
-    assert found(house, AccessDirectory(house.store), ANN) == ({"broken", "empty", "none"},) * 2
-    assert found(house, AccessDirectory(house.store), BOB) == ({"staff"},) * 2
-    first = AccessDirectory(house.store, order=POLICY_FIRST)
-    assert found(house, first, ANN) == ({"staff", "broken", "empty", "none"},) * 2
-    assert found(house, first, BOB) == (set(), set())
-    assert found(house, AccessDirectory(house.store, order=(Early.ACL,)), ANN) == (set(), set())
-    assert found(house, AccessDirectory(house.store, order=(Early.POLICY,)), BOB) == (set(), set())
+    harness.push(put("staff", acl=STAFF), put("broken", acl=broken), put("empty", acl=Acl()), put("none", attributes=SECURE))
+    assert found(harness, PermissionCache(harness.store), ANN) == ({"broken", "empty", "none"},) * 2
+    assert found(harness, PermissionCache(harness.store), BOB) == ({"staff"},) * 2
+    first = PermissionCache(harness.store, order=POLICY_FIRST)
+    assert found(harness, first, ANN) == ({"staff", "broken", "empty", "none"},) * 2
+    assert found(harness, first, BOB) == (set(), set())
+    assert found(harness, PermissionCache(harness.store, order=(Early.ACL,)), ANN) == (set(), set())
+    assert found(harness, PermissionCache(harness.store, order=(Early.POLICY,)), BOB) == (set(), set())
 
 
-def test_acl_that_arrives_takes_over_and_one_that_goes_gives_back(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/", "ann"))
-    directory = AccessDirectory(house.store)
-    house.push(put("a", attributes=SECURE))
-    assert found(house, directory, ANN)[1] == {"a"}
-    house.push(put("a", attributes=SECURE, acl=STAFF))
-    assert found(house, directory, ANN) == (set(), set())
-    assert found(house, directory, BOB)[1] == {"a"}
+def test_acl_that_arrives_takes_over_and_one_that_goes_gives_back(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/", "ann"))
+    directory = PermissionCache(harness.store)
+    harness.push(put("a", attributes=SECURE))
+    assert found(harness, directory, ANN)[1] == {"a"}
+    harness.push(put("a", attributes=SECURE, acl=STAFF))
+    assert found(harness, directory, ANN) == (set(), set())
+    assert found(harness, directory, BOB)[1] == {"a"}
 
 
-def test_whom_a_policy_permits_counts_at_once_and_moves_no_document(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/", "ann"))
-    house.push(put("a", attributes=SECURE))
-    sweep(house)
-    directory = AccessDirectory(house.store)
-    assert found(house, directory, ANN)[1] == {"a"}
-    before = house.live()
-    assert adopt(house, policy("docs.test/", "ann", deny=("ann",), groups=("staff",)))
-    assert found(house, directory, ANN) == (set(), set())
-    assert found(house, directory, BOB) == ({"a"}, {"a"})
-    with house.store.reading() as unit:
+def test_whom_a_policy_permits_counts_at_once_and_moves_no_document(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/", "ann"))
+    harness.push(put("a", attributes=SECURE))
+    sweep(harness)
+    directory = PermissionCache(harness.store)
+    assert found(harness, directory, ANN)[1] == {"a"}
+    before = harness.live()
+    assert adopt(harness, policy("docs.test/", "ann", deny=("ann",), groups=("staff",)))
+    assert found(harness, directory, ANN) == (set(), set())
+    assert found(harness, directory, BOB) == ({"a"}, {"a"})
+    with harness.store.reading() as unit:
         assert is_obeyed(unit)
-    assert house.live() == before
+    assert harness.live() == before
 
 
-def test_same_policies_again_change_nothing(house: FeedHouse) -> None:
+def test_same_policies_again_change_nothing(harness: FeedHarness) -> None:
     made = (policy("docs.test/", "ann"), policy("/", "bob"))
-    assert adopt(house, *made)
-    assert not adopt(house, *made)
-    with house.store.reading() as unit:
+    assert adopt(harness, *made)
+    assert not adopt(harness, *made)
+    with harness.store.reading() as unit:
         generation = unit.policies.generation()
-    adopt_of_settings(house.store, lambda _: made)
-    with house.store.reading() as unit:
+    adopt_of_settings(harness.store, lambda _: made)
+    with harness.store.reading() as unit:
         assert unit.policies.generation() == generation
-    adopt_of_settings(house.store, lambda _: made[1:])
-    with house.store.reading() as unit:
+    adopt_of_settings(harness.store, lambda _: made[1:])
+    with harness.store.reading() as unit:
         assert unit.policies.generation() == generation + 1
 
 
-def test_new_pattern_takes_away_at_once_and_gives_after_the_sweep(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/", "ann"), policy("other.test/", "ann"))
-    house.push(*[put(f"{name}/{number}", attributes=SECURE) for name in "ab" for number in range(3)])
-    sweep(house)
-    house.index_all()
-    sweep(house)
-    directory = AccessDirectory(house.store)
+def test_new_pattern_takes_away_at_once_and_gives_after_the_sweep(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"))
+    harness.push(*[put(f"{name}/{number}", attributes=SECURE) for name in "ab" for number in range(3)])
+    sweep(harness)
+    harness.index_all()
+    sweep(harness)
+    directory = PermissionCache(harness.store)
     everything = {f"{name}/{number}" for name in "ab" for number in range(3)}
-    assert found(house, directory, ANN) == (everything, everything)
+    assert found(harness, directory, ANN) == (everything, everything)
 
-    adopt(house, policy("docs.test/", "ann"), policy("other.test/", "ann"), policy("docs.test/b/", "bob"))
+    adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"), policy("docs.test/b/", "bob"))
     # all of the shorter prefix is closed, since nobody knows yet which of its documents the longer one takes
-    assert found(house, directory, ANN) == (set(), set())
-    assert found(house, directory, BOB) == (set(), set())
-    sweep(house)
-    with house.store.reading() as unit:
+    assert found(harness, directory, ANN) == (set(), set())
+    assert found(harness, directory, BOB) == (set(), set())
+    sweep(harness)
+    with harness.store.reading() as unit:
         assert is_swept(unit)
         assert not is_obeyed(unit)
-    assert found(house, directory, ANN) == (set(), set())
-    assert found(house, directory, BOB)[1] == {"b/0", "b/1", "b/2"}
-    house.index_all()
-    sweep(house)
-    with house.store.reading() as unit:
+    assert found(harness, directory, ANN) == (set(), set())
+    assert found(harness, directory, BOB)[1] == {"b/0", "b/1", "b/2"}
+    harness.index_all()
+    sweep(harness)
+    with harness.store.reading() as unit:
         assert is_obeyed(unit)
-    assert found(house, directory, ANN) == ({"a/0", "a/1", "a/2"},) * 2
+    assert found(harness, directory, ANN) == ({"a/0", "a/1", "a/2"},) * 2
 
 
-def test_policy_that_is_gone_permits_nobody_before_and_after_the_sweep(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/a", "ann"), policy("/", groups=("staff",)))
-    house.push(put("a", attributes=SECURE))
-    sweep(house)
-    directory = AccessDirectory(house.store)
-    assert found(house, directory, ANN)[1] == {"a"}
-    adopt(house, policy("/", groups=("staff",)))
-    assert found(house, directory, ANN) == (set(), set())
-    assert found(house, directory, BOB) == (set(), set())
-    sweep(house)
-    house.index_all()
-    sweep(house)
-    assert found(house, directory, BOB) == ({"a"}, {"a"})
-    adopt(house)
-    assert found(house, directory, BOB) == (set(), set())
-    sweep(house)
-    assert house.document(url("a")).access_class == AccessClass.CLOSED
+def test_policy_that_is_gone_permits_nobody_before_and_after_the_sweep(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/a", "ann"), policy("/", groups=("staff",)))
+    harness.push(put("a", attributes=SECURE))
+    sweep(harness)
+    directory = PermissionCache(harness.store)
+    assert found(harness, directory, ANN)[1] == {"a"}
+    adopt(harness, policy("/", groups=("staff",)))
+    assert found(harness, directory, ANN) == (set(), set())
+    assert found(harness, directory, BOB) == (set(), set())
+    sweep(harness)
+    harness.index_all()
+    sweep(harness)
+    assert found(harness, directory, BOB) == ({"a"}, {"a"})
+    adopt(harness)
+    assert found(harness, directory, BOB) == (set(), set())
+    sweep(harness)
+    assert harness.document(url("a")).access_class == AccessClass.CLOSED
 
 
-def test_index_that_is_behind_shows_no_document_that_lost_its_permit(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/", "ann"))
-    house.push(put("a", attributes=SECURE))
-    sweep(house)
-    house.index_all()
-    sweep(house)
-    directory = AccessDirectory(house.store)
-    document = house.document(url("a"))
+def test_index_that_is_behind_shows_no_document_that_lost_its_permit(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/", "ann"))
+    harness.push(put("a", attributes=SECURE))
+    sweep(harness)
+    harness.index_all()
+    sweep(harness)
+    directory = PermissionCache(harness.store)
+    document = harness.document(url("a"))
     before = directory.classes_of(ANN)
-    adopt(house, policy("docs.test/", "ann"), policy("^http://docs.test/a$", "bob"))
+    adopt(harness, policy("docs.test/", "ann"), policy("^http://docs.test/a$", "bob"))
     for access in (before, directory.classes_of(ANN)):
-        with house.store.reading() as unit:
-            assert Decider(directory).select(unit, [document], access) == []
+        with harness.store.reading() as unit:
+            assert ResultTrimmer(directory).select(unit, [document], access) == []
 
 
-def test_sweep_writes_only_what_is_in_the_wrong_class(house: FeedHouse) -> None:
-    house.push(*[put(str(number), attributes=SECURE) for number in range(5)], put("open"))
-    adopt(house, policy("docs.test/3", "ann"))
-    sweep(house)
-    assert {name.removeprefix(url("")): one.version for name, one in house.live().items()} == {
+def test_sweep_writes_only_what_is_in_the_wrong_class(harness: FeedHarness) -> None:
+    harness.push(*[put(str(number), attributes=SECURE) for number in range(5)], put("open"))
+    adopt(harness, policy("docs.test/3", "ann"))
+    sweep(harness)
+    assert {name.removeprefix(url("")): one.version for name, one in harness.live().items()} == {
         **{str(number): 1 for number in (0, 1, 2, 4)},
         "3": 2,
         "open": 1,
     }
-    with house.store.reading() as unit:
-        assert unit.marks.find_many([house.document(url("3")).id or 0]).popitem()[1].feed_id == 0
+    with harness.store.reading() as unit:
+        assert unit.index_tasks.find_many([harness.document(url("3")).id or 0]).popitem()[1].feed_id == 0
 
 
-def test_sweep_begins_anew_when_patterns_change_on_the_way(house: FeedHouse) -> None:
-    house.push(*[put(str(number), attributes=SECURE) for number in range(6)])
-    adopt(house, policy("docs.test/5", "ann"))
-    assert sweep_of(house).step()
-    assert sweep_of(house).step()
-    adopt(house, policy("docs.test/0", "ann"))
-    sweep(house)
-    assert found(house, AccessDirectory(house.store), ANN)[1] == {"0"}
+def test_sweep_begins_anew_when_patterns_change_on_the_way(harness: FeedHarness) -> None:
+    harness.push(*[put(str(number), attributes=SECURE) for number in range(6)])
+    adopt(harness, policy("docs.test/5", "ann"))
+    assert sweep_of(harness).step()
+    assert sweep_of(harness).step()
+    adopt(harness, policy("docs.test/0", "ann"))
+    sweep(harness)
+    assert found(harness, PermissionCache(harness.store), ANN)[1] == {"0"}
 
 
-def test_change_of_patterns_of_one_host_closes_no_other(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/", "ann"), policy("other.test/", "ann"))
-    sweep(house)
-    with house.store.reading() as unit:
+def test_change_of_patterns_of_one_host_closes_no_other(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"))
+    sweep(harness)
+    with harness.store.reading() as unit:
         assert read_closed(unit) == set()
         kept = {one.pattern: one.number for one in unit.policies.current().policies}
-    adopt(house, policy("docs.test/", "ann"), policy("other.test/", "ann"), policy("other.test/x/", "ann"))
-    with house.store.reading() as unit:
+    adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"), policy("other.test/x/", "ann"))
+    with harness.store.reading() as unit:
         assert read_closed(unit) == {0, kept["other.test/"]}
 
 
-def test_review_counts_what_a_policy_permits(house: FeedHouse) -> None:
-    adopt(house, policy("docs.test/a", "ann"), policy("docs.test/b", "ann", deny=("ann",)), policy("docs.test/open", "ann"))
-    house.push(*[put(name, attributes=SECURE) for name in "abc"], put("open"), put("public"))
-    review = AccessReview(house.store)
+def test_review_counts_what_a_policy_permits(harness: FeedHarness) -> None:
+    adopt(harness, policy("docs.test/a", "ann"), policy("docs.test/b", "ann", deny=("ann",)), policy("docs.test/open", "ann"))
+    harness.push(*[put(name, attributes=SECURE) for name in "abc"], put("open"), put("public"))
+    review = AccessReview(harness.store)
     assert [one.url for one in review.iter_for_nobody()] == [url("b"), url("c")]
     assert {one.url for one in review.iter_public_beside_guarded()} == {url("open"), url("public")}
-    adopt(house, policy("docs.test/a", "ann"), policy("docs.test/b", "ann"), policy("docs.test/open", "ann"))
+    adopt(harness, policy("docs.test/a", "ann"), policy("docs.test/b", "ann"), policy("docs.test/open", "ann"))
     assert [one.url for one in review.iter_for_nobody()] == [url("c")], "a list is of its own moment"
 
 
@@ -254,7 +254,7 @@ def an_acl(chance: random.Random) -> Acl:
     )
 
 
-def by_reference(document: Document, who: Identity, acls: dict[str, Acl], book: PolicyBook, order: tuple[Early, ...]) -> Verdict:
+def by_reference(document: Document, who: Identity, acls: dict[str, Acl], book: PolicySet, order: tuple[Early, ...]) -> Verdict:
     if not document.secure:
         return Verdict.PERMIT
     ruling = rule_on(book.find(document.url), forms_of(who))
@@ -265,31 +265,33 @@ def by_reference(document: Document, who: Identity, acls: dict[str, Acl], book: 
 @pytest.mark.parametrize(
     "order", [EARLY_ORDER, POLICY_FIRST, (Early.POLICY,), (Early.ACL,)], ids=["acl", "policy", "policy-only", "acl-only"]
 )
-def test_classes_agree_with_the_reference_and_never_show_more_on_the_way(house: FeedHouse, order: tuple[Early, ...]) -> None:
+def test_classes_agree_with_the_reference_and_never_show_more_on_the_way(harness: FeedHarness, order: tuple[Early, ...]) -> None:
     chance = random.Random(len(order))
-    directory = AccessDirectory(house.store, order=order)
+    directory = PermissionCache(harness.store, order=order)
     names = [f"{letter}{number}" for letter in "abc" for number in range(3)]
     for _ in range(4):
-        house.push(
+        harness.push(
             *[put(name, attributes=SECURE, acl=an_acl(chance) if chance.random() < 0.6 else None) for name in chance.sample(names, 5)]
         )
         patterns = chance.sample(PATTERNS, chance.randrange(len(PATTERNS)))
-        adopt(house, *[PolicyAcl(pattern=text, entries=tuple(an_entry(chance) for _ in range(chance.randrange(4)))) for text in patterns])
-        askers = [read_identity(chance.choice(NAMES), chance.choice(("Default", "hr")), chance.sample(NAMES, 2)) for _ in range(4)]
+        adopt(harness, *[PolicyAcl(pattern=text, entries=tuple(an_entry(chance) for _ in range(chance.randrange(4)))) for text in patterns])
+        current_users = [read_identity(chance.choice(NAMES), chance.choice(("Default", "hr")), chance.sample(NAMES, 2)) for _ in range(4)]
         for stage in ("changed", "swept", "indexed"):
-            compare(house, directory, askers, order, is_settled=stage == "indexed")
+            compare(harness, directory, current_users, order, is_settled=stage == "indexed")
             if stage == "swept":
-                house.index_all()
-            sweep(house)
+                harness.index_all()
+            sweep(harness)
 
 
-def compare(house: FeedHouse, directory: AccessDirectory, askers: list[Identity], order: tuple[Early, ...], *, is_settled: bool) -> None:
-    documents = list(house.live().values())
+def compare(
+    harness: FeedHarness, directory: PermissionCache, current_users: list[Identity], order: tuple[Early, ...], *, is_settled: bool
+) -> None:
+    documents = list(harness.live().values())
     undecided = directory.undecided()
-    for who in askers:
-        access: ClassSet = directory.classes_of(who)
-        with house.store.reading() as unit:
-            shown = {one.url for one in Decider(directory).select(unit, documents, access)}
+    for who in current_users:
+        access: AccessFilter = directory.classes_of(who)
+        with harness.store.reading() as unit:
+            shown = {one.url for one in ResultTrimmer(directory).select(unit, documents, access)}
             acls = read_chains(unit, [document.url for document in documents])
             book = unit.policies.current()
         for document in documents:

@@ -11,9 +11,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from lxml import etree
-from samlhouse import FROM_ELSEWHERE, arrive, depart, open_with, post
+from samlharness import FROM_ELSEWHERE, arrive, depart, open_with, post
 from samlserver import ENTITY, SamlServer, certify
-from signinhouse import PASSWORD, Hands, SignInHouse, users
+from signinharness import PASSWORD, Hands, SignInHarness, users
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 
 from feedmill.adapters.identity.samlkeys import make_key
@@ -33,34 +33,34 @@ def provider(keys: SamlServer) -> SamlServer:
 
 
 @pytest.fixture
-def house(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHouse]:
+def harness(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHarness]:
     opened = open_with(tmp_path, provider)
     yield opened
     opened.search.store.close()
 
 
 @pytest.mark.parametrize("signs", ["assertion", "response"])
-def test_saml_lets_in_the_user_with_groups_and_role_and_leads_back(house: SignInHouse, provider: SamlServer, signs: str) -> None:
+def test_saml_lets_in_the_user_with_groups_and_role_and_leads_back(harness: SignInHarness, provider: SamlServer, signs: str) -> None:
     provider.signs = signs
-    browser = house.browser()
+    browser = harness.browser()
     assert "Sign in with Corp" in browser.get("/signin").text
     status, onward = post(browser, provider.respond(depart(browser)))
     assert status == 303
     answer = browser.get(onward)
     assert (answer.status, answer.headers["location"]) == (303, "/search")
-    assert users(house, browser) == [("ad", "corp.example.com", "ann")]
-    identity = house.seen[-1].identity
+    assert users(harness, browser) == [("ad", "corp.example.com", "ann")]
+    identity = harness.seen[-1].identity
     assert [(group.domain, group.name, group.namespace) for group in identity.groups] == [("", "staff", "ad"), ("CORP", "eng", "ad")]
-    assert house.seen[-1].role is Role.MANAGER
-    assert house.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
+    assert harness.seen[-1].role is Role.MANAGER
+    assert harness.events()[-1] == ("signin.accepted", r"corp.example.com\ann (ad)")
 
 
-def test_saml_request_and_metadata_say_who_asks_and_where_to_answer(house: SignInHouse, provider: SamlServer) -> None:
-    first, second = (provider.read_request(depart(house.browser())) for _ in range(2))
+def test_saml_request_and_metadata_say_who_asks_and_where_to_answer(harness: SignInHarness, provider: SamlServer) -> None:
+    first, second = (provider.read_request(depart(harness.browser())) for _ in range(2))
     assert first.get("ID") != second.get("ID")
     assert first.get("AssertionConsumerServiceURL") == "http://search.example.com/signin/saml/corp/acs"
     assert first.findtext("a:Issuer", "", NAMES) == "http://search.example.com/signin/saml/corp/metadata"
-    answer = house.browser().get("/signin/saml/corp/metadata")
+    answer = harness.browser().get("/signin/saml/corp/metadata")
     about = etree.fromstring(answer.body)
     assert about.get("entityID") == first.findtext("a:Issuer", "", NAMES)
     service = about.find(".//m:AssertionConsumerService", NAMES)
@@ -69,21 +69,21 @@ def test_saml_request_and_metadata_say_who_asks_and_where_to_answer(house: SignI
 
 
 def test_saml_takes_the_user_of_an_attribute_and_adds_to_a_session(provider: SamlServer, tmp_path: Path) -> None:
-    house = open_with(tmp_path, provider, user_attribute="login", groups_attribute="urn:oid:groups", domain="CORP")
-    house.signing.accounts.add("ann", PASSWORD)
-    browser = house.browser()
+    harness = open_with(tmp_path, provider, user_attribute="login", groups_attribute="urn:oid:groups", domain="CORP")
+    harness.signing.accounts.add("ann", PASSWORD)
+    browser = harness.browser()
     browser.sign_in("ann")
     assert arrive(browser, provider.respond(depart(browser))) == 303
-    assert users(house, browser) == [("Default", "", "ann"), ("ad", "CORP", "a.smith")]
-    assert [(group.domain, group.name) for group in house.seen[-1].identity.groups] == [("CORP", "staff"), ("CORP", "eng")]
+    assert users(harness, browser) == [("Default", "", "ann"), ("ad", "CORP", "a.smith")]
+    assert [(group.domain, group.name) for group in harness.seen[-1].identity.groups] == [("CORP", "staff"), ("CORP", "eng")]
 
 
 def test_saml_attribute_without_a_value_names_nobody(provider: SamlServer, tmp_path: Path) -> None:
-    house = open_with(tmp_path, provider, user_attribute="groups")
+    harness = open_with(tmp_path, provider, user_attribute="groups")
     provider.groups = ()
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser))) == 403
-    assert users(house, browser) == []
+    assert users(harness, browser) == []
 
 
 WRONG: dict[str, dict[str, object]] = {
@@ -101,20 +101,22 @@ WRONG: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("given", list(WRONG.values()), ids=list(WRONG))
-def test_saml_response_that_is_not_as_it_must_be_lets_nobody_in(house: SignInHouse, provider: SamlServer, given: dict[str, object]) -> None:
+def test_saml_response_that_is_not_as_it_must_be_lets_nobody_in(
+    harness: SignInHarness, provider: SamlServer, given: dict[str, object]
+) -> None:
     for name, value in given.items():
         setattr(provider, name, value)
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser))) == 403
-    assert users(house, browser) == []
-    assert house.events()[-1][0] == "signin.failed"
+    assert users(harness, browser) == []
+    assert harness.events()[-1][0] == "signin.failed"
 
 
-def test_saml_response_signed_by_another_key_lets_nobody_in(house: SignInHouse, provider: SamlServer) -> None:
+def test_saml_response_signed_by_another_key_lets_nobody_in(harness: SignInHarness, provider: SamlServer) -> None:
     forger = SamlServer(now=provider.now)
     for certificate in (forger.certificate, provider.certificate, certify(forger.key, name="idp")):
         forger.certificate = certificate
-        browser = house.browser()
+        browser = harness.browser()
         assert arrive(browser, forger.respond(depart(browser))) == 403
 
 
@@ -200,26 +202,26 @@ def _rename(response: etree._Element) -> None:
     ids=lambda edit: edit.__name__.strip("_"),
 )
 def test_saml_response_that_was_rebuilt_lets_nobody_in(
-    house: SignInHouse, provider: SamlServer, edit: Callable[[etree._Element], None]
+    harness: SignInHarness, provider: SamlServer, edit: Callable[[etree._Element], None]
 ) -> None:
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser), edit)) == 403
-    assert users(house, browser) == []
+    assert users(harness, browser) == []
 
 
-def test_saml_name_with_a_comment_in_it_is_never_its_beginning(house: SignInHouse, provider: SamlServer) -> None:
+def test_saml_name_with_a_comment_in_it_is_never_its_beginning(harness: SignInHarness, provider: SamlServer) -> None:
     provider.name = "root<!-- -->.example"
-    browser = house.browser()
+    browser = harness.browser()
     status = arrive(browser, provider.respond(depart(browser)))
-    assert users(house, browser) == ([("ad", "", "root.example")] if status == 303 else [])
+    assert users(harness, browser) == ([("ad", "", "root.example")] if status == 303 else [])
 
 
-def test_saml_assertion_counts_once_and_for_the_browser_that_began(house: SignInHouse, provider: SamlServer) -> None:
-    attacker, victim = house.browser(), house.browser()
+def test_saml_assertion_counts_once_and_for_the_browser_that_began(harness: SignInHarness, provider: SamlServer) -> None:
+    attacker, victim = harness.browser(), harness.browser()
     stolen = provider.respond(depart(attacker))
     depart(victim)
     assert arrive(victim, stolen) == 403
-    assert users(house, victim) == []
+    assert users(harness, victim) == []
     assert arrive(attacker, stolen) == 403
     status, onward = post(attacker, provider.respond(depart(attacker)))
     assert status == 303
@@ -229,22 +231,22 @@ def test_saml_assertion_counts_once_and_for_the_browser_that_began(house: SignIn
     assert attacker.get(onward).status == 403
 
 
-def test_saml_session_ends_here_when_the_provider_says(house: SignInHouse, provider: SamlServer) -> None:
+def test_saml_session_ends_here_when_the_provider_says(harness: SignInHarness, provider: SamlServer) -> None:
     provider.session_lasting = timedelta(minutes=20)
-    house.signing.accounts.add("ann", PASSWORD)
-    browser = house.browser()
+    harness.signing.accounts.add("ann", PASSWORD)
+    browser = harness.browser()
     browser.sign_in("ann")
     assert arrive(browser, provider.respond(depart(browser))) == 303
-    house.clock.turn(minutes=19)
-    assert [namespace for namespace, _, _ in users(house, browser)] == ["Default", "ad"]
-    house.clock.turn(minutes=1)
-    assert [namespace for namespace, _, _ in users(house, browser)] == ["Default"]
+    harness.clock.turn(minutes=19)
+    assert [namespace for namespace, _, _ in users(harness, browser)] == ["Default", "ad"]
+    harness.clock.turn(minutes=1)
+    assert [namespace for namespace, _, _ in users(harness, browser)] == ["Default"]
 
 
-def test_saml_handover_ends_in_time(house: SignInHouse, provider: SamlServer) -> None:
-    browser = house.browser()
+def test_saml_handover_ends_in_time(harness: SignInHarness, provider: SamlServer) -> None:
+    browser = harness.browser()
     _, onward = post(browser, provider.respond(depart(browser)))
-    house.clock.turn(seconds=61)
+    harness.clock.turn(seconds=61)
     assert browser.get(onward).status == 403
 
 
@@ -263,12 +265,12 @@ def test_saml_handover_ends_in_time(house: SignInHouse, provider: SamlServer) ->
     ],
     ids=["nothing", "no base64", "no xml", "other", "entity", "bomb", "empty", "long", "sign"],
 )
-def test_saml_form_that_holds_no_response_is_refused(house: SignInHouse, encoded: str) -> None:
-    assert post(house.browser(), encoded)[0] == 403
+def test_saml_form_that_holds_no_response_is_refused(harness: SignInHarness, encoded: str) -> None:
+    assert post(harness.browser(), encoded)[0] == 403
 
 
-def test_saml_form_is_the_only_one_taken_from_elsewhere(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_saml_form_is_the_only_one_taken_from_elsewhere(harness: SignInHarness) -> None:
+    browser = harness.browser()
     assert browser.post("/signin/saml/corp/acs/x", {}, **FROM_ELSEWHERE).status == 403
     assert browser.post("/signin", {}, **FROM_ELSEWHERE).status == 403
     assert browser.post("/signin/saml/nobody/acs", {}, **FROM_ELSEWHERE).status == 404

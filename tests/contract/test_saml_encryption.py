@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 from samlencrypting import CBC_128, CBC_256, GCM, GCM_128, OAEP_SHA256, RSA_15, encrypt_element
-from samlhouse import OUR_KEY, arrive, depart, open_with
+from samlharness import OUR_KEY, arrive, depart, open_with
 from samlserver import SamlServer
-from signinhouse import Hands, SignInHouse, users
+from signinharness import Hands, SignInHarness, users
 
 from feedmill.adapters.identity.samlencryption import decrypt_element
 from feedmill.adapters.identity.samlkeys import make_key, read_key
@@ -25,9 +25,9 @@ def provider() -> SamlServer:
     return SamlServer(now=Hands(), key=THEIRS.key, certificate=THEIRS.certificate, encrypts={})
 
 
-def reason(house: SignInHouse) -> str:
-    """Gives why the last sign-in was refused, as the audit log has it."""
-    return str(list(house.signing.auditing.iter_entries())[-1].event.details["reason"])
+def reason(harness: SignInHarness) -> str:
+    """Returns why the last sign-in was refused, as the audit log has it."""
+    return str(list(harness.signing.auditing.iter_entries())[-1].event.details["reason"])
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def reason(house: SignInHouse) -> str:
     ids=["gcm256", "gcm128-sha256", "key-aside", "signed-gcm", "signed-cbc128", "signed-cbc256"],
 )
 def test_encrypted_assertion_lets_in_whom_it_names(tmp_path: Path, provider: SamlServer, signs: str, given: dict[str, object]) -> None:
-    house = open_with(tmp_path, provider)
+    harness = open_with(tmp_path, provider)
     provider.signs, provider.encrypts = signs, given
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser))) == 303
-    assert users(house, browser) == [("ad", "corp.example.com", "ann")]
-    house.search.store.close()
+    assert users(harness, browser) == [("ad", "corp.example.com", "ann")]
+    harness.search.store.close()
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_encrypted_assertion_lets_in_whom_it_names(tmp_path: Path, provider: Sam
 def test_encryption_that_proves_nothing_or_leaks_lets_nobody_in(
     tmp_path: Path, provider: SamlServer, signs: str, given: dict[str, object], why: str
 ) -> None:
-    house = open_with(tmp_path, provider)
+    harness = open_with(tmp_path, provider)
     provider.signs, provider.encrypts = signs, given
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser))) == 403
-    assert why in reason(house)
-    assert users(house, browser) == []
-    house.search.store.close()
+    assert why in reason(harness)
+    assert users(harness, browser) == []
+    harness.search.store.close()
 
 
 def test_assertion_encrypted_for_another_server_is_refused_and_says_what_to_do(tmp_path: Path, provider: SamlServer) -> None:
-    house = open_with(tmp_path, provider)
+    harness = open_with(tmp_path, provider)
     provider.server_certificate = OTHER_KEY.certificate
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser))) == 403
-    assert "our metadata" in reason(house)
-    house.search.store.close()
+    assert "our metadata" in reason(harness)
+    harness.search.store.close()
 
 
 def _hidden(response: etree._Element) -> etree._Element:
@@ -134,12 +134,12 @@ def _forged(response: etree._Element) -> None:
 def test_encrypted_assertion_that_was_changed_lets_nobody_in(
     tmp_path: Path, provider: SamlServer, signs: str, edit: Callable[[etree._Element], None]
 ) -> None:
-    house = open_with(tmp_path, provider)
+    harness = open_with(tmp_path, provider)
     provider.signs = signs
-    browser = house.browser()
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser), edit)) == 403
-    assert users(house, browser) == []
-    house.search.store.close()
+    assert users(harness, browser) == []
+    harness.search.store.close()
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_what_was_encrypted_knows_the_prefixes_of_where_it_stood() -> None:
 
 
 def test_metadata_tell_the_certificate_to_encrypt_for_and_where_to_log_out(tmp_path: Path, provider: SamlServer) -> None:
-    house = open_with(tmp_path, provider)
-    about = etree.fromstring(house.browser().get("/signin/saml/corp/metadata").body)
+    harness = open_with(tmp_path, provider)
+    about = etree.fromstring(harness.browser().get("/signin/saml/corp/metadata").body)
     shown = {key.get("use"): key.findtext(".//d:X509Certificate", "", NAMES) for key in about.iterfind(".//m:KeyDescriptor", NAMES)}
     assert shown["encryption"] == shown["signing"] == "".join(OUR_KEY.certificate.split("\n")[1:-2])
     methods = [method.get("Algorithm") for method in about.iterfind(".//m:EncryptionMethod", NAMES)]
@@ -181,7 +181,7 @@ def test_metadata_tell_the_certificate_to_encrypt_for_and_where_to_log_out(tmp_p
     places = {place.get("Binding", "")[-13:]: place.get("Location") for place in about.iterfind(".//m:SingleLogoutService", NAMES)}
     assert set(places.values()) == {"http://search.example.com/signin/saml/corp/slo"}
     assert set(places) == {"HTTP-Redirect", "ngs:HTTP-POST"}
-    house.search.store.close()
+    harness.search.store.close()
 
 
 def test_own_key_is_refused_unless_it_serves() -> None:

@@ -11,9 +11,9 @@ import pytest
 from _pytest.mark import ParameterSet
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from lxml import etree
-from samlhouse import arrive, depart, open_with
+from samlharness import arrive, depart, open_with
 from samlserver import SamlServer, certify
-from signinhouse import Browser, Hands, SignInHouse, users
+from signinharness import Browser, Hands, SignInHarness, users
 from signxml.algorithms import SignatureMethod
 
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
@@ -27,16 +27,16 @@ def provider() -> SamlServer:
 
 
 @pytest.fixture
-def house(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHouse]:
+def harness(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHarness]:
     opened = open_with(tmp_path, provider)
     yield opened
     opened.search.store.close()
 
 
-def sign_in(house: SignInHouse, provider: SamlServer, edit: Edit | None = None) -> tuple[int, list[tuple[str, str, str]]]:
-    browser = house.browser()
+def sign_in(harness: SignInHarness, provider: SamlServer, edit: Edit | None = None) -> tuple[int, list[tuple[str, str, str]]]:
+    browser = harness.browser()
     status = arrive(browser, provider.respond(depart(browser), edit))
-    return status, users(house, browser)
+    return status, users(harness, browser)
 
 
 def find(element: etree._Element, path: str) -> etree._Element:
@@ -84,10 +84,10 @@ TIMES = {
 
 @pytest.mark.parametrize(("before", "until", "expected"), list(TIMES.values()), ids=list(TIMES))
 def test_saml_times_are_read_however_they_are_written(
-    house: SignInHouse, provider: SamlServer, before: str, until: str, expected: int
+    harness: SignInHarness, provider: SamlServer, before: str, until: str, expected: int
 ) -> None:
     edit_before_signing(provider, set_times(before, until))
-    assert sign_in(house, provider)[0] == expected
+    assert sign_in(harness, provider)[0] == expected
 
 
 def add_audience(response: etree._Element) -> None:
@@ -167,15 +167,15 @@ def list_ways(edits: dict[str, Edit], *, of_a_response: Container[Edit]) -> list
 # what has no number cannot be signed alone
 @pytest.mark.parametrize(("signs", "edit"), list_ways(SIGNED_BUT_WRONG, of_a_response=[no_number]))
 def test_saml_response_that_is_signed_and_not_for_here_lets_nobody_in(
-    house: SignInHouse, provider: SamlServer, signs: str, edit: Edit
+    harness: SignInHarness, provider: SamlServer, signs: str, edit: Edit
 ) -> None:
     provider.signs = signs
     edit_before_signing(provider, edit)
-    assert sign_in(house, provider) == (403, [])
+    assert sign_in(harness, provider) == (403, [])
 
 
 def forge(response: etree._Element) -> etree._Element:
-    """Gives a whole response of another name, without a signature."""
+    """Returns a whole response of another name, without a signature."""
     forged = copy.deepcopy(response)
     forged.set("ID", "_forged")
     for signature in forged.findall(f".//{{{SIGNATURE}}}Signature"):
@@ -296,14 +296,14 @@ REBUILT = {
 # the same for assertions stands beside
 @pytest.mark.parametrize(("signs", "edit"), list_ways(REBUILT, of_a_response=[around, beside, inside, same_number]))
 def test_saml_response_that_was_rebuilt_around_a_signature_names_nobody_else(
-    house: SignInHouse, provider: SamlServer, signs: str, edit: Edit
+    harness: SignInHarness, provider: SamlServer, signs: str, edit: Edit
 ) -> None:
     provider.signs = signs
-    status, found = sign_in(house, provider, edit)
+    status, found = sign_in(harness, provider, edit)
     assert (status, found) == (403, [])
 
 
-def spell(text: bytes) -> str:
+def class_period(text: bytes) -> str:
     return base64.b64encode(text).decode()
 
 
@@ -327,16 +327,16 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("text", list(BOMBS.values()), ids=list(BOMBS))
-def test_saml_form_that_is_made_to_take_long_is_refused_soon(house: SignInHouse, text: bytes) -> None:
+def test_saml_form_that_is_made_to_take_long_is_refused_soon(harness: SignInHarness, text: bytes) -> None:
     begun = time.process_time()
-    assert arrive(house.browser(), spell(text)) in (400, 403, 413)
+    assert arrive(harness.browser(), class_period(text)) in (400, 403, 413)
     assert time.process_time() - begun < 10
 
 
 def test_saml_certificate_that_is_over_counts_as_long_as_the_metadata_have_it(provider: SamlServer, tmp_path: Path) -> None:
     provider.certificate = certify(provider.key, since=datetime(1951, 1, 1), lasting=timedelta(days=30))
-    house = open_with(tmp_path, provider)
-    assert sign_in(house, provider)[0] == 303
+    harness = open_with(tmp_path, provider)
+    assert sign_in(harness, provider)[0] == 303
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -344,51 +344,51 @@ def test_saml_metadata_may_hold_several_certificates(provider: SamlServer, tmp_p
     keys = [rsa.generate_private_key(65_537, 2_048) for _ in range(2)]
     certificates = [certify(key) for key in keys]
     provider.more_certificates = certificates
-    house = open_with(tmp_path, provider)
-    assert sign_in(house, provider)[0] == 303
+    harness = open_with(tmp_path, provider)
+    assert sign_in(harness, provider)[0] == 303
     provider.key, provider.certificate = keys[place], certificates[place]
-    assert sign_in(house, provider)[0] == 303
+    assert sign_in(harness, provider)[0] == 303
 
 
 def test_saml_takes_signatures_by_elliptic_curves_and_by_pss(provider: SamlServer, tmp_path: Path) -> None:
     for name in ("pss", "ec"):
         (tmp_path / name).mkdir()
     provider.algorithm = SignatureMethod.SHA256_RSA_MGF1
-    house = open_with(tmp_path / "pss", provider)
-    assert sign_in(house, provider)[0] == 303
+    harness = open_with(tmp_path / "pss", provider)
+    assert sign_in(harness, provider)[0] == 303
     key = ec.generate_private_key(ec.SECP256R1())
     curved = SamlServer(now=provider.now, key=key, algorithm=SignatureMethod.ECDSA_SHA256)
     assert sign_in(open_with(tmp_path / "ec", curved), curved)[0] == 303
 
 
 def test_saml_group_of_any_script_is_told_and_one_that_is_no_name_lets_nobody_in(provider: SamlServer, tmp_path: Path) -> None:
-    house = open_with(tmp_path, provider)
+    harness = open_with(tmp_path, provider)
     provider.groups = ("営業\u3000部", "no\u00a0break", "a, b", r"x\y\z")
-    assert sign_in(house, provider)[0] == 303
-    told = [(group.domain, group.name) for group in house.seen[-1].identity.groups]
+    assert sign_in(harness, provider)[0] == 303
+    told = [(group.domain, group.name) for group in harness.seen[-1].identity.groups]
     assert told == [("", "営業\u3000部"), ("", "no\u00a0break"), ("", "a, b"), ("x", r"y\z")]
     provider.groups = ("staff", "x" * 1_001)
-    assert sign_in(house, provider)[0] == 403
+    assert sign_in(harness, provider)[0] == 403
 
 
-def test_saml_assertion_lasts_no_longer_than_it_must_be_remembered(house: SignInHouse, provider: SamlServer) -> None:
+def test_saml_assertion_lasts_no_longer_than_it_must_be_remembered(harness: SignInHarness, provider: SamlServer) -> None:
     edit_before_signing(provider, set_times("2026-01-01T00:00:00Z", "2036-01-01T00:00:00Z"))
-    browser = house.browser()
+    browser = harness.browser()
     told = provider.respond(depart(browser))
     kept = dict(browser.cookies)
     assert arrive(browser, told) == 303
     for later in (timedelta(), timedelta(hours=2), timedelta(days=400)):
-        house.clock.now += later
+        harness.clock.now += later
         browser.cookies = dict(kept)
         assert arrive(browser, told) == 403
 
 
-def steal(house: SignInHouse, provider: SamlServer, place: str) -> tuple[list[tuple[str, str, str]], Browser]:
+def steal(harness: SignInHarness, provider: SamlServer, place: str) -> tuple[list[tuple[str, str, str]], Browser]:
     """Has another server of the provider hand on an assertion that a victim's browser brought to it; gives who the thief is then.
 
     The thief begins here, asks the provider in the same words under its own name, and shows the answer here as if this were that server.
     """
-    thief = house.browser()
+    thief = harness.browser()
     begun = thief.get("/signin/saml/corp")
     number = provider.read_request(begun.headers["location"]).get("ID", "") if begun.status == 302 else "_x"
     back = f"http://{place}/signin/saml/corp/acs"
@@ -397,23 +397,23 @@ def steal(house: SignInHouse, provider: SamlServer, place: str) -> tuple[list[tu
     thief.headers = {"host": place}
     arrive(thief, response_text)
     thief.headers = {}
-    return users(house, thief), thief
+    return users(harness, thief), thief
 
 
 def test_saml_assertion_for_another_server_is_not_taken_under_its_name(provider: SamlServer, tmp_path: Path) -> None:
     for public_url in ("http://search.example.com", ""):
         folder = tmp_path / f"{len(public_url)}"
         folder.mkdir()
-        house = open_with(folder, provider, public_url=public_url)
-        assert steal(house, provider, "evil.example")[0] == []
-        assert house.events()[-1][0] == "signin.failed"
+        harness = open_with(folder, provider, public_url=public_url)
+        assert steal(harness, provider, "evil.example")[0] == []
+        assert harness.events()[-1][0] == "signin.failed"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:8080", "[::1]:8080"])
 def test_saml_needs_no_public_url_on_the_machine_itself(provider: SamlServer, tmp_path: Path, host: str) -> None:
-    house = open_with(tmp_path, provider, public_url="")
-    browser = house.browser(headers={"host": host})
+    harness = open_with(tmp_path, provider, public_url="")
+    browser = harness.browser(headers={"host": host})
     assert arrive(browser, provider.respond(depart(browser))) == 303
-    elsewhere = house.browser()
+    elsewhere = harness.browser()
     for step in ("", "/metadata"):
         assert elsewhere.get(f"/signin/saml/corp{step}").status == 403

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from lxml import etree
-from samlhouse import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
+from samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
 from samlserver import LOGOUT, SamlServer, write
-from signinhouse import Browser, Hands, SignInHouse, read_form, users
+from signinharness import Browser, Hands, SignInHarness, read_form, users
 
 from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, POST, PROTOCOL
 from feedmill.adapters.identity.samlsigning import inflate, read_query, verify_element
@@ -27,20 +27,20 @@ def provider() -> SamlServer:
 
 
 @pytest.fixture
-def house(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHouse]:
+def harness(provider: SamlServer, tmp_path: Path) -> Iterator[SignInHarness]:
     opened = open_with(tmp_path, provider)
     yield opened
     opened.search.store.close()
 
 
-def signed_in(house: SignInHouse, provider: SamlServer) -> Browser:
-    browser = house.browser()
+def signed_in(harness: SignInHarness, provider: SamlServer) -> Browser:
+    browser = harness.browser()
     assert arrive(browser, provider.respond(depart(browser))) == 303
     return browser
 
 
-def is_in(house: SignInHouse, browser: Browser) -> bool:
-    return bool(users(house, browser))
+def is_in(harness: SignInHarness, browser: Browser) -> bool:
+    return bool(users(harness, browser))
 
 
 def sign_out(browser: Browser) -> str:
@@ -53,10 +53,10 @@ def sign_out(browser: Browser) -> str:
 # --- begun here -----------------------------------------------------------------------------------------------------------------
 
 
-def test_who_signs_out_here_is_led_to_the_provider_with_a_signed_request(house: SignInHouse, provider: SamlServer) -> None:
-    browser = signed_in(house, provider)
+def test_who_signs_out_here_is_led_to_the_provider_with_a_signed_request(harness: SignInHarness, provider: SamlServer) -> None:
+    browser = signed_in(harness, provider)
     page = sign_out(browser)
-    assert not is_in(house, browser)
+    assert not is_in(harness, browser)
     address = page.partition('content="0; url=')[2].partition('"')[0].replace("&amp;", "&")
     assert address.startswith(f"{LOGOUT}?SAMLRequest=")
     request = etree.fromstring(read_query(urlsplit(address).query, "SAMLRequest", [OUR_KEY.certificate]))
@@ -71,8 +71,8 @@ def test_who_signs_out_here_is_led_to_the_provider_with_a_signed_request(house: 
 
 def test_provider_that_takes_forms_only_is_sent_one(provider: SamlServer, tmp_path: Path) -> None:
     provider.logout = BY_POST
-    house = open_with(tmp_path, provider)
-    browser = signed_in(house, provider)
+    harness = open_with(tmp_path, provider)
+    browser = signed_in(harness, provider)
     page = sign_out(browser)
     form = read_form(page, lambda form: form.action == LOGOUT)
     posted = etree.fromstring(base64.b64decode(form.hidden["SAMLRequest"]))
@@ -81,45 +81,45 @@ def test_provider_that_takes_forms_only_is_sent_one(provider: SamlServer, tmp_pa
     assert [etree.QName(child).localname for child in posted] == ["Issuer", "Signature", "NameID", "SessionIndex"]
     answer = browser.post("/signin/saml/corp/slo", provider.form("SAMLResponse", provider.answer_logout(URL, signed)), **FROM_ELSEWHERE)
     assert (answer.status, answer.headers["location"]) == (303, "/")
-    house.search.store.close()
+    harness.search.store.close()
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])
 def test_provider_without_a_place_or_unwanted_is_not_told(provider: SamlServer, tmp_path: Path, is_wanted: bool) -> None:
     provider.logout = "" if is_wanted else provider.logout
-    house = open_with(tmp_path, provider, single_logout=is_wanted)
-    browser = signed_in(house, provider)
+    harness = open_with(tmp_path, provider, single_logout=is_wanted)
+    browser = signed_in(harness, provider)
     assert sign_out(browser) == ""
-    assert not is_in(house, browser)
+    assert not is_in(harness, browser)
     assert browser.get("/signin/saml/corp/slo?SAMLRequest=x").status == (403 if is_wanted else 404)
-    house.search.store.close()
+    harness.search.store.close()
 
 
-def test_answer_that_is_no_success_or_not_the_providers_is_told_and_changes_nothing(house: SignInHouse, provider: SamlServer) -> None:
-    browser = signed_in(house, provider)
+def test_answer_that_is_no_success_or_not_the_providers_is_told_and_changes_nothing(harness: SignInHarness, provider: SamlServer) -> None:
+    browser = signed_in(harness, provider)
     request = provider.ask_logout(URL, NAME)
     refused = provider.answer_logout(URL, request, "urn:oasis:names:tc:SAML:2.0:status:Requester")
     forger = SamlServer(now=provider.now)
     for query in (provider.query("SAMLResponse", refused), forger.query("SAMLResponse", provider.answer_logout(URL, request))):
-        assert house.browser().get(f"/signin/saml/corp/slo?{query}").status == 403
-    assert is_in(house, browser)
+        assert harness.browser().get(f"/signin/saml/corp/slo?{query}").status == 403
+    assert is_in(harness, browser)
 
 
 # --- begun at the provider ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("binding", ["redirect", "post"])
-def test_provider_ends_the_sessions_it_names_and_is_answered(house: SignInHouse, provider: SamlServer, binding: str) -> None:
-    first, second, other = signed_in(house, provider), signed_in(house, provider), house.browser()
+def test_provider_ends_the_sessions_it_names_and_is_answered(harness: SignInHarness, provider: SamlServer, binding: str) -> None:
+    first, second, other = signed_in(harness, provider), signed_in(harness, provider), harness.browser()
     provider.name = "bob@corp.example.com"
     assert arrive(other, provider.respond(depart(other))) == 303
     request = provider.ask_logout(URL, NAME, "session2")
-    stranger = house.browser()  # the message may come without any cookie
+    stranger = harness.browser()  # the message may come without any cookie
     if binding == "redirect":
         answer = stranger.get(f"/signin/saml/corp/slo?{provider.query('SAMLRequest', request, 'keep me')}")
     else:
         answer = stranger.post("/signin/saml/corp/slo", provider.form("SAMLRequest", request) | {"RelayState": "keep me"}, **FROM_ELSEWHERE)
-    assert [is_in(house, browser) for browser in (first, second, other)] == [True, False, True]
+    assert [is_in(harness, browser) for browser in (first, second, other)] == [True, False, True]
     assert answer.status == 303
     assert answer.headers["location"].startswith(f"{LOGOUT}/done?SAMLResponse=")
     query = urlsplit(answer.headers["location"]).query
@@ -129,21 +129,21 @@ def test_provider_ends_the_sessions_it_names_and_is_answered(house: SignInHouse,
     status = told.find("p:Status/p:StatusCode", NAMES)
     assert status is not None
     assert status.get("Value", "").endswith(":Success")
-    assert ("signout", "") in house.events()
+    assert ("signout", "") in harness.events()
 
 
 def test_provider_that_names_no_session_ends_all_of_the_name_and_takes_forms_back(provider: SamlServer, tmp_path: Path) -> None:
     provider.logout = BY_POST
-    house = open_with(tmp_path, provider)
-    browsers = [signed_in(house, provider) for _ in range(2)]
-    house.signing.accounts.add("ann", "a good long password")
+    harness = open_with(tmp_path, provider)
+    browsers = [signed_in(harness, provider) for _ in range(2)]
+    harness.signing.accounts.add("ann", "a good long password")
     browsers[0].sign_in("ann")
-    answer = house.browser().get(f"/signin/saml/corp/slo?{provider.query('SAMLRequest', provider.ask_logout(URL, NAME))}")
+    answer = harness.browser().get(f"/signin/saml/corp/slo?{provider.query('SAMLRequest', provider.ask_logout(URL, NAME))}")
     form = read_form(answer.text, lambda form: form.action == LOGOUT)
     assert "SAMLResponse" in form.hidden
     assert "form-action" not in answer.headers["content-security-policy"]
-    assert [[namespace for namespace, _, _ in users(house, browser)] for browser in browsers] == [["Default"], []]
-    house.search.store.close()
+    assert [[namespace for namespace, _, _ in users(harness, browser)] for browser in browsers] == [["Default"], []]
+    harness.search.store.close()
 
 
 def _drop_signature(query: str) -> str:
@@ -169,16 +169,16 @@ def _bomb(query: str) -> str:
 @pytest.mark.parametrize(
     "spoil", [_drop_signature, _other_algorithm, _twice, _other_relay, _bomb], ids=lambda spoil: spoil.__name__.strip("_")
 )
-def test_request_whose_address_was_changed_ends_nobody(house: SignInHouse, provider: SamlServer, spoil: Callable[[str], str]) -> None:
-    browser = signed_in(house, provider)
+def test_request_whose_address_was_changed_ends_nobody(harness: SignInHarness, provider: SamlServer, spoil: Callable[[str], str]) -> None:
+    browser = signed_in(harness, provider)
     query = spoil(provider.query("SAMLRequest", provider.ask_logout(URL, NAME)))
     assert browser.get(f"/signin/saml/corp/slo?{query}").status == 403
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
 
 
 @pytest.mark.parametrize("what", ["issuer", "destination", "old", "early", "over", "no id", "nobody", "response"])
-def test_signed_request_that_is_not_for_here_and_now_ends_nobody(house: SignInHouse, provider: SamlServer, what: str) -> None:
-    browser = signed_in(house, provider)
+def test_signed_request_that_is_not_for_here_and_now_ends_nobody(harness: SignInHarness, provider: SamlServer, what: str) -> None:
+    browser = signed_in(harness, provider)
     now = provider.now()
     given = {
         "destination": {"Destination": "https://other.example/slo"},
@@ -193,34 +193,34 @@ def test_signed_request_that_is_not_for_here_and_now_ends_nobody(house: SignInHo
     if what == "response":
         request = provider.answer_logout(URL, request)
     assert browser.get(f"/signin/saml/corp/slo?{provider.query('SAMLRequest', request)}").status == 403
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
 
 
-def test_request_counts_once_and_only_by_the_providers_key(house: SignInHouse, provider: SamlServer) -> None:
-    browser = signed_in(house, provider)
+def test_request_counts_once_and_only_by_the_providers_key(harness: SignInHarness, provider: SamlServer) -> None:
+    browser = signed_in(harness, provider)
     forger = SamlServer(now=provider.now)
     request = provider.ask_logout(URL, NAME)
     assert browser.get(f"/signin/saml/corp/slo?{forger.query('SAMLRequest', request)}").status == 403
     assert browser.post("/signin/saml/corp/slo", forger.form("SAMLRequest", request), **FROM_ELSEWHERE).status == 403
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
     query = provider.query("SAMLRequest", provider.ask_logout(URL, NAME))
     assert browser.get(f"/signin/saml/corp/slo?{query}").status == 303
-    again = signed_in(house, provider)
+    again = signed_in(harness, provider)
     assert again.get(f"/signin/saml/corp/slo?{query}").status == 403
-    assert is_in(house, again)
+    assert is_in(harness, again)
 
 
-def test_flood_of_forged_messages_fills_no_log(house: SignInHouse) -> None:
-    flooder = house.browser(peer="192.168.5.5")
+def test_flood_of_forged_messages_fills_no_log(harness: SignInHarness) -> None:
+    flooder = harness.browser(peer="192.168.5.5")
     for _ in range(40):
         assert flooder.post("/signin/saml/corp/slo", {"SAMLRequest": "x"}, **FROM_ELSEWHERE).status == 403
-    assert [kind for kind, _ in house.events()] == ["signin.failed"] * 20 + ["signin.refused"]
-    house.browser(peer="192.168.5.6").post("/signin/saml/corp/slo", {"SAMLRequest": "x"}, **FROM_ELSEWHERE)
-    assert [kind for kind, _ in house.events()][-1] == "signin.failed"
+    assert [kind for kind, _ in harness.events()] == ["signin.failed"] * 20 + ["signin.refused"]
+    harness.browser(peer="192.168.5.6").post("/signin/saml/corp/slo", {"SAMLRequest": "x"}, **FROM_ELSEWHERE)
+    assert [kind for kind, _ in harness.events()][-1] == "signin.failed"
 
 
-def test_posted_request_that_was_wrapped_ends_nobody(house: SignInHouse, provider: SamlServer) -> None:
-    browser = signed_in(house, provider)
+def test_posted_request_that_was_wrapped_ends_nobody(harness: SignInHarness, provider: SamlServer) -> None:
+    browser = signed_in(harness, provider)
     genuine = provider.sign(provider.ask_logout(URL, "somebody else"))
     forged = provider.ask_logout(URL, NAME)
     signature = genuine.find("d:Signature", NAMES)
@@ -231,7 +231,7 @@ def test_posted_request_that_was_wrapped_ends_nobody(house: SignInHouse, provide
     forged.insert(1, signature)
     encoded = base64.b64encode(etree.tostring(forged)).decode()
     browser.post("/signin/saml/corp/slo", {"SAMLRequest": encoded}, **FROM_ELSEWHERE)
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
 
 
 @pytest.mark.parametrize("packed", [b"", b"no deflate", b"\x00" * 10], ids=["nothing", "text", "zeros"])
@@ -253,8 +253,8 @@ def test_message_that_unpacks_to_gigabytes_is_refused() -> None:
         inflate(bomb)
 
 
-def test_assertion_element_is_no_logout_request(house: SignInHouse, provider: SamlServer) -> None:
-    browser = signed_in(house, provider)
+def test_assertion_element_is_no_logout_request(harness: SignInHarness, provider: SamlServer) -> None:
+    browser = signed_in(harness, provider)
     assertion = etree.fromstring(f'<a:Assertion xmlns:a="{ASSERTION}" ID="_a"><a:Issuer>{provider.issuer}</a:Issuer></a:Assertion>')
     assert browser.get(f"/signin/saml/corp/slo?{provider.query('SAMLRequest', assertion)}").status == 403
-    assert is_in(house, browser)
+    assert is_in(harness, browser)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searchhouse import SearchHouse, ask, open_house
+from searchharness import SearchHarness, ask, open_harness
 from starlette.types import ASGIApp
 from tests.waiting import wait_for, wait_until
 
@@ -15,7 +15,7 @@ from feedmill.adapters.index.memory import MemoryIndex
 from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
 from feedmill.http.search import SearchSite, search_app
 from feedmill.http.searchthreads import SearchBounds
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.search import Hits
@@ -37,12 +37,12 @@ class SlowIndex(MemoryIndex):
     def count(self) -> int:
         return MANY
 
-    def search(self, query: Node, access: ClassSet, **given: Any) -> Hits:
+    def search(self, query: Node, access: AccessFilter, **given: Any) -> Hits:
         if self.slow == "hits":
             self._wait()
         return super().search(query, access, **given)
 
-    def count_facets(self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Any = None) -> tuple[FacetCounts, ...]:
+    def count_facets(self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Any = None) -> tuple[FacetCounts, ...]:
         if self.slow == "facets":
             self._wait()
         check()
@@ -54,7 +54,7 @@ class SlowIndex(MemoryIndex):
         if self.slow == "words":
             find_alike = words.find_alike
 
-            def wait_and_find(word: str, access: ClassSet, more_than: int) -> str | None:
+            def wait_and_find(word: str, access: AccessFilter, more_than: int) -> str | None:
                 self._wait()
                 return find_alike(word, access, more_than)
 
@@ -75,8 +75,8 @@ def index() -> Iterator[SlowIndex]:
 
 
 @pytest.fixture
-def house(tmp_path: Path, index: SlowIndex) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path, index: SlowIndex) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     made.index = index
     made.add([made.make(f"http://a.com/{number}", "the needle", title="needle in hay", metadata=(("kind", "x"),)) for number in range(3)])
     yield made
@@ -84,12 +84,12 @@ def house(tmp_path: Path, index: SlowIndex) -> Iterator[SearchHouse]:
     made.store.close()
 
 
-def bounded(house: SearchHouse, seconds: float, at_once: int = 8) -> ASGIApp:
-    return search_app(house.searcher(), SearchSite(bounds=SearchBounds(deadline_seconds=seconds, at_once=at_once)))
+def bounded(harness: SearchHarness, seconds: float, at_once: int = 8) -> ASGIApp:
+    return search_app(harness.searcher(), SearchSite(bounds=SearchBounds(deadline_seconds=seconds, at_once=at_once)))
 
 
-def test_hits_that_do_not_come_in_time_leave_an_empty_answer_that_says_so(house: SearchHouse) -> None:
-    app = bounded(house, 0.05)
+def test_hits_that_do_not_come_in_time_leave_an_empty_answer_that_says_so(harness: SearchHarness) -> None:
+    app = bounded(harness, 0.05)
     body = ask(app, "/api/v1/search", "q=needle").json
     assert (body["results"], body["exact"]) == ([], False)
     assert any("deadline" in warning for warning in body["warnings"])
@@ -101,30 +101,30 @@ def test_hits_that_do_not_come_in_time_leave_an_empty_answer_that_says_so(house:
     assert ask(app, "/cluster", "q=needle").json["documents"] == []
 
 
-def test_facets_that_do_not_come_in_time_cost_the_facets_alone(house: SearchHouse, index: SlowIndex) -> None:
+def test_facets_that_do_not_come_in_time_cost_the_facets_alone(harness: SearchHarness, index: SlowIndex) -> None:
     index.slow = "facets"
-    body = ask(bounded(house, 0.5), "/api/v1/search", "q=needle&facet=kind").json
+    body = ask(bounded(harness, 0.5), "/api/v1/search", "q=needle&facet=kind").json
     assert len(body["results"]) == 3
     assert [facet["values"] for facet in body["facets"]] == [[]]
     assert any("deadline" in warning for warning in body["warnings"])
 
 
 def test_spelling_has_a_bound_of_its_own_and_costs_nothing_else(
-    house: SearchHouse, index: SlowIndex, monkeypatch: pytest.MonkeyPatch
+    harness: SearchHarness, index: SlowIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index.slow = "words"
     monkeypatch.setattr(timedindex, "SPELLING_SECONDS", 0.05)
-    body = ask(bounded(house, 600), "/api/v1/search", "q=needle").json
+    body = ask(bounded(harness, 600), "/api/v1/search", "q=needle").json
     assert (len(body["results"]), body["exact"], body["warnings"], body["spelling"]) == (3, True, [], None)
     assert index.asked == 1
 
 
-def test_search_in_time_says_nothing_of_a_deadline(house: SearchHouse, index: SlowIndex) -> None:
+def test_search_in_time_says_nothing_of_a_deadline(harness: SearchHarness, index: SlowIndex) -> None:
     index.let_go.set()
-    body = ask(bounded(house, 60), "/api/v1/search", "q=needle&facet=kind").json
+    body = ask(bounded(harness, 60), "/api/v1/search", "q=needle&facet=kind").json
     assert (len(body["results"]), body["exact"], body["warnings"]) == (3, True, [])
     assert body["facets"][0]["values"][0]["count"] == 3
-    assert "<CT>" not in ask(bounded(house, 60), "/search", "q=needle").text
+    assert "<CT>" not in ask(bounded(harness, 60), "/search", "q=needle").text
 
 
 class Caller:
@@ -171,9 +171,9 @@ class Caller:
         return dict(self.sent[0]["headers"])
 
 
-def test_search_whose_client_is_gone_ends_and_asks_the_engine_nothing_more(house: SearchHouse, index: SlowIndex) -> None:
+def test_search_whose_client_is_gone_ends_and_asks_the_engine_nothing_more(harness: SearchHarness, index: SlowIndex) -> None:
     async def act() -> None:
-        caller = Caller(bounded(house, 600), "/api/v1/search", "q=needle&facet=kind")
+        caller = Caller(bounded(harness, 600), "/api/v1/search", "q=needle&facet=kind")
         running = asyncio.create_task(caller.call())
         await asyncio.to_thread(wait_for, 1, lambda: index.asked)
         caller.is_gone.set()
@@ -185,9 +185,9 @@ def test_search_whose_client_is_gone_ends_and_asks_the_engine_nothing_more(house
     asyncio.run(act())
 
 
-def test_client_with_too_many_searches_is_refused_until_the_engine_is_done_with_them(house: SearchHouse, index: SlowIndex) -> None:
+def test_client_with_too_many_searches_is_refused_until_the_engine_is_done_with_them(harness: SearchHarness, index: SlowIndex) -> None:
     async def act() -> None:
-        app = bounded(house, 0.2, at_once=1)
+        app = bounded(harness, 0.2, at_once=1)
         assert await Caller(app, "/api/v1/search", "q=needle").call() == 200
         for path in ("/api/v1/search", "/search", "/", "/suggest"):
             refused = Caller(app, path, "q=needle")

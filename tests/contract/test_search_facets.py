@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from searchhouse import SearchHouse, ask, open_house
+from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.core.facets import read_facet_range
 from feedmill.http.search import SearchSite, search_app
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetType
 
 PRICE = Facet(
@@ -25,8 +25,8 @@ SITE = SearchSite(find_facets=lambda client: (PRICE, Facet(name="team")) if clie
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     for number, (price, team) in enumerate([("$5", "Sales"), ("$10", "sales"), ("15", "Legal Affairs"), ("99", "Ops")]):
         made.add(
             [made.make(f"http://a.com/{number}/x", f"word n{number}", title=f"T{number}", metadata=(("Price", price), ("Team", team)))]
@@ -36,8 +36,10 @@ def house(tmp_path: Path) -> Iterator[SearchHouse]:
     made.store.close()
 
 
-def test_search_api_facets_are_counted_over_the_whole_result(house: SearchHouse) -> None:
-    answer = ask(search_app(house.searcher(), SITE), "/api/v1/search", [("q", "word"), ("num", "1"), ("facet", "TEAM"), ("facet", "none")])
+def test_search_api_facets_are_counted_over_the_whole_result(harness: SearchHarness) -> None:
+    answer = ask(
+        search_app(harness.searcher(), SITE), "/api/v1/search", [("q", "word"), ("num", "1"), ("facet", "TEAM"), ("facet", "none")]
+    )
     none = {"value": None, "low": None, "high": None}
     assert answer.json["facets"] == [
         {
@@ -54,8 +56,8 @@ def test_search_api_facets_are_counted_over_the_whole_result(house: SearchHouse)
     ]
 
 
-def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(house: SearchHouse) -> None:
-    app = search_app(house.searcher(), SITE)
+def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(harness: SearchHarness) -> None:
+    app = search_app(harness.searcher(), SITE)
     (facet,) = ask(app, "/api/v1/search", [("q", "word"), ("num", "0"), ("client", "shop"), ("facet", "Price")]).json["facets"]
     assert facet == {
         "name": "price",
@@ -66,35 +68,35 @@ def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(house: Se
     assert ask(app, "/api/v1/search", [("q", "word"), ("client", "shop")]).json["facets"] == []
 
 
-def test_search_api_facets_show_no_value_that_only_hidden_documents_hold(house: SearchHouse) -> None:
-    values = ask(search_app(house.searcher()), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"]
+def test_search_api_facets_show_no_value_that_only_hidden_documents_hold(harness: SearchHarness) -> None:
+    values = ask(search_app(harness.searcher()), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"]
     assert "Board" not in [value["value"] for value in values]
-    nobody = SearchSite(identify=lambda _: ClassSet(permitted=frozenset()))
-    assert ask(search_app(house.searcher(), nobody), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"] == []
+    nobody = SearchSite(identify=lambda _: AccessFilter(permitted=frozenset()))
+    assert ask(search_app(harness.searcher(), nobody), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"] == []
 
 
-def test_search_api_facets_describe_the_loosened_list(house: SearchHouse) -> None:
-    body = ask(search_app(house.searcher()), "/api/v1/search", "q=n1+n2&facet=team").json
+def test_search_api_facets_describe_the_loosened_list(harness: SearchHarness) -> None:
+    body = ask(search_app(harness.searcher()), "/api/v1/search", "q=n1+n2&facet=team").json
     assert (body["total"], [value["count"] for value in body["facets"][0]["values"]]) == (2, [1, 1])
 
 
-def test_search_api_choice_of_a_facet_finds_what_was_counted(house: SearchHouse) -> None:
-    app = search_app(house.searcher())
+def test_search_api_choice_of_a_facet_finds_what_was_counted(harness: SearchHarness) -> None:
+    app = search_app(harness.searcher())
     for choice, found in [("inmeta:team=sales", 2), ("inmeta:Team=Legal%2520Affairs", 1), ("inmeta:price:10..20", 2), ("words+here", 4)]:
         assert ask(app, "/api/v1/search", f"q=word&dnavs={choice}").json["total"] == found
     assert ask(app, "/api/v1/search", "dnavs=inmeta:team=sales+inmeta:price:..9").json["total"] == 1
 
 
-def test_search_api_too_many_facets_are_bounded_and_said(house: SearchHouse) -> None:
+def test_search_api_too_many_facets_are_bounded_and_said(harness: SearchHarness) -> None:
     body = ask(
-        search_app(house.searcher()), "/api/v1/search", [("q", "word"), ("facet", ""), *(("facet", f"f{n}") for n in range(50))]
+        search_app(harness.searcher()), "/api/v1/search", [("q", "word"), ("facet", ""), *(("facet", f"f{n}") for n in range(50))]
     ).json
     assert len(body["facets"]) == 20
     assert body["warnings"] == ["only the first 20 facets were counted"]
 
 
-def test_search_xml_has_the_facets_of_the_front_end(house: SearchHouse) -> None:
-    app = search_app(house.searcher(), SITE)
+def test_search_xml_has_the_facets_of_the_front_end(harness: SearchHarness) -> None:
+    app = search_app(harness.searcher(), SITE)
     found = etree.fromstring(ask(app, "/search", "q=word&client=shop&num=2").body)
     result_list = found.find("RES")
     assert result_list is not None
@@ -113,16 +115,16 @@ def test_search_xml_has_the_facets_of_the_front_end(house: SearchHouse) -> None:
 @pytest.mark.parametrize("path", ["/suggest", "/cluster", "/click", "/api/v1/suggest", "/api/v1/search", "/"])
 @settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(query=st.text(st.sampled_from("abq=&%+.*:;\"'()<>{}[]|-~\\/ä東\x00\u202e0123456789"), max_size=60))
-def test_any_query_string_is_answered(house: SearchHouse, path: str, query: str) -> None:
+def test_any_query_string_is_answered(harness: SearchHarness, path: str, query: str) -> None:
     sent = quote(f"q={query}&facet={query}&dnavs={query}&token={query}&max={query}&url={query}&" + query, safe="=&%+")
-    answer = ask(search_app(house.searcher(), SITE), path, sent)
+    answer = ask(search_app(harness.searcher(), SITE), path, sent)
     assert answer.status in (200, 204, 400), answer.text
     if answer.status == 400:
         assert "cursor=" in answer.text or "callback=" in answer.text
 
 
-def test_page_shows_facets_and_what_was_chosen(house: SearchHouse) -> None:
-    app = search_app(house.searcher(), SITE)
+def test_page_shows_facets_and_what_was_chosen(harness: SearchHarness) -> None:
+    app = search_app(harness.searcher(), SITE)
     text = ask(app, "/", [("q", "word"), ("client", "shop")]).text
     assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DLegal%2520Affairs"' in text
     assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Aprice%3A10..20"' in text

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import tantivy
-from indexhouse import BOTH, DOCUMENT, Opened, keys, put, with_body, with_url
+from indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body, with_url
 
 from feedmill.adapters.index.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter, can_serve
-from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Not, Or, Phrase, Site, Some, Word
 from feedmill.model.search import IndexDocument
@@ -102,15 +102,15 @@ def test_search_class_not_permitted_is_not_found_nor_counted(opened: Opened) -> 
     )
     assert opened[0].search(Word("a"), ANONYMOUS, start=0, num=0).total == 1
     assert sorted(keys(opened, Everything(), BOTH)) == [1, 2]
-    assert keys(opened, Everything(), ClassSet(permitted=frozenset())) == []
+    assert keys(opened, Everything(), AccessFilter(permitted=frozenset())) == []
     assert keys(opened, Not(Word("b")), ANONYMOUS) == [1]
-    assert keys(opened, Info(DOCUMENT.url), ClassSet(permitted=frozenset({7}))) == [3]
+    assert keys(opened, Info(DOCUMENT.url), AccessFilter(permitted=frozenset({7}))) == [3]
 
 
 def test_search_many_permitted_classes_finds_those_alone(opened: Opened) -> None:
     put(opened, *[replace(DOCUMENT, key=number, body="a", access_class=number) for number in range(40)])
     permitted = frozenset(range(0, 3_000, 2))
-    assert sorted(keys(opened, Word("a"), ClassSet(permitted=permitted))) == list(range(0, 40, 2))
+    assert sorted(keys(opened, Word("a"), AccessFilter(permitted=permitted))) == list(range(0, 40, 2))
 
 
 def test_search_changed_class_hides_at_the_next_commit(opened: Opened) -> None:

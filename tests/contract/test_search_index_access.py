@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from indexhouse import DOCUMENT, Opened, put
+from indexharness import DOCUMENT, Opened, put
 
-from feedmill.adapters.index import guardedfacets, permitting, tantivy
+from feedmill.adapters.index import accessfilter, guardedfacets, tantivy
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.facets import read_facet_range
-from feedmill.model.access import ANONYMOUS, AccessClass, ClassMap, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessClass, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, Node, Word
 from feedmill.model.search import Hits, Sort
@@ -24,7 +24,7 @@ NEWEST = CLASSES - 100
 
 @pytest.fixture(scope="module", params=["tantivy", "memory"])
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
-    """Gives an index of documents whose class is their key modulo ``CLASSES``; the last hundred classes came later."""
+    """Returns an index of documents whose class is their key modulo ``CLASSES``; the last hundred classes came later."""
     opened: tuple[SearchIndex, MemoryWriter | TantivyWriter]
     if request.param == "memory":
         memory = MemoryIndex()
@@ -51,19 +51,19 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def index(filled: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> SearchIndex:
-    """Gives that index, which keeps no answers, since the same is asked in two ways."""
+    """Returns that index, which keeps no answers, since the same is asked in two ways."""
     monkeypatch.setattr(tantivy, "name_classes", lambda _access: None)
     return filled
 
 
 def class_map(share: float) -> ClassMap:
-    """Gives a set of so many of the classes that are known; the public one is always in it."""
+    """Returns a set of so many of the classes that are known; the public one is always in it."""
     chance = random.Random(share)
     return ClassMap(b"\1" + bytes(chance.random() < share for _ in range(NEWEST)))
 
 
 def find(index: SearchIndex, permitted: ClassMap, query: Node, start: int = 0, num: int = DOCUMENTS, sort: Sort | None = None) -> Hits:
-    return index.search(query, ClassSet(permitted=permitted), start=start, num=num, sort=sort)
+    return index.search(query, AccessFilter(permitted=permitted), start=start, num=num, sort=sort)
 
 
 @pytest.mark.parametrize("cost_of_a_term", [0.0, 1_000.0])
@@ -71,7 +71,7 @@ def find(index: SearchIndex, permitted: ClassMap, query: Node, start: int = 0, n
 def test_classes_of_a_set_are_found_and_no_others(
     index: SearchIndex, share: float, cost_of_a_term: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(permitting, "COST_OF_A_TERM", cost_of_a_term)
+    monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", cost_of_a_term)
     permitted = class_map(share)
     expected = {key for key in range(1, DOCUMENTS + 1) if key % CLASSES in permitted}
     for query in (Word("word"), Everything()):
@@ -80,7 +80,7 @@ def test_classes_of_a_set_are_found_and_no_others(
         assert (found.total, found.is_exact) == (len(expected), True)
     assert {hit.key for hit in find(index, permitted, Word("word"), sort=Sort()).hits} == expected
     assert {hit.key for hit in find(index, permitted, Word("word"), sort=Sort(name="kind")).hits} == expected
-    (counts,) = index.count_facets(Word("word"), ClassSet(permitted=permitted), [Facet(name="kind", label="Kind")])
+    (counts,) = index.count_facets(Word("word"), AccessFilter(permitted=permitted), [Facet(name="kind", label="Kind")])
     assert sum(value.count for value in counts.values) == len(expected)
 
 
@@ -92,17 +92,17 @@ KIND, RANK = Facet(name="kind"), Facet(name="rank", type=FacetType.INTEGER, rang
 def test_facets_of_thousands_of_classes_are_counted_exactly_where_that_is_cheap(
     index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    permitted = ClassSet(permitted=class_map(share))
+    permitted = AccessFilter(permitted=class_map(share))
     expected = index.count_facets(Word("word"), permitted, [KIND, RANK])
-    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
+    monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     assert index.count_facets(Word("word"), permitted, [KIND, RANK]) == expected
 
 
 @pytest.mark.parametrize("share", [0.3, 0.95])
 def test_facets_of_long_lists_are_estimated_by_a_part_of_them(index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    permitted = ClassSet(permitted=class_map(share))
+    permitted = AccessFilter(permitted=class_map(share))
     expected = index.count_facets(Word("word"), permitted, [KIND, RANK])
-    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
+    monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     for name, value in (("WHOLE", 100), ("PILOT", 1_000), ("DRAWN", 400)):
         monkeypatch.setattr(guardedfacets, name, value)
     found = index.count_facets(Word("word"), permitted, [KIND, RANK])
@@ -114,17 +114,17 @@ def test_facets_of_long_lists_are_estimated_by_a_part_of_them(index: SearchIndex
 
 
 def test_facets_never_show_a_value_of_hidden_documents_alone(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    permitted = ClassSet(permitted=ClassMap(bytes(number % 2 for number in range(NEWEST))))
+    permitted = AccessFilter(permitted=ClassMap(bytes(number % 2 for number in range(NEWEST))))
     expected = sum(key % CLASSES in permitted.permitted for key in range(1, DOCUMENTS + 1))
     for cost in (0.0, 1_000.0):
-        monkeypatch.setattr(permitting, "COST_OF_A_TERM", cost)
+        monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", cost)
         (counts,) = index.count_facets(Word("word"), permitted, [KIND])
         assert [(value.value, value.count) for value in counts.values] == [("1", expected)]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
 def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
+    monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     permitted = class_map(share)
     whole = [hit.key for hit in find(index, permitted, Word("word")).hits]
     pages = [hit.key for start in range(0, 1_200, 300) for hit in find(index, permitted, Word("word"), start, 300).hits]
@@ -133,7 +133,7 @@ def test_pages_of_a_large_set_follow_one_another(index: SearchIndex, share: floa
 
 
 def test_totals_are_exact_to_a_thousand_and_estimated_beyond(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permitting, "COST_OF_A_TERM", 1_000.0)
+    monkeypatch.setattr(accessfilter, "COST_OF_A_TERM", 1_000.0)
     for share in (0.25, 0.8):
         permitted = class_map(share)
         expected = sum(key % CLASSES in permitted for key in range(1, DOCUMENTS + 1))
@@ -156,7 +156,7 @@ def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opene
     documents = [
         replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word", metadata=(("kind", "a"),)) for key in range(20)
     ]
-    somebody = ClassSet(permitted=ClassMap(b"\1" + bytes(CLASSES)))
+    somebody = AccessFilter(permitted=ClassMap(b"\1" + bytes(CLASSES)))
     for hidden in (0, 1, 15, 20):
         put(opened, *(replace(each, access_class=2) for each in documents[:hidden]), *documents[hidden:])
         for access in (ANONYMOUS, somebody):
@@ -167,26 +167,26 @@ def test_index_of_public_documents_alone_hides_what_becomes_secure(opened: Opene
             assert opened[0].vocabulary.count("word", access) == 20 - hidden
             (counts,) = opened[0].count_facets(Word("word"), access, [KIND])
             assert sum(value.count for value in counts.values) == 20 - hidden
-        nobody = ClassSet(permitted=frozenset())
+        nobody = AccessFilter(permitted=frozenset())
         assert opened[0].search(Everything(), nobody, start=0, num=50).total == 0
 
 
 def test_index_of_public_documents_alone_shows_none_of_them_without_that_class(opened: Opened) -> None:
     put(opened, *(replace(DOCUMENT, key=key, access_class=int(AccessClass.PUBLIC), body="word") for key in range(5)))
-    for access in (ClassSet(permitted=frozenset({2})), ClassSet(permitted=ClassMap(b"\0\1\1")), ANONYMOUS.only_secure()):
+    for access in (AccessFilter(permitted=frozenset({2})), AccessFilter(permitted=ClassMap(b"\0\1\1")), ANONYMOUS.only_secure()):
         assert opened[0].search(Word("word"), access, start=0, num=50).total == 0
 
 
 def test_the_same_question_is_answered_for_each_asker_and_each_commit_anew(opened: Opened) -> None:
     documents = [replace(DOCUMENT, key=key, access_class=key % 3, body="word", metadata=(("kind", "a"),)) for key in range(30)]
-    askers = [ANONYMOUS, *(ClassSet(permitted=frozenset(each)) for each in ({1}, {0, 2}, {0, 1, 2}))]
-    askers += [ClassSet(permitted=ClassMap(table)) for table in (b"\1\0\1", b"\0\1\0", b"\1\1\1")]
+    current_users = [ANONYMOUS, *(AccessFilter(permitted=frozenset(each)) for each in ({1}, {0, 2}, {0, 1, 2}))]
+    current_users += [AccessFilter(permitted=ClassMap(table)) for table in (b"\1\0\1", b"\0\1\0", b"\1\1\1")]
     for gone in (0, 3, 12):
         put(opened, *documents)
         opened[1].remove_many(range(gone))
         assert opened[0].is_visible(opened[1].commit())
         for _ in range(2):
-            for access in askers:
+            for access in current_users:
                 expected = {key for key in range(gone, 30) if key % 3 in access.permitted}
                 pages = [opened[0].search(Word("word"), access, start=start, num=7) for start in range(0, 35, 7)]
                 assert [len(page.hits) for page in pages] == [max(min(len(expected) - start, 7), 0) for start in range(0, 35, 7)]

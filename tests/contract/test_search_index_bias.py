@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from indexhouse import ENGINES, Opened, open_index, put
+from indexharness import ENGINES, Opened, open_index, put
 
 from feedmill.core.biasing import bias_factor, biased, prepare_bias
-from feedmill.core.patternsets import PatternBook
+from feedmill.core.patternsets import CompiledPatterns
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import Everything, Node, Word
 from feedmill.model.ranking import Ranking
@@ -17,7 +17,7 @@ from feedmill.model.search import IndexDocument, Sort
 from feedmill.model.serving import Bias, MetadataBias, SourceBias
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-BOOK = PatternBook(("press.com/", "contains:old"))
+BOOK = CompiledPatterns(("press.com/", "contains:old"))
 
 
 @pytest.fixture(params=ENGINES)

@@ -6,18 +6,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from indexhouse import BOTH, DOCUMENT, Opened, put
+from indexharness import BOTH, DOCUMENT, Opened, put
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.facets import MAX_VALUES_SHOWN, narrow
-from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue
 from feedmill.model.query import And, Everything, Node, Word
 from feedmill.model.search import IndexDocument
 
-NOBODY = ClassSet(permitted=frozenset())
+NOBODY = AccessFilter(permitted=frozenset())
 
 
 def with_metadata(*lists: Metadata) -> list[IndexDocument]:
@@ -29,7 +29,7 @@ def ranged(name: str, kind: FacetType, *texts: str) -> Facet:
     return Facet(name=name, type=kind, ranges=tuple(FacetRange(low=low, high=high) for low, _, high in ends))
 
 
-def count(opened: Opened, facet: Facet, query: Node = Everything(), access: ClassSet = ANONYMOUS) -> list[tuple[str, int]]:  # noqa: B008
+def count(opened: Opened, facet: Facet, query: Node = Everything(), access: AccessFilter = ANONYMOUS) -> list[tuple[str, int]]:  # noqa: B008
     (counts,) = opened[0].count_facets(query, access, [facet])
     assert counts.facet == facet
     return [(shown(value), value.count) for value in counts.values]
@@ -132,7 +132,7 @@ def test_facet_of_hundreds_of_values_gives_exact_counts_of_the_best(opened: Open
 
 
 def _count_in_memory(lists: Sequence[Metadata]) -> MemoryIndex:
-    """Gives the index in memory, which counts everything, with the same documents."""
+    """Returns the index in memory, which counts everything, with the same documents."""
     memory = MemoryIndex()
     writer = MemoryWriter(memory)
     writer.put_many(with_metadata(*lists))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
-from indexhouse import DOCUMENT, Opened, keys, put, with_body, with_url
+from indexharness import DOCUMENT, Opened, keys, put, with_body, with_url
 
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from indexhouse import BOTH, DOCUMENT, Opened, keys, put, with_body
+from indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body
 
 from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
 from feedmill.core.snippets import find_snippet

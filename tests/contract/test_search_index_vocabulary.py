@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from indexhouse import BOTH, DOCUMENT, Opened, put
+from indexharness import BOTH, DOCUMENT, Opened, put
 
-from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.query import Everything, Related, Word
 
-NOBODY = ClassSet(permitted=frozenset())
+NOBODY = AccessFilter(permitted=frozenset())
 
 
 def put_titles(opened: Opened, *titles: str) -> None:

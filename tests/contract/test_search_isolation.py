@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from searchhouse import ANN, FOR_ANN, SearchHouse, ask, open_house
+from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from storevalues import DAMAGES, damage
 
 from feedmill.adapters.clustering import find_clusters
@@ -21,8 +21,8 @@ MARKED = (3, 77, 199)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     made.add([made.make(url_of(number), f"needle words {number}", title=f"Needle {number}") for number in range(200)])
     yield made
     made.store.close()
@@ -32,56 +32,58 @@ def url_of(number: int) -> str:
     return f"http://a.com/{'marked' if number in MARKED else 'good'}{number}"
 
 
-def search(house: SearchHouse, num: int = 1000) -> ResultPage:
-    return house.searcher().search(SearchRequest(query="needle", num=num), ANONYMOUS)
+def search(harness: SearchHarness, num: int = 1000) -> ResultPage:
+    return harness.searcher().search(SearchRequest(query="needle", num=num), ANONYMOUS)
 
 
-def test_result_that_cannot_be_made_is_left_out_with_a_warning(house: SearchHouse) -> None:
+def test_result_that_cannot_be_made_is_left_out_with_a_warning(harness: SearchHarness) -> None:
     with injected("result=raise:marked"):
-        page = search(house)
+        page = search(harness)
     assert (len(page.results), page.total) == (197, 197)
     assert not [result.url for result in page.results if "marked" in result.url]
     assert page.warnings == ("3 results are left out, since they could not be shown",)
     with injected("result=raise:marked77"):
-        assert search(house).warnings == ("one result is left out, since it could not be shown",)
-    assert search(house).warnings == ()
+        assert search(harness).warnings == ("one result is left out, since it could not be shown",)
+    assert search(harness).warnings == ()
 
 
 @pytest.mark.parametrize(("column", "value"), DAMAGES)
-def test_result_whose_row_cannot_be_read_is_left_out_with_a_warning(house: SearchHouse, tmp_path: Path, column: str, value: str) -> None:
+def test_result_whose_row_cannot_be_read_is_left_out_with_a_warning(
+    harness: SearchHarness, tmp_path: Path, column: str, value: str
+) -> None:
     damage(tmp_path, url_of(77), column, value)
-    page = search(house)
+    page = search(harness)
     assert (len(page.results), page.total) == (199, 199)
     assert url_of(77) not in {result.url for result in page.results}
     assert page.warnings == ("one result is left out, since it could not be shown",)
     with pytest.raises(NotFound):
-        house.searcher().get_document(url_of(77), ANONYMOUS)
+        harness.searcher().get_document(url_of(77), ANONYMOUS)
 
 
 @pytest.mark.parametrize("step", ["snippet", "title"])
-def test_result_whose_snippet_or_marks_cannot_be_made_is_shown_without(house: SearchHouse, step: str) -> None:
+def test_result_whose_snippet_or_marks_cannot_be_made_is_shown_without(harness: SearchHarness, step: str) -> None:
     with injected(f"{step}=raise:marked"):
-        page = search(house)
+        page = search(harness)
     assert (len(page.results), page.total, page.warnings) == (200, 200, ())
     bare = [result for result in page.results if (not result.snippet.text if step == "snippet" else not result.title_marks)]
     assert {result.url for result in bare} == {url_of(number) for number in MARKED}
 
 
-def test_document_about_which_nobody_can_decide_is_not_shown(house: SearchHouse) -> None:
+def test_document_about_which_nobody_can_decide_is_not_shown(harness: SearchHarness) -> None:
     with injected("decision=raise:marked"):
-        page = search(house)
+        page = search(harness)
     assert (len(page.results), page.total) == (197, 197)
     assert page.warnings == ()
-    house.add([house.make("http://a.com/markedsecret", "hidden needle")], acls={"http://a.com/markedsecret": FOR_ANN})
-    ann = house.searcher().classes_of(ANN)
+    harness.add([harness.make("http://a.com/markedsecret", "hidden needle")], acls={"http://a.com/markedsecret": FOR_ANN})
+    ann = harness.searcher().classes_of(ANN)
     with injected("decision=raise:marked"):
-        assert house.searcher().search(SearchRequest(query="hidden"), ann).results == ()
-    assert len(house.searcher().search(SearchRequest(query="hidden"), ann).results) == 1
+        assert harness.searcher().search(SearchRequest(query="hidden"), ann).results == ()
+    assert len(harness.searcher().search(SearchRequest(query="hidden"), ann).results) == 1
 
 
-def test_answers_of_the_port_have_the_warning(house: SearchHouse) -> None:
-    searcher = house.searcher()
-    app = search_app(searcher, SearchSite(copies=CachedCopies(searcher, house.blobs)))
+def test_answers_of_the_port_have_the_warning(harness: SearchHarness) -> None:
+    searcher = harness.searcher()
+    app = search_app(searcher, SearchSite(copies=CachedCopies(searcher, harness.blobs)))
     with injected("result=raise:marked"):
         told = ask(app, "/api/v1/search", [("q", "needle"), ("num", "1000")])
         assert (told.status, "3 results are left out" in told.text) == (200, True)
@@ -89,27 +91,27 @@ def test_answers_of_the_port_have_the_warning(house: SearchHouse) -> None:
         assert "left out" in ask(app, "/", [("q", "needle"), ("num", "100"), ("start", "0")]).text
 
 
-def test_cached_copy_that_cannot_be_made_is_an_error_of_its_own(house: SearchHouse) -> None:
-    searcher = house.searcher()
-    app = search_app(searcher, SearchSite(copies=CachedCopies(searcher, house.blobs)))
+def test_cached_copy_that_cannot_be_made_is_an_error_of_its_own(harness: SearchHarness) -> None:
+    searcher = harness.searcher()
+    app = search_app(searcher, SearchSite(copies=CachedCopies(searcher, harness.blobs)))
     with injected("copy=raise:marked"):
         answer = ask(app, "/cache", [("url", url_of(3))])
         assert (answer.status, "cannot be shown" in answer.text) == (404, True)
         assert ask(app, "/cache", [("url", url_of(4))]).status == 200
 
 
-def test_suggestions_come_from_titles_that_do_not_fail(house: SearchHouse) -> None:
-    house.add([house.make("http://b.com/marked", title="zebra marked"), house.make("http://b.com/good", title="zebra good")])
+def test_suggestions_come_from_titles_that_do_not_fail(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://b.com/marked", title="zebra marked"), harness.make("http://b.com/good", title="zebra good")])
     with injected("suggest=raise:marked"):
-        found = suggest(house.searcher(), Typing(text="zeb", limit=10), ANONYMOUS)
+        found = suggest(harness.searcher(), Typing(text="zeb", limit=10), ANONYMOUS)
         assert ("zebra good" in found, "zebra marked" in found) == (True, False)
-    assert set(suggest(house.searcher(), Typing(text="zeb", limit=10), ANONYMOUS)) >= {"zebra good", "zebra marked"}
+    assert set(suggest(harness.searcher(), Typing(text="zeb", limit=10), ANONYMOUS)) >= {"zebra good", "zebra marked"}
 
 
-def test_clusters_are_made_of_results_that_do_not_fail(house: SearchHouse) -> None:
+def test_clusters_are_made_of_results_that_do_not_fail(harness: SearchHarness) -> None:
     names = ["marked1", "good1", "good2"]
-    house.add([house.make(f"http://c.com/{name}", "gearbox engine clutch", title="Gearbox engine clutch") for name in names])
+    harness.add([harness.make(f"http://c.com/{name}", "gearbox engine clutch", title="Gearbox engine clutch") for name in names])
     with injected("cluster=raise:marked"):
-        found = cluster_results(house.searcher(), SearchRequest(query="gearbox"), ANONYMOUS, find_clusters)
+        found = cluster_results(harness.searcher(), SearchRequest(query="gearbox"), ANONYMOUS, find_clusters)
     assert {result.url for result in found.results} == {"http://c.com/good1", "http://c.com/good2"}
     assert all(place < 2 for cluster in found.clusters for place in cluster.places)

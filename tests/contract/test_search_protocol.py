@@ -4,20 +4,20 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchhouse import ANN, FOR_ANN, NOW, SearchHouse, ask, open_house
+from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
 
 from feedmill.http.search import SearchSite, search_app
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     yield made
     made.store.close()
 
 
-def gsp(house: SearchHouse, query: str, method: str = "GET", **site: Any) -> Any:
-    answer = ask(search_app(house.searcher(), SearchSite(clock=lambda: NOW, **site)), "/search", query, method)
+def gsp(harness: SearchHarness, query: str, method: str = "GET", **site: Any) -> Any:
+    answer = ask(search_app(harness.searcher(), SearchSite(clock=lambda: NOW, **site)), "/search", query, method)
     assert answer.status == 200, answer.text
     assert answer.headers["content-type"].startswith("text/xml")
     return etree.fromstring(answer.body)
@@ -27,58 +27,58 @@ def urls(found: Any) -> list[str]:
     return [one.text for one in found.findall("RES/R/U")]
 
 
-def spread(house: SearchHouse, count: int) -> None:
+def spread(harness: SearchHarness, count: int) -> None:
     """Adds documents that no filter leaves out."""
-    house.add([house.make(f"http://a.com/{number}/x", f"needle {number}", title=f"T{number}") for number in range(count)])
+    harness.add([harness.make(f"http://a.com/{number}/x", f"needle {number}", title=f"T{number}") for number in range(count)])
 
 
-def test_search_without_output_is_xml_and_finds_words_that_all_occur(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/1", "red apple", title="One"), house.make("http://b.com/1", "red", title="Two")])
-    assert urls(gsp(house, "q=red+apple")) == ["http://a.com/1"]
-    assert len(urls(gsp(house, "q=red+apple&match=any"))) == 2
+def test_search_without_output_is_xml_and_finds_words_that_all_occur(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/1", "red apple", title="One"), harness.make("http://b.com/1", "red", title="Two")])
+    assert urls(gsp(harness, "q=red+apple")) == ["http://a.com/1"]
+    assert len(urls(gsp(harness, "q=red+apple&match=any"))) == 2
 
 
-def test_search_nothing_found_has_no_res(house: SearchHouse) -> None:
-    spread(house, 1)
-    assert gsp(house, "q=haystack").find("RES") is None
-    assert gsp(house, "").find("RES") is None
-    assert gsp(house, "q=needle&site=nowhere").find("RES") is None
+def test_search_nothing_found_has_no_res(harness: SearchHarness) -> None:
+    spread(harness, 1)
+    assert gsp(harness, "q=haystack").find("RES") is None
+    assert gsp(harness, "").find("RES") is None
+    assert gsp(harness, "q=needle&site=nowhere").find("RES") is None
 
 
 @pytest.mark.parametrize("num", ["0", "-5", "x", "", "%D9%A3", "1e9"])
-def test_search_senseless_num_gives_ten(house: SearchHouse, num: str) -> None:
-    spread(house, 12)
-    found = gsp(house, f"q=needle&num={num}")
+def test_search_senseless_num_gives_ten(harness: SearchHarness, num: str) -> None:
+    spread(harness, 12)
+    found = gsp(harness, f"q=needle&num={num}")
     assert len(urls(found)) == 10
     told = found.find("PARAM[@name='num']")
     assert (told.get("value"), told.get("original_value")) == ("10", num)
 
 
-def test_search_num_beyond_the_limit_is_the_limit(house: SearchHouse) -> None:
-    spread(house, 12)
-    found = gsp(house, "q=needle&num=99999")
+def test_search_num_beyond_the_limit_is_the_limit(harness: SearchHarness) -> None:
+    spread(harness, 12)
+    found = gsp(harness, "q=needle&num=99999")
     assert (len(urls(found)), found.find("PARAM[@name='num']").get("value")) == (12, "1000")
 
 
 @pytest.mark.parametrize("thinned", ["", "&filter=0"])
 @pytest.mark.parametrize("start", ["25", "100", "999999999999"])
-def test_search_start_beyond_the_end_gives_the_last_page(house: SearchHouse, thinned: str, start: str) -> None:
-    spread(house, 25)
-    res = gsp(house, f"q=needle&start={start}{thinned}").find("RES")
+def test_search_start_beyond_the_end_gives_the_last_page(harness: SearchHarness, thinned: str, start: str) -> None:
+    spread(harness, 25)
+    res = gsp(harness, f"q=needle&start={start}{thinned}").find("RES")
     assert (res.get("SN"), res.get("EN"), res.findtext("M")) == ("21", "25", "25")
     assert res.find("NB/NU") is None
     assert res.find("R").get("N") == "21"
 
 
-def test_search_pages_link_to_their_neighbours(house: SearchHouse) -> None:
-    spread(house, 25)
-    first = gsp(house, "q=needle&sort=date%3AD%3AL%3Ad1&num=10&x=a+b").find("RES")
+def test_search_pages_link_to_their_neighbours(harness: SearchHarness) -> None:
+    spread(harness, 25)
+    first = gsp(harness, "q=needle&sort=date%3AD%3AL%3Ad1&num=10&x=a+b").find("RES")
     assert (first.get("SN"), first.get("EN"), first.find("NB/PU")) == ("1", "10", None)
     following = first.findtext("NB/NU")
     assert following == "/search?q=needle&sort=date%3AD%3AL%3Ad1&num=10&x=a+b&start=10&sa=N"
-    seen = urls(gsp(house, "q=needle"))
+    seen = urls(gsp(harness, "q=needle"))
     for _ in range(2):
-        page = gsp(house, following.partition("?")[2])
+        page = gsp(harness, following.partition("?")[2])
         seen += urls(page)
         following = page.findtext("RES/NB/NU")
     assert following is None
@@ -86,29 +86,29 @@ def test_search_pages_link_to_their_neighbours(house: SearchHouse) -> None:
     assert len(set(seen)) == len(seen) == 25
 
 
-def test_search_total_of_secure_searches_is_not_told(house: SearchHouse) -> None:
-    spread(house, 1)
-    assert gsp(house, "q=needle").findtext("RES/M") == "1"
-    assert gsp(house, "q=needle&rc=1").find("RES/XT") is not None
-    assert gsp(house, "q=needle&access=a").find("RES/M") is None
-    assert gsp(house, "q=needle&access=a&secure_estimates=1").findtext("RES/M") == "1"
+def test_search_total_of_secure_searches_is_not_told(harness: SearchHarness) -> None:
+    spread(harness, 1)
+    assert gsp(harness, "q=needle").findtext("RES/M") == "1"
+    assert gsp(harness, "q=needle&rc=1").find("RES/XT") is not None
+    assert gsp(harness, "q=needle&access=a").find("RES/M") is None
+    assert gsp(harness, "q=needle&access=a&secure_estimates=1").findtext("RES/M") == "1"
 
 
-def test_search_access_tells_public_from_secure(house: SearchHouse) -> None:
-    documents = [house.make("http://a.com/1", "needle", title="open"), house.make("http://b.com/1", "needle", title="shut")]
-    house.add(documents, acls={"http://b.com/1": FOR_ANN})
-    everything = house.searcher().classes_of(ANN)
-    assert urls(gsp(house, "q=needle&access=s")) == []
-    assert urls(gsp(house, "q=needle&access=a")) == ["http://a.com/1"]
-    assert urls(gsp(house, "q=needle", identify=lambda _: everything)) == ["http://a.com/1"]
-    assert urls(gsp(house, "q=needle&access=s", identify=lambda _: everything)) == ["http://b.com/1"]
-    assert len(urls(gsp(house, "q=needle&access=a", identify=lambda _: everything))) == 2
+def test_search_access_tells_public_from_secure(harness: SearchHarness) -> None:
+    documents = [harness.make("http://a.com/1", "needle", title="open"), harness.make("http://b.com/1", "needle", title="shut")]
+    harness.add(documents, acls={"http://b.com/1": FOR_ANN})
+    everything = harness.searcher().classes_of(ANN)
+    assert urls(gsp(harness, "q=needle&access=s")) == []
+    assert urls(gsp(harness, "q=needle&access=a")) == ["http://a.com/1"]
+    assert urls(gsp(harness, "q=needle", identify=lambda _: everything)) == ["http://a.com/1"]
+    assert urls(gsp(harness, "q=needle&access=s", identify=lambda _: everything)) == ["http://b.com/1"]
+    assert len(urls(gsp(harness, "q=needle&access=a", identify=lambda _: everything))) == 2
 
 
-def test_search_parameters_are_told_back_as_used_and_as_sent(house: SearchHouse) -> None:
+def test_search_parameters_are_told_back_as_used_and_as_sent(harness: SearchHarness) -> None:
     told = {
         one.get("name"): (one.get("value"), one.get("original_value"))
-        for one in gsp(house, "q=a%20b&foo=c%20d+e&ie=nope&ip=1").findall("PARAM")
+        for one in gsp(harness, "q=a%20b&foo=c%20d+e&ie=nope&ip=1").findall("PARAM")
     }
     assert told == {
         "q": ("a b", "a%20b"),
@@ -119,71 +119,73 @@ def test_search_parameters_are_told_back_as_used_and_as_sent(house: SearchHouse)
 
 
 @pytest.mark.parametrize("query", ["q=K%C3%A4se", "q=K%E4se", "q=K%E4se&ie=latin1", "q=K%C3%A4se&ie=utf8", "q=K%C3%A4se&ie=unknown"])
-def test_search_query_in_any_encoding_is_understood(house: SearchHouse, query: str) -> None:
-    house.add([house.make("http://a.com/1", "Käse", title="T")])
-    assert urls(gsp(house, query)) == ["http://a.com/1"]
+def test_search_query_in_any_encoding_is_understood(harness: SearchHarness, query: str) -> None:
+    harness.add([harness.make("http://a.com/1", "Käse", title="T")])
+    assert urls(gsp(harness, query)) == ["http://a.com/1"]
 
 
-def test_search_answers_in_the_encoding_asked_for(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/1", "Käse", title="日")])
-    answer = ask(search_app(house.searcher()), "/search", "q=K%C3%A4se&oe=latin1")
+def test_search_answers_in_the_encoding_asked_for(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/1", "Käse", title="日")])
+    answer = ask(search_app(harness.searcher()), "/search", "q=K%C3%A4se&oe=latin1")
     assert answer.headers["content-type"] == "text/xml; charset=ISO-8859-1"
     assert b"<Q>K\xe4se</Q>" in answer.body
     assert b"<T>&#26085;</T>" in answer.body
 
 
-def test_search_output_xml_names_the_dtd(house: SearchHouse) -> None:
-    assert b"<!DOCTYPE GSP SYSTEM" in ask(search_app(house.searcher()), "/search", "q=a&output=xml").body
-    assert b"<!DOCTYPE" not in ask(search_app(house.searcher()), "/search", "q=a&output=xml_no_dtd").body
+def test_search_output_xml_names_the_dtd(harness: SearchHarness) -> None:
+    assert b"<!DOCTYPE GSP SYSTEM" in ask(search_app(harness.searcher()), "/search", "q=a&output=xml").body
+    assert b"<!DOCTYPE" not in ask(search_app(harness.searcher()), "/search", "q=a&output=xml_no_dtd").body
 
 
-def test_search_getfields_gives_one_element_a_value(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/1", "needle", metadata=(("dc.title", "x"), ("Topic", "y"), ("Topic", "z")))])
-    tell = [(one.get("N"), one.get("V")) for one in gsp(house, "q=needle&getfields=dc%252Etitle.topic").findall("RES/R/MT")]
+def test_search_getfields_gives_one_element_a_value(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/1", "needle", metadata=(("dc.title", "x"), ("Topic", "y"), ("Topic", "z")))])
+    tell = [(one.get("N"), one.get("V")) for one in gsp(harness, "q=needle&getfields=dc%252Etitle.topic").findall("RES/R/MT")]
     assert tell == [("dc.title", "x"), ("Topic", "y"), ("Topic", "z")]
-    assert gsp(house, "q=needle").find("RES/R/MT") is None
-    assert len(gsp(house, "q=needle&getfields=*").findall("RES/R/MT")) == 3
+    assert gsp(harness, "q=needle").find("RES/R/MT") is None
+    assert len(gsp(harness, "q=needle&getfields=*").findall("RES/R/MT")) == 3
 
 
-def test_search_noarchive_has_no_cached_copy(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/1", "needle", robots=("noarchive",))])
-    assert gsp(house, "q=needle").find("RES/R/HAS/C") is None
+def test_search_noarchive_has_no_cached_copy(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/1", "needle", robots=("noarchive",))])
+    assert gsp(harness, "q=needle").find("RES/R/HAS/C") is None
 
 
-def crowd(house: SearchHouse) -> None:
-    pages = [house.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(4)]
-    house.add([*pages, house.make("http://a.com/e/1", "needle same", title="S"), house.make("http://b.com/f/1", "needle same", title="S")])
+def crowd(harness: SearchHarness) -> None:
+    pages = [harness.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(4)]
+    harness.add(
+        [*pages, harness.make("http://a.com/e/1", "needle same", title="S"), harness.make("http://b.com/f/1", "needle same", title="S")]
+    )
 
 
 @pytest.mark.parametrize(("thinning", "count"), [("", 3), ("&filter=1", 3), ("&filter=p", 5), ("&filter=s", 4), ("&filter=0", 6)])
-def test_search_filter_leaves_out_copies_and_crowds(house: SearchHouse, thinning: str, count: int) -> None:
-    crowd(house)
-    found = gsp(house, "q=needle" + thinning)
+def test_search_filter_leaves_out_copies_and_crowds(harness: SearchHarness, thinning: str, count: int) -> None:
+    crowd(harness)
+    found = gsp(harness, "q=needle" + thinning)
     assert len(urls(found)) == count
     assert found.findtext("RES/M") == str(count)
     assert (found.find("RES/FI") is not None) == (count < 6)
 
 
-def test_search_crowded_directory_names_itself_on_its_last_result(house: SearchHouse) -> None:
-    crowd(house)
+def test_search_crowded_directory_names_itself_on_its_last_result(harness: SearchHarness) -> None:
+    crowd(harness)
     marked = [
         (one.findtext("HN"), one.find("HN").get("U"), one.get("L"))
-        for one in gsp(house, "q=needle").findall("RES/R")
+        for one in gsp(harness, "q=needle").findall("RES/R")
         if one.find("HN") is not None
     ]
     assert marked == [("a.com/d/", "http://a.com/d/", "2")]
-    assert gsp(house, "q=needle&filter=0").find("RES/R/HN") is None
+    assert gsp(harness, "q=needle&filter=0").find("RES/R/HN") is None
 
 
 @pytest.mark.parametrize("query", ["q=needle+site:a.com", "q=needle&as_sitesearch=a.com", "q=needle&sitesearch=a.com&filter=1"])
-def test_search_of_a_site_is_not_thinned(house: SearchHouse, query: str) -> None:
-    house.add([house.make(f"http://a.com/same/{number}", "needle twice", title="Same") for number in range(4)])
-    found = gsp(house, query)
+def test_search_of_a_site_is_not_thinned(harness: SearchHarness, query: str) -> None:
+    harness.add([harness.make(f"http://a.com/same/{number}", "needle twice", title="Same") for number in range(4)])
+    found = gsp(harness, query)
     assert len(urls(found)) == 4
     assert found.find("RES/FI") is None
 
 
-def test_search_posted_form_is_read_and_bounded(house: SearchHouse) -> None:
-    spread(house, 1)
-    app = search_app(house.searcher())
+def test_search_posted_form_is_read_and_bounded(harness: SearchHarness) -> None:
+    spread(harness, 1)
+    app = search_app(harness.searcher())
     assert len(urls(etree.fromstring(ask(app, "/search", "q=needle", "POST").body))) == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchhouse import NOW, SearchHouse, ask, open_house
+from searchharness import NOW, SearchHarness, ask, open_harness
 
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.document import Attributes
@@ -17,14 +17,14 @@ from feedmill.services.searching import resultlist
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     yield made
     made.store.close()
 
 
-def gsp(house: SearchHouse, query: str, **site: Any) -> Any:
-    answer = ask(search_app(house.searcher(), SearchSite(clock=lambda: NOW, **site)), "/search", query)
+def gsp(harness: SearchHarness, query: str, **site: Any) -> Any:
+    answer = ask(search_app(harness.searcher(), SearchSite(clock=lambda: NOW, **site)), "/search", query)
     assert answer.status == 200, answer.text
     return etree.fromstring(answer.body)
 
@@ -38,65 +38,65 @@ def told(found: Any, name: str) -> tuple[str, str]:
     return one.get("value"), one.get("original_value")
 
 
-def spread(house: SearchHouse, count: int) -> None:
-    house.add([house.make(f"http://a.com/{number}/x", f"needle {number}", title=f"T{number}") for number in range(count)])
+def spread(harness: SearchHarness, count: int) -> None:
+    harness.add([harness.make(f"http://a.com/{number}/x", f"needle {number}", title=f"T{number}") for number in range(count)])
 
 
 # --- pages and totals -----------------------------------------------------------------------------------------------------------
 
 
-def test_start_is_told_back_as_where_the_page_begins(house: SearchHouse) -> None:
-    spread(house, 25)
-    assert told(gsp(house, "q=needle&start=500"), "start") == ("20", "500")
-    assert told(gsp(house, "q=needle&start=10"), "start") == ("10", "10")
-    assert told(gsp(house, "q=needle&start=-7"), "start") == ("0", "-7")
-    assert told(gsp(house, "q=none&start=30"), "start") == ("30", "30")
+def test_start_is_told_back_as_where_the_page_begins(harness: SearchHarness) -> None:
+    spread(harness, 25)
+    assert told(gsp(harness, "q=needle&start=500"), "start") == ("20", "500")
+    assert told(gsp(harness, "q=needle&start=10"), "start") == ("10", "10")
+    assert told(gsp(harness, "q=needle&start=-7"), "start") == ("0", "-7")
+    assert told(gsp(harness, "q=none&start=30"), "start") == ("30", "30")
 
 
-def test_pages_reach_no_further_than_a_bound(house: SearchHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_reach_no_further_than_a_bound(harness: SearchHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resultlist, "MAX_REACH", 100)
-    spread(house, 115)
+    spread(harness, 115)
     for thinning in ("&filter=0", ""):
-        res = gsp(house, f"q=needle&start=90&num=20{thinning}").find("RES")
+        res = gsp(harness, f"q=needle&start=90&num=20{thinning}").find("RES")
         assert (res.get("SN"), res.get("EN"), len(res.findall("R")), res.find("NB/NU")) == ("91", "100", 10, None)
-        beyond = gsp(house, f"q=needle&start=110&num=30{thinning}").find("RES")
+        beyond = gsp(harness, f"q=needle&start=110&num=30{thinning}").find("RES")
         assert (beyond.get("SN"), beyond.get("EN"), beyond.find("NB/NU")) == ("91", "100", None)
-    assert gsp(house, "q=needle&num=1000&filter=0").find("RES").get("EN") == "100"
-    assert gsp(house, "q=needle&filter=0").findtext("RES/M") == "115"
+    assert gsp(harness, "q=needle&num=1000&filter=0").find("RES").get("EN") == "100"
+    assert gsp(harness, "q=needle&filter=0").findtext("RES/M") == "115"
 
 
-def test_single_page_has_no_links_to_others(house: SearchHouse) -> None:
-    spread(house, 3)
-    assert gsp(house, "q=needle").find("RES/NB") is None
+def test_single_page_has_no_links_to_others(harness: SearchHarness) -> None:
+    spread(harness, 3)
+    assert gsp(harness, "q=needle").find("RES/NB") is None
 
 
-def test_results_are_numbered_through_all_pages(house: SearchHouse) -> None:
-    spread(house, 25)
-    assert [one.get("N") for one in gsp(house, "q=needle&start=20").findall("RES/R")] == ["21", "22", "23", "24", "25"]
+def test_results_are_numbered_through_all_pages(harness: SearchHarness) -> None:
+    spread(harness, 25)
+    assert [one.get("N") for one in gsp(harness, "q=needle&start=20").findall("RES/R")] == ["21", "22", "23", "24", "25"]
 
 
-def test_total_of_a_filtered_search_is_that_of_what_is_left_on_its_last_page_alone(house: SearchHouse) -> None:
-    house.add([house.make(f"http://a.com/d{number // 4}/{number}", f"needle {number}", title=f"T{number}") for number in range(48)])
-    first = gsp(house, "q=needle").find("RES")
+def test_total_of_a_filtered_search_is_that_of_what_is_left_on_its_last_page_alone(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/d{number // 4}/{number}", f"needle {number}", title=f"T{number}") for number in range(48)])
+    first = gsp(harness, "q=needle").find("RES")
     assert (first.findtext("M"), first.get("EN"), first.find("FI") is not None) == ("48", "10", True)
-    last = gsp(house, "q=needle&start=20").find("RES")
+    last = gsp(harness, "q=needle&start=20").find("RES")
     assert (last.findtext("M"), last.get("EN"), last.find("NB/NU")) == ("24", "24", None)
-    assert gsp(house, "q=needle&filter=0").find("RES/FI") is None
+    assert gsp(harness, "q=needle&filter=0").find("RES/FI") is None
 
 
-def test_directory_that_holds_more_says_so_on_its_last_result_and_links_there(house: SearchHouse) -> None:
-    house.add([house.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(5)])
-    found = gsp(house, "q=needle")
+def test_directory_that_holds_more_says_so_on_its_last_result_and_links_there(harness: SearchHarness) -> None:
+    harness.add([harness.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(5)])
+    found = gsp(harness, "q=needle")
     assert [one.get("L") for one in found.findall("RES/R")] == ["1", "2"]
     more = found.find("RES/R[2]/HN")
     assert (found.find("RES/R[1]/HN"), more.text) == (None, "a.com/d/")
-    assert len(urls(gsp(house, f"q=needle&as_sitesearch={more.get('U')}"))) == 5
+    assert len(urls(gsp(harness, f"q=needle&as_sitesearch={more.get('U')}"))) == 5
 
 
 @pytest.mark.parametrize(("access", "shown"), [("p", True), ("P", True), ("s", False), ("a", False), ("x", True), ("", True)])
-def test_total_is_told_of_public_searches_alone(house: SearchHouse, access: str, shown: bool) -> None:
-    spread(house, 2)
-    res = gsp(house, f"q=needle&access={access}").find("RES")
+def test_total_is_told_of_public_searches_alone(harness: SearchHarness, access: str, shown: bool) -> None:
+    spread(harness, 2)
+    res = gsp(harness, f"q=needle&access={access}").find("RES")
     if res is not None:
         assert (res.find("M") is not None, res.find("XT") is not None) == (shown, shown)
 
@@ -104,8 +104,8 @@ def test_total_is_told_of_public_searches_alone(house: SearchHouse, access: str,
 # --- parameters -----------------------------------------------------------------------------------------------------------------
 
 
-def test_known_parameters_keep_their_blanks_and_unknown_ones_do_not(house: SearchHouse) -> None:
-    found = gsp(house, "q=a+b&btnG=Google+Search&as_q=x%20y&mine=a+b%09c&sitesearch=&my+name=1")
+def test_known_parameters_keep_their_blanks_and_unknown_ones_do_not(harness: SearchHarness) -> None:
+    found = gsp(harness, "q=a+b&btnG=Google+Search&as_q=x%20y&mine=a+b%09c&sitesearch=&my+name=1")
     assert told(found, "btnG") == ("Google Search", "Google+Search")
     assert told(found, "as_q") == ("x y", "x%20y")
     assert told(found, "mine") == ("a_b_c", "a+b%09c")
@@ -113,17 +113,17 @@ def test_known_parameters_keep_their_blanks_and_unknown_ones_do_not(house: Searc
     assert told(found, "my name") == ("1", "1")
 
 
-def test_client_is_the_one_named_else_that_of_the_stylesheet(house: SearchHouse) -> None:
-    spread(house, 2)
+def test_client_is_the_one_named_else_that_of_the_stylesheet(harness: SearchHarness) -> None:
+    spread(harness, 2)
     removing = FrontEnd(name="narrow", remove_urls=("a.com/0/",))
-    house.serving = Serving(frontends={"narrow": removing})
-    assert gsp(house, "q=needle&client=narrow").findtext("RES/M") == "1"
-    assert gsp(house, "q=needle&client=default_frontend").findtext("RES/M") == "2"
-    house.add([house.make("http://a.com/kind", "needle", metadata=(("kind", "memo"),))])
+    harness.serving = Serving(frontends={"narrow": removing})
+    assert gsp(harness, "q=needle&client=narrow").findtext("RES/M") == "1"
+    assert gsp(harness, "q=needle&client=default_frontend").findtext("RES/M") == "2"
+    harness.add([harness.make("http://a.com/kind", "needle", metadata=(("kind", "memo"),))])
     facets = {"narrow": (Facet(name="kind"), Facet(name="none"))}
-    xml = gsp(house, "q=needle&client=narrow", find_facets=lambda client: facets.get(client, ()))
+    xml = gsp(harness, "q=needle&client=narrow", find_facets=lambda client: facets.get(client, ()))
     assert [facet.get("NM") for facet in xml.findall("RES/PARM/PMT")] == ["kind"]
-    assert gsp(house, "q=needle&client=other", find_facets=lambda client: facets.get(client, ())).find("RES/PARM") is None
+    assert gsp(harness, "q=needle&client=other", find_facets=lambda client: facets.get(client, ())).find("RES/PARM") is None
 
 
 @pytest.mark.parametrize(
@@ -150,34 +150,34 @@ def test_client_is_the_one_named_else_that_of_the_stylesheet(house: SearchHouse)
         ("q=needle&as_filetype=html&as_ft=e", []),
     ],
 )
-def test_fields_of_the_advanced_form_narrow_the_search(house: SearchHouse, query: str, found: list[str]) -> None:
-    house.add(
+def test_fields_of_the_advanced_form_narrow_the_search(harness: SearchHarness, query: str, found: list[str]) -> None:
+    harness.add(
         [
-            house.make("http://a.com/docs/1", "needle one", title="First"),
-            house.make("http://a.com/news/2", "needle two", title="Second"),
-            house.make("http://b.com/docs/3", "needle three", title="Third"),
+            harness.make("http://a.com/docs/1", "needle one", title="First"),
+            harness.make("http://a.com/news/2", "needle two", title="Second"),
+            harness.make("http://b.com/docs/3", "needle three", title="Third"),
         ]
     )
-    assert sorted(urls(gsp(house, f"{query}&filter=0"))) == found
+    assert sorted(urls(gsp(harness, f"{query}&filter=0"))) == found
 
 
 @pytest.mark.parametrize(
     ("query", "count"), [("as_sitesearch=a.com", 4), ("sitesearch=a.com", 4), ("as_sitesearch=b.com&as_dt=e", 2), ("", 2)]
 )
-def test_directories_are_thinned_but_in_a_search_of_a_site(house: SearchHouse, query: str, count: int) -> None:
-    house.add([house.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(4)])
-    assert len(urls(gsp(house, f"q=needle&{query}"))) == count
+def test_directories_are_thinned_but_in_a_search_of_a_site(harness: SearchHarness, query: str, count: int) -> None:
+    harness.add([harness.make(f"http://a.com/d/{number}", f"needle {number}", title=f"T{number}") for number in range(4)])
+    assert len(urls(gsp(harness, f"q=needle&{query}"))) == count
 
 
 # --- order ----------------------------------------------------------------------------------------------------------------------
 
 
-def dated(house: SearchHouse) -> None:
+def dated(harness: SearchHarness) -> None:
     days: tuple[int | None, ...] = (5, None, 1, 9)
     prices = (("10",), ("9.5",), (), ("100", "1"))
-    house.add(
+    harness.add(
         [
-            house.make(
+            harness.make(
                 f"http://{number}.com/",
                 "needle " * (number + 1),
                 title=f"T{number}",
@@ -204,22 +204,22 @@ def dated(house: SearchHouse) -> None:
         ("meta:price::ED", "1032"),
     ],
 )
-def test_results_are_sorted_by_date_and_by_metadata_what_lacks_it_last(house: SearchHouse, sort: str, order: str) -> None:
-    dated(house)
-    assert "".join(url[0] for url in urls(gsp(house, f"q=needle&sort={sort}"))) == order
+def test_results_are_sorted_by_date_and_by_metadata_what_lacks_it_last(harness: SearchHarness, sort: str, order: str) -> None:
+    dated(harness)
+    assert "".join(url[0] for url in urls(gsp(harness, f"q=needle&sort={sort}"))) == order
 
 
 @pytest.mark.parametrize("sort", ["date:D:L:d1", "", "size:D", "meta:", "date", "x:y:z"])
-def test_results_without_another_order_are_sorted_by_relevance(house: SearchHouse, sort: str) -> None:
-    dated(house)
-    assert urls(gsp(house, f"q=needle&sort={sort}")) == urls(gsp(house, "q=needle"))
+def test_results_without_another_order_are_sorted_by_relevance(harness: SearchHarness, sort: str) -> None:
+    dated(harness)
+    assert urls(gsp(harness, f"q=needle&sort={sort}")) == urls(gsp(harness, "q=needle"))
     if sort:
-        assert told(gsp(house, f"q=needle&sort={sort}"), "sort") == (sort, sort)
+        assert told(gsp(harness, f"q=needle&sort={sort}"), "sort") == (sort, sort)
 
 
-def test_date_of_a_result_is_told_whatever_the_order(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/", "needle", attributes=Attributes(last_modified=datetime(2011, 3, 5, 23, 59, tzinfo=UTC)))])
-    assert [(one.get("NAME"), one.get("VALUE")) for one in gsp(house, "q=needle").findall("RES/R/FS")] == [("date", "2011-03-05")]
+def test_date_of_a_result_is_told_whatever_the_order(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/", "needle", attributes=Attributes(last_modified=datetime(2011, 3, 5, 23, 59, tzinfo=UTC)))])
+    assert [(one.get("NAME"), one.get("VALUE")) for one in gsp(harness, "q=needle").findall("RES/R/FS")] == [("date", "2011-03-05")]
 
 
 # --- metadata -------------------------------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_date_of_a_result_is_told_whatever_the_order(house: SearchHouse) -> None
         ("partialfields=region:west&requiredfields=dept:it", ""),
     ],
 )
-def test_metadata_that_is_demanded_must_be_there(house: SearchHouse, parameters: str, found: str) -> None:
+def test_metadata_that_is_demanded_must_be_there(harness: SearchHarness, parameters: str, found: str) -> None:
     held = (
         (("dept", "Legal Affairs"),),
         (("Dept", "sales"), ("region", "West")),
@@ -257,9 +257,9 @@ def test_metadata_that_is_demanded_must_be_there(house: SearchHouse, parameters:
         (("dc.title", "v1.0|x"),),
         (("k%y", "100%"),),
     )
-    house.add([house.make(f"http://{number}.com/", "needle", title=f"T{number}", metadata=meta) for number, meta in enumerate(held, 1)])
-    app = search_app(house.searcher())
-    assert "".join(sorted(url[0] for url in urls(gsp(house, f"q=needle&filter=0&{parameters}")))) == found
+    harness.add([harness.make(f"http://{number}.com/", "needle", title=f"T{number}", metadata=meta) for number, meta in enumerate(held, 1)])
+    app = search_app(harness.searcher())
+    assert "".join(sorted(url[0] for url in urls(gsp(harness, f"q=needle&filter=0&{parameters}")))) == found
     listed = ask(app, "/api/v1/search", f"q=needle&{parameters}").json
     assert "".join(sorted(result["url"][7] for result in listed["results"])) == found
 
@@ -274,23 +274,23 @@ def test_metadata_that_is_demanded_must_be_there(house: SearchHouse, parameters:
         ("*", [("Author", "Ann"), ("Author", "Bob"), ("dc.title", "a & <b>")]),
     ],
 )
-def test_metadata_is_given_as_it_is_asked_for(house: SearchHouse, asked: str, given: list[tuple[str, str]]) -> None:
-    house.add([house.make("http://a.com/", "needle", metadata=(("Author", "Ann"), ("Author", "Bob"), ("dc.title", "a & <b>")))])
-    assert [(one.get("N"), one.get("V")) for one in gsp(house, f"q=needle&getfields={asked}").findall("RES/R/MT")] == given
+def test_metadata_is_given_as_it_is_asked_for(harness: SearchHarness, asked: str, given: list[tuple[str, str]]) -> None:
+    harness.add([harness.make("http://a.com/", "needle", metadata=(("Author", "Ann"), ("Author", "Bob"), ("dc.title", "a & <b>")))])
+    assert [(one.get("N"), one.get("V")) for one in gsp(harness, f"q=needle&getfields={asked}").findall("RES/R/MT")] == given
 
 
 # --- results --------------------------------------------------------------------------------------------------------------------
 
 
-def test_result_has_its_elements_in_their_order(house: SearchHouse) -> None:
-    house.add([house.make("http://a.com/", "needle", title="T", metadata=(("a", "b"),), language="en")])
-    tags = [one.tag for one in gsp(house, "q=needle&getfields=*").find("RES/R")]
+def test_result_has_its_elements_in_their_order(harness: SearchHarness) -> None:
+    harness.add([harness.make("http://a.com/", "needle", title="T", metadata=(("a", "b"),), language="en")])
+    tags = [one.tag for one in gsp(harness, "q=needle&getfields=*").find("RES/R")]
     assert tags == ["U", "UE", "UD", "T", "RK", "CRAWLDATE", "ENT_SOURCE", "FS", "MT", "S", "LANG", "HAS"]
 
 
-def test_result_of_an_old_document_without_title_and_copy_leaves_out_what_it_lacks(house: SearchHouse) -> None:
-    app = search_app(house.searcher(), SearchSite(clock=lambda: NOW + timedelta(days=3)))
-    house.add([house.make("http://a.com/", "needle", robots=("noarchive",))])
+def test_result_of_an_old_document_without_title_and_copy_leaves_out_what_it_lacks(harness: SearchHarness) -> None:
+    app = search_app(harness.searcher(), SearchSite(clock=lambda: NOW + timedelta(days=3)))
+    harness.add([harness.make("http://a.com/", "needle", robots=("noarchive",))])
     result = etree.fromstring(ask(app, "/search", "q=needle").body).find("RES/R")
     assert result is not None
     assert [one.tag for one in result] == ["U", "UE", "UD", "RK", "ENT_SOURCE", "FS", "S", "LANG", "HAS"]
@@ -301,14 +301,14 @@ def test_result_of_an_old_document_without_title_and_copy_leaves_out_what_it_lac
 
 
 @pytest.mark.parametrize(("days", "date"), [(0, "1 Mar 2026"), (2, "1 Mar 2026"), (3, None)])
-def test_crawl_date_is_told_for_two_days(house: SearchHouse, days: int, date: str | None) -> None:
-    house.add([house.make("http://a.com/", "needle")])
-    app = search_app(house.searcher(), SearchSite(clock=lambda: NOW + timedelta(days=days)))
+def test_crawl_date_is_told_for_two_days(harness: SearchHarness, days: int, date: str | None) -> None:
+    harness.add([harness.make("http://a.com/", "needle")])
+    app = search_app(harness.searcher(), SearchSite(clock=lambda: NOW + timedelta(days=days)))
     assert etree.fromstring(ask(app, "/search", "q=needle").body).findtext("RES/R/CRAWLDATE") == date
 
 
-def test_answer_without_results_keeps_everything_else(house: SearchHouse) -> None:
-    answer = ask(search_app(house.searcher()), "/search", "q=none&output=xml&oe=latin1")
+def test_answer_without_results_keeps_everything_else(harness: SearchHarness) -> None:
+    answer = ask(search_app(harness.searcher()), "/search", "q=none&output=xml&oe=latin1")
     assert answer.body.startswith(b'<?xml version="1.0" encoding="ISO-8859-1" standalone="no"?>\n<!DOCTYPE GSP SYSTEM "google.dtd">\n')
     assert [one.tag for one in etree.fromstring(answer.body)] == ["TM", "Q", "PARAM", "PARAM", "PARAM", "PARAM"]
 
@@ -316,5 +316,5 @@ def test_answer_without_results_keeps_everything_else(house: SearchHouse) -> Non
 @pytest.mark.parametrize(
     ("query", "status"), [("proxystylesheet=", 400), ("proxystylesheet=none", 404), ("proxystylesheet=default_frontend", 200)]
 )
-def test_stylesheet_that_is_empty_or_unknown_is_an_error(house: SearchHouse, query: str, status: int) -> None:
-    assert ask(search_app(house.searcher()), "/search", f"q=needle&{query}").status == status
+def test_stylesheet_that_is_empty_or_unknown_is_an_error(harness: SearchHarness, query: str, status: int) -> None:
+    assert ask(search_app(harness.searcher()), "/search", f"q=needle&{query}").status == status

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchhouse import SearchHouse, ask, open_house
+from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.search import search_app
 from feedmill.model.serving import Serving, SynonymSet
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     synonyms = SynonymSet(two_way=(("car", "automobile"), ("nyc", "new york")), one_way=(("bike", "bicycle"),))
     made.serving = Serving(synonyms=(synonyms,), stop_words=("the",))
     texts = ("a red car", "an automobile of old", "my bicycle", "a bike there", "hotels of New York", "york was not new", "nyc hotels")
@@ -23,8 +23,8 @@ def house(tmp_path: Path) -> Iterator[SearchHouse]:
     made.store.close()
 
 
-def found(house: SearchHouse, query: str, **more: str) -> str:
-    app = search_app(house.searcher())
+def found(harness: SearchHarness, query: str, **more: str) -> str:
+    app = search_app(harness.searcher())
     told = ask(app, "/api/v1/search", [("q", query), ("match", "all"), *more.items()]).json
     xml: Any = etree.fromstring(ask(app, "/search", [("q", query), ("filter", "0"), *more.items()]).body)
     numbers = "".join(sorted(result["url"].split("/")[3] for result in told["results"]))
@@ -52,16 +52,16 @@ def found(house: SearchHouse, query: str, **more: str) -> str:
         ("the", ""),
     ],
 )
-def test_synonyms_find_each_other_one_way_or_both(house: SearchHouse, query: str, numbers: str) -> None:
-    assert found(house, query) == numbers
+def test_synonyms_find_each_other_one_way_or_both(harness: SearchHarness, query: str, numbers: str) -> None:
+    assert found(harness, query) == numbers
 
 
-def test_synonyms_are_switched_off_by_entqr_0_and_by_nothing_else(house: SearchHouse) -> None:
-    assert found(house, "car", entqr="0") == "0"
-    assert [found(house, "car", entqr=level) for level in ("1", "2", "3", "", "x")] == ["01"] * 5
+def test_synonyms_are_switched_off_by_entqr_0_and_by_nothing_else(harness: SearchHarness) -> None:
+    assert found(harness, "car", entqr="0") == "0"
+    assert [found(harness, "car", entqr=level) for level in ("1", "2", "3", "", "x")] == ["01"] * 5
 
 
-def test_synonyms_are_marked_in_snippets(house: SearchHouse) -> None:
-    told = ask(search_app(house.searcher()), "/api/v1/search", "q=car").json
+def test_synonyms_are_marked_in_snippets(harness: SearchHarness) -> None:
+    told = ask(search_app(harness.searcher()), "/api/v1/search", "q=car").json
     marked = {result["snippet"][low:high] for result in told["results"] for low, high in result["snippet_marks"]}
     assert marked == {"car", "automobile"}

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchhouse import SearchHouse, ask, open_house
+from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.search import search_app
 from feedmill.model.serving import Collection, FrontEnd, Serving
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     made.serving = Serving(
         collections={
             "press": Collection(name="press", include=("a.com/press/",), exclude=("contains:draft", "-a.com/press/draft-law")),
@@ -41,14 +41,14 @@ PAGES = (
 )
 
 
-def fill(house: SearchHouse) -> None:
-    house.add([house.make(url, f"needle number {place}", title=f"T{place}") for place, url in enumerate(PAGES)])
+def fill(harness: SearchHarness) -> None:
+    harness.add([harness.make(url, f"needle number {place}", title=f"T{place}") for place, url in enumerate(PAGES)])
 
 
-def answers(house: SearchHouse, **asked: str) -> tuple[int, list[str]]:
+def answers(harness: SearchHarness, **asked: str) -> tuple[int, list[str]]:
     """Asks as JSON and as XML, which must agree, and gives total and URLs."""
     pairs = [("q", "needle"), ("num", "100"), *asked.items()]
-    app = search_app(house.searcher())
+    app = search_app(harness.searcher())
     told = ask(app, "/api/v1/search", pairs).json
     xml: Any = etree.fromstring(ask(app, "/search", [*pairs, ("filter", "0")]).body)
     urls = sorted(result["url"] for result in told["results"])
@@ -72,63 +72,63 @@ def answers(house: SearchHouse, **asked: str) -> tuple[int, list[str]]:
         ("press hr", []),
     ],
 )
-def test_collection_holds_what_its_patterns_mean(house: SearchHouse, site: str, places: list[int]) -> None:
-    fill(house)
-    assert answers(house, site=site)[1] == sorted(PAGES[place] for place in places)
+def test_collection_holds_what_its_patterns_mean(harness: SearchHarness, site: str, places: list[int]) -> None:
+    fill(harness)
+    assert answers(harness, site=site)[1] == sorted(PAGES[place] for place in places)
 
 
-def test_front_end_removes_urls_from_hits_and_totals_and_no_other_does(house: SearchHouse) -> None:
-    fill(house)
-    assert answers(house, client="intranet") == (7, sorted(set(PAGES) - {"http://hr.com/secret/4"}))
-    assert answers(house) == (7, sorted(set(PAGES) - {"http://gone.com/5"}))
-    assert answers(house, client="unheard-of") == answers(house, client="default_frontend") == answers(house)
+def test_front_end_removes_urls_from_hits_and_totals_and_no_other_does(harness: SearchHarness) -> None:
+    fill(harness)
+    assert answers(harness, client="intranet") == (7, sorted(set(PAGES) - {"http://hr.com/secret/4"}))
+    assert answers(harness) == (7, sorted(set(PAGES) - {"http://gone.com/5"}))
+    assert answers(harness, client="unheard-of") == answers(harness, client="default_frontend") == answers(harness)
 
 
-def test_front_end_given_as_proxystylesheet_counts_where_no_client_is_named(house: SearchHouse) -> None:
-    fill(house)
-    body = ask(search_app(house.searcher()), "/search", "q=needle&proxystylesheet=default_frontend&num=100").text
+def test_front_end_given_as_proxystylesheet_counts_where_no_client_is_named(harness: SearchHarness) -> None:
+    fill(harness)
+    body = ask(search_app(harness.searcher()), "/search", "q=needle&proxystylesheet=default_frontend&num=100").text
     assert "gone.com" not in body
 
 
-def test_removed_url_that_the_index_does_not_know_yet_is_removed_all_the_same(house: SearchHouse) -> None:
-    kept, house.serving = house.serving, Serving()
-    fill(house)
-    house.serving = kept
-    assert answers(house) == (7, sorted(set(PAGES) - {"http://gone.com/5"}))
-    house.serving = Serving()
-    assert answers(house)[0] == 8
+def test_removed_url_that_the_index_does_not_know_yet_is_removed_all_the_same(harness: SearchHarness) -> None:
+    kept, harness.serving = harness.serving, Serving()
+    fill(harness)
+    harness.serving = kept
+    assert answers(harness) == (7, sorted(set(PAGES) - {"http://gone.com/5"}))
+    harness.serving = Serving()
+    assert answers(harness)[0] == 8
 
 
-def test_info_and_link_do_not_regard_the_collection(house: SearchHouse) -> None:
-    fill(house)
-    app = search_app(house.searcher())
+def test_info_and_link_do_not_regard_the_collection(harness: SearchHarness) -> None:
+    fill(harness)
+    app = search_app(harness.searcher())
     assert ask(app, "/api/v1/search", [("q", "info:http://hr.com/3"), ("site", "press")]).json["total"] == 1
     assert ask(app, "/api/v1/search", [("q", "info:http://gone.com/5"), ("site", "press")]).json["total"] == 0
 
 
-def test_collection_alone_is_no_query(house: SearchHouse) -> None:
-    fill(house)
-    assert ask(search_app(house.searcher()), "/api/v1/search", [("site", "press")]).json["total"] == 0
+def test_collection_alone_is_no_query(harness: SearchHarness) -> None:
+    fill(harness)
+    assert ask(search_app(harness.searcher()), "/api/v1/search", [("site", "press")]).json["total"] == 0
 
 
 @pytest.mark.parametrize("match", ["any", "auto", "all"])
-def test_collection_holds_however_many_words_must_occur(house: SearchHouse, match: str) -> None:
-    fill(house)
-    told = ask(search_app(house.searcher()), "/api/v1/search", [("q", "needle number"), ("site", "hr"), ("match", match)]).json
+def test_collection_holds_however_many_words_must_occur(harness: SearchHarness, match: str) -> None:
+    fill(harness)
+    told = ask(search_app(harness.searcher()), "/api/v1/search", [("q", "needle number"), ("site", "hr"), ("match", match)]).json
     assert told["total"] == 4
 
 
-def test_page_keeps_collection_and_front_end_in_its_links(house: SearchHouse) -> None:
-    fill(house)
-    body = ask(search_app(house.searcher()), "/", "q=needle&site=press&client=intranet&num=2").text
+def test_page_keeps_collection_and_front_end_in_its_links(harness: SearchHarness) -> None:
+    fill(harness)
+    body = ask(search_app(harness.searcher()), "/", "q=needle&site=press&client=intranet&num=2").text
     assert "site=press&amp;client=intranet" in body
     assert '<input type="hidden" name="site" value="press">' in body
 
 
-def test_suggestions_come_of_the_collection_and_not_of_removed_urls(house: SearchHouse) -> None:
+def test_suggestions_come_of_the_collection_and_not_of_removed_urls(harness: SearchHarness) -> None:
     titles = {"http://a.com/press/1": "Press word", "http://hr.com/3": "Press people", "http://gone.com/5": "Press gone"}
-    house.add([house.make(url, "text", title=title) for url, title in titles.items()])
-    app = search_app(house.searcher())
+    harness.add([harness.make(url, "text", title=title) for url, title in titles.items()])
+    app = search_app(harness.searcher())
 
     def suggested(query: str) -> list[str]:
         return sorted(ask(app, "/api/v1/suggest", f"q=press+&{query}").json["suggestions"])

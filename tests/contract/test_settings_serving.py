@@ -7,9 +7,9 @@ import pytest
 
 from feedmill.model.errors import BadRequest, BadSettings, Corrupt
 from feedmill.model.facets import FacetRange, FacetType
-from feedmill.model.serving import KeptSetting, KeyMatchKind, SynonymSet
+from feedmill.model.serving import KeyMatchKind, StoredSetting, SynonymSet
 from feedmill.settings import Settings, load_settings
-from feedmill.settings.serving import list_entries, merge_kept, read_entry, serving_of
+from feedmill.settings.serving import list_entries, merge_stored, read_entry, serving_of
 
 WHOLE = """
 [[collections]]
@@ -119,24 +119,24 @@ def test_serving_settings_with_a_fault_are_refused_with_its_line(tmp_path: Path,
     assert caught.value.faults[0].replace(f"{tmp_path}/", "").startswith(fault)
 
 
-def kept(section: str, name: str, **value: object) -> KeptSetting:
-    return KeptSetting(section=section, name=name, value=json.dumps({"name": name, **value}), version=1)
+def kept(section: str, name: str, **value: object) -> StoredSetting:
+    return StoredSetting(section=section, name=name, value=json.dumps({"name": name, **value}), version=1)
 
 
 def test_kept_entry_wins_over_the_file_and_others_stand_beside_it(tmp_path: Path) -> None:
     settings = load(tmp_path, WHOLE)
-    merged = merge_kept(settings, [kept("collections", "press", include=["x/"]), kept("collections", "hr"), kept("synonyms", "cars")])
+    merged = merge_stored(settings, [kept("collections", "press", include=["x/"]), kept("collections", "hr"), kept("synonyms", "cars")])
     assert {one.name: one.include for one in merged.collections} == {"press": ("x/",), "hr": ()}
     assert list(list_entries(merged, "synonyms")) == ["file-1", "cars"]
     assert merged.frontends == settings.frontends
-    assert merge_kept(
-        settings, [KeptSetting(section="query", name="query", value='{"stop_words": ["a"]}', version=1)]
+    assert merge_stored(
+        settings, [StoredSetting(section="query", name="query", value='{"stop_words": ["a"]}', version=1)]
     ).query.stop_words == ("a",)
 
 
 def test_kept_entry_that_cannot_be_read_back_is_told(tmp_path: Path) -> None:
     with pytest.raises(Corrupt, match="collections/x that was kept cannot be read"):
-        merge_kept(Settings(), [KeptSetting(section="collections", name="x", value="{", version=1)])
+        merge_stored(Settings(), [StoredSetting(section="collections", name="x", value="{", version=1)])
 
 
 def test_entry_of_the_api_is_checked_as_the_file_is() -> None:

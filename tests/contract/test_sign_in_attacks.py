@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from signinhouse import CHEAP, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
+from signinharness import CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -22,8 +22,8 @@ EDGE = "10.9.0.1"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SignInHouse]:
-    opened = open_signin_house(
+def harness(tmp_path: Path) -> Iterator[SignInHarness]:
+    opened = open_signin_harness(
         tmp_path, bounds=Bounds(by_both=3, by_address=6, by_name=9), client_proxies=Networks.parse([EDGE, "10.9.1.0/24"])
     )
     opened.signing.accounts.add("ann", PASSWORD)
@@ -31,67 +31,67 @@ def house(tmp_path: Path) -> Iterator[SignInHouse]:
     opened.search.store.close()
 
 
-def is_in(house: SignInHouse, browser: Browser) -> bool:
+def is_in(harness: SignInHarness, browser: Browser) -> bool:
     browser.get("/?q=x")
-    return house.seen[-1].is_signed_in
+    return harness.seen[-1].is_signed_in
 
 
 # --- sessions -------------------------------------------------------------------------------------------------------------------
 
 
-def test_cookie_from_before_signing_in_again_or_out_opens_nothing(house: SignInHouse) -> None:
-    house.signing.accounts.add("ann", PASSWORD, namespace="ad")
-    browser = house.browser()
+def test_cookie_from_before_signing_in_again_or_out_opens_nothing(harness: SignInHarness) -> None:
+    harness.signing.accounts.add("ann", PASSWORD, namespace="ad")
+    browser = harness.browser()
     browser.sign_in("ann")
     first = dict(browser.cookies)
     browser.sign_in("ann", namespace="ad")
     second = dict(browser.cookies)
     assert first[SESSION] != second[SESSION]
-    assert not is_in(house, house.browser(cookies=first))
+    assert not is_in(harness, harness.browser(cookies=first))
     browser.post("/signout", read_form(browser.get("/signout").text).hidden)
     assert SESSION not in browser.cookies
-    assert not is_in(house, house.browser(cookies=second))
+    assert not is_in(harness, harness.browser(cookies=second))
 
 
-def test_failed_attempt_leaves_the_session_as_it_was(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_failed_attempt_leaves_the_session_as_it_was(harness: SignInHarness) -> None:
+    browser = harness.browser()
     browser.sign_in("ann")
     before = browser.cookies[SESSION]
     assert browser.sign_in("ann", "wrong password").status == 403
     assert browser.cookies[SESSION] == before
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
 
 
-def test_looking_at_the_page_to_sign_out_signs_nobody_out(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_looking_at_the_page_to_sign_out_signs_nobody_out(harness: SignInHarness) -> None:
+    browser = harness.browser()
     browser.sign_in("ann")
     for path in ("/signout", "/signout?everywhere=1", "/signin", "/signin?to=/signout"):
         assert browser.get(path).status == 200
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
 
 
-def test_code_of_one_session_signs_nobody_else_out(house: SignInHouse) -> None:
-    attacker, victim = house.browser(), house.browser()
+def test_code_of_one_session_signs_nobody_else_out(harness: SignInHarness) -> None:
+    attacker, victim = harness.browser(), harness.browser()
     attacker.sign_in("ann")
     victim.sign_in("ann")
     code = read_form(attacker.get("/signout").text).hidden["code"]
     victim.post("/signout", {"code": code})
-    assert is_in(house, victim)
+    assert is_in(harness, victim)
 
 
 # --- forms of other sites -------------------------------------------------------------------------------------------------------
 
 
-def list_posts(house: SignInHouse) -> list[str]:
-    assert isinstance(house.app, Starlette)
-    routes = [route for route in house.app.routes if isinstance(route, Route)]
+def list_posts(harness: SignInHarness) -> list[str]:
+    assert isinstance(harness.app, Starlette)
+    routes = [route for route in harness.app.routes if isinstance(route, Route)]
     return sorted({route.path for route in routes if set(route.methods or ()) - {"GET", "HEAD"}})
 
 
-def test_no_form_of_another_site_changes_anything(house: SignInHouse) -> None:
-    posts = list_posts(house)
+def test_no_form_of_another_site_changes_anything(harness: SignInHarness) -> None:
+    posts = list_posts(harness)
     assert {"/signin", "/signout", "/security-manager/samlauthn"} <= set(posts)
-    browser = house.browser()
+    browser = harness.browser()
     browser.sign_in("ann")
     form = read_form(browser.get("/signin").text).hidden
     for path in posts:
@@ -99,7 +99,7 @@ def test_no_form_of_another_site_changes_anything(house: SignInHouse) -> None:
             answer = browser.post(path.replace("{name}", "corp"), {**form, "everywhere": "1"}, sec_fetch_site="cross-site", **headers)
             by_signature = path.startswith(("/signin/saml/", "/signin/oidc/"))
             assert answer.status in ((403, 404, 400) if by_signature else (403,)), (path, answer.status)
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_no_form_of_another_site_changes_anything(house: SignInHouse) -> None:
 def test_form_of_the_own_page_counts_behind_a_proxy_that_gives_the_server_another_name(
     tmp_path: Path, public_url: str, origin: str, expected: int
 ) -> None:
-    house = open_signin_house(tmp_path, public_url=public_url)
-    house.signing.accounts.add("ann", PASSWORD)
-    browser = house.browser(headers={"host": "127.0.0.1:8080"})
+    harness = open_signin_harness(tmp_path, public_url=public_url)
+    harness.signing.accounts.add("ann", PASSWORD)
+    browser = harness.browser(headers={"host": "127.0.0.1:8080"})
     form = read_form(browser.get("/signin").text)
     filled = {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD}
     assert browser.post(form.action, filled, origin=origin).status == expected
@@ -127,25 +127,25 @@ def test_form_of_the_own_page_counts_behind_a_proxy_that_gives_the_server_anothe
 # --- guessing -------------------------------------------------------------------------------------------------------------------
 
 
-def test_unknown_name_and_wrong_password_get_the_same_answer(house: SignInHouse) -> None:
-    answers = [house.browser().get("/api/v1/search?q=x", authorization=basic(name, "wrong password")) for name in ("ann", "nobody")]
+def test_unknown_name_and_wrong_password_get_the_same_answer(harness: SignInHarness) -> None:
+    answers = [harness.browser().get("/api/v1/search?q=x", authorization=basic(name, "wrong password")) for name in ("ann", "nobody")]
     assert answers[0].status == answers[1].status == 401
     assert answers[0].body == answers[1].body
     assert answers[0].headers == answers[1].headers
     pages = []
     for name in ("ann", "nob"):
-        browser = house.browser(peer=f"192.168.7.{len(name)}")
+        browser = harness.browser(peer=f"192.168.7.{len(name)}")
         text = browser.sign_in(name, "wrong password").text
         pages.append(text.replace(name, "NAME").replace(read_form(text).hidden["code"], "CODE"))
     assert pages[0] == pages[1]
 
 
-def test_guessing_one_name_from_many_addresses_keeps_its_owner_out_of_nowhere_he_was(house: SignInHouse) -> None:
-    owner = house.browser(peer="192.168.1.20")
+def test_guessing_one_name_from_many_addresses_keeps_its_owner_out_of_nowhere_he_was(harness: SignInHarness) -> None:
+    owner = harness.browser(peer="192.168.1.20")
     assert owner.sign_in("ann").status == 303
     for number in range(9):
-        house.browser(peer=f"192.168.2.{number}").get("/?q=x", authorization=basic("ann", f"guess {number}"))
-    assert house.browser(peer="192.168.3.1").get("/?q=x", authorization=basic("ann")).status == 429
+        harness.browser(peer=f"192.168.2.{number}").get("/?q=x", authorization=basic("ann", f"guess {number}"))
+    assert harness.browser(peer="192.168.3.1").get("/?q=x", authorization=basic("ann")).status == 429
     assert owner.get("/?q=x", authorization=basic("ann")).status == 200
     assert owner.sign_in("ann").status == 303
 
@@ -164,45 +164,45 @@ def test_another_way_to_write_a_name_gives_no_more_guesses(tmp_path: Path, write
             self.asked += 1
 
     directory = Loose()
-    house = open_signin_house(tmp_path, directories=(directory,), bounds=Bounds(by_both=5))
+    harness = open_signin_harness(tmp_path, directories=(directory,), bounds=Bounds(by_both=5))
     for number in range(9):
         name = write.format(blanks=" " * number, number=number, marks="\u0308" * number)
-        house.browser().get("/?q=x", authorization=basic(name, f"guess {number}"))
+        harness.browser().get("/?q=x", authorization=basic(name, f"guess {number}"))
     assert directory.asked == 5
 
 
-def test_who_guesses_too_often_is_not_told_the_password_that_a_program_proved_before(house: SignInHouse) -> None:
+def test_who_guesses_too_often_is_not_told_the_password_that_a_program_proved_before(harness: SignInHarness) -> None:
     def ask(peer: str, password: str) -> int:
-        return house.browser(peer=peer).get("/?q=x", authorization=basic("ann", password)).status
+        return harness.browser(peer=peer).get("/?q=x", authorization=basic("ann", password)).status
 
     assert ask("192.168.1.20", PASSWORD) == 200
     assert [ask("192.168.2.1", f"guess {number}") for number in range(4)] == [401, 401, 401, 429]
     assert [ask(peer, PASSWORD) for peer in ("192.168.2.1", "192.168.1.20")] == [429, 200]
 
 
-def test_guesses_behind_a_proxy_that_tells_addresses_keep_out_nobody_else(house: SignInHouse) -> None:
+def test_guesses_behind_a_proxy_that_tells_addresses_keep_out_nobody_else(harness: SignInHarness) -> None:
     def ask(client: str, password: str = PASSWORD, name: str = "ann") -> int:
-        return house.browser(peer=EDGE).get("/?q=x", authorization=basic(name, password), x_forwarded_for=client).status
+        return harness.browser(peer=EDGE).get("/?q=x", authorization=basic(name, password), x_forwarded_for=client).status
 
-    house.signing.accounts.add("bob", PASSWORD)
+    harness.signing.accounts.add("bob", PASSWORD)
     # what stands before the last address the guesser wrote himself
     statuses = [ask(f"203.0.113.{number}, 198.51.100.7", f"guess {number}") for number in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     assert ask("198.51.100.8") == 200
     assert ask("198.51.100.7", name="bob") == 200
-    assert [entry.event.address for entry in house.signing.auditing.iter_entries()][-2:] == ["198.51.100.8", "198.51.100.7"]
+    assert [entry.event.address for entry in harness.signing.auditing.iter_entries()][-2:] == ["198.51.100.8", "198.51.100.7"]
 
 
-def test_header_of_addresses_from_anybody_else_counts_for_nothing(house: SignInHouse) -> None:
-    browser = house.browser(peer="192.168.1.9")
+def test_header_of_addresses_from_anybody_else_counts_for_nothing(harness: SignInHarness) -> None:
+    browser = harness.browser(peer="192.168.1.9")
     statuses = [
         browser.get("/?q=x", authorization=basic("ann", f"guess {number}"), x_forwarded_for=f"203.0.113.{number}").status
         for number in range(5)
     ]
     assert statuses == [401, 401, 401, 429, 429]
     for peer in ("192.168.1.9", EDGE):  # who tells addresses does not tell users
-        assert house.browser(peer=peer).get("/?q=x", x_forwarded_for=EDGE, x_forwarded_user="root").status == 200
-        assert not house.seen[-1].is_signed_in
+        assert harness.browser(peer=peer).get("/?q=x", x_forwarded_for=EDGE, x_forwarded_user="root").status == 200
+        assert not harness.seen[-1].is_signed_in
 
 
 @pytest.mark.parametrize(
@@ -246,11 +246,11 @@ def test_busy_hasher_does_not_let_guesses_at_a_directory_go_uncounted(tmp_path: 
         def is_match(self, password_hash: str, password: str) -> bool:
             raise Busy("too many passwords are being checked")
 
-    house = open_signin_house(tmp_path, directories=(Corp(),), hasher=Full(CHEAP), bounds=Bounds(by_both=3))
-    statuses = [house.browser().get("/?q=x", authorization=basic("eve", f"guess {number}")).status for number in range(5)]
+    harness = open_signin_harness(tmp_path, directories=(Corp(),), hasher=Full(CHEAP), bounds=Bounds(by_both=3))
+    statuses = [harness.browser().get("/?q=x", authorization=basic("eve", f"guess {number}")).status for number in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
-    assert house.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("eve")).status == 200
-    house.search.store.close()
+    assert harness.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("eve")).status == 200
+    harness.search.store.close()
 
 
 def test_name_that_a_directory_does_not_know_costs_a_hash_too(tmp_path: Path) -> None:
@@ -261,13 +261,13 @@ def test_name_that_a_directory_does_not_know_costs_a_hash_too(tmp_path: Path) ->
             seen.append(password)
             return super().is_match(password_hash, password)
 
-    house = open_signin_house(tmp_path, directories=(Corp(),), hasher=Counted(CHEAP))
-    house.signing.accounts.add("ann", PASSWORD)
+    harness = open_signin_harness(tmp_path, directories=(Corp(),), hasher=Counted(CHEAP))
+    harness.signing.accounts.add("ann", PASSWORD)
     for name in ("ann", "nobody", "eve"):
         seen.clear()
-        assert house.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
+        assert harness.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
         assert seen == ["wrong password"]
-    house.search.store.close()
+    harness.search.store.close()
 
 
 # --- passwords and tokens -------------------------------------------------------------------------------------------------------
@@ -276,31 +276,31 @@ def test_name_that_a_directory_does_not_know_costs_a_hash_too(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "password", ["with:a:colon", ":", "Größe größer 8", "密码密码密码", "  blanks  ", "😀" * 8, "a" * 1_024], ids=ascii
 )
-def test_basic_and_the_page_take_every_password(house: SignInHouse, password: str) -> None:
-    house.signing.accounts.add("bob", password)
-    assert house.browser().get("/?q=x", authorization=basic("bob", password)).status == 200
-    assert house.seen[-1].is_signed_in
-    browser = house.browser()
+def test_basic_and_the_page_take_every_password(harness: SignInHarness, password: str) -> None:
+    harness.signing.accounts.add("bob", password)
+    assert harness.browser().get("/?q=x", authorization=basic("bob", password)).status == 200
+    assert harness.seen[-1].is_signed_in
+    browser = harness.browser()
     assert browser.sign_in("bob", password).status == 303
-    assert is_in(house, browser)
+    assert is_in(harness, browser)
 
 
-def test_token_is_taken_as_bearer_alone(house: SignInHouse) -> None:
-    made = house.signing.tokens.add("x", [TokenScope.SEARCH], user="ann")
-    assert house.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
-    assert house.seen[-1].is_signed_in
+def test_token_is_taken_as_bearer_alone(harness: SignInHarness) -> None:
+    made = harness.signing.tokens.add("x", [TokenScope.SEARCH], user="ann")
+    assert harness.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
+    assert harness.seen[-1].is_signed_in
     for headers in ({"authorization": basic("ann", made.text)}, {"authorization": basic(made.text, "")}):
-        assert house.browser().get("/?q=x", **headers).status == 401
+        assert harness.browser().get("/?q=x", **headers).status == 401
     for cookie in (f"{SESSION}={made.text}", f"token={made.text}"):
-        house.browser().get(f"/?q=x&token={made.text}&access_token={made.text}", cookie=cookie)
-        assert not house.seen[-1].is_signed_in
+        harness.browser().get(f"/?q=x&token={made.text}&access_token={made.text}", cookie=cookie)
+        assert not harness.seen[-1].is_signed_in
 
 
 @pytest.mark.parametrize(
     "path", ["/?q=x", "/search?q=x&access=a", "/api/v1/search?q=x", "/suggest?q=x", "/cluster?q=x", "/signin", "/signout"]
 )
-def test_answers_to_somebody_are_kept_by_no_cache_that_others_share(house: SignInHouse, path: str) -> None:
-    browser = house.browser()
+def test_answers_to_somebody_are_kept_by_no_cache_that_others_share(harness: SignInHarness, path: str) -> None:
+    browser = harness.browser()
     browser.sign_in("ann")
     answer = browser.get(path)
     assert answer.status == 200

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from signinhouse import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHouse, basic, open_signin_house, read_form
+from signinharness import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHarness, basic, open_signin_harness, read_form
 from tests.asgi import send_request
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.core.principals import read_subject
 from feedmill.core.sessionmarks import mark_of_user
-from feedmill.http.asker import SIGNED_OUT, Way
+from feedmill.http.currentuser import SIGNED_OUT, Way
 from feedmill.model.access import Scope
 from feedmill.model.role import Role
 from feedmill.model.signin import TokenScope
@@ -24,24 +24,24 @@ SESSION = "GSA_SESSION_ID"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SignInHouse]:
-    opened = open_signin_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SignInHarness]:
+    opened = open_signin_harness(tmp_path)
     opened.signing.accounts.add("ann", PASSWORD)
     yield opened
     opened.search.store.close()
 
 
-def names(house: SignInHouse) -> list[tuple[str, str, str]]:
-    return [(user.namespace, user.domain, user.name) for user in house.seen[-1].identity.users]
+def names(harness: SignInHarness) -> list[tuple[str, str, str]]:
+    return [(user.namespace, user.domain, user.name) for user in harness.seen[-1].identity.users]
 
 
 # --- HTTP Basic -----------------------------------------------------------------------------------------------------------------
 
 
-def test_basic_with_the_right_password_is_the_user(house: SignInHouse) -> None:
-    answer = house.browser().get("/api/v1/search?q=x", authorization=basic("ann"))
+def test_basic_with_the_right_password_is_the_user(harness: SignInHarness) -> None:
+    answer = harness.browser().get("/api/v1/search?q=x", authorization=basic("ann"))
     assert answer.status == 200
-    assert (names(house), house.seen[-1].role, house.seen[-1].way) == ([("Default", "", "ann")], Role.SEARCHER, Way.BASIC)
+    assert (names(harness), harness.seen[-1].role, harness.seen[-1].way) == ([("Default", "", "ann")], Role.SEARCHER, Way.BASIC)
 
 
 @pytest.mark.parametrize(
@@ -77,27 +77,27 @@ def test_basic_with_the_right_password_is_the_user(house: SignInHouse) -> None:
         "long word",
     ],
 )
-def test_request_that_proves_nobody_is_refused(house: SignInHouse, authorization: str) -> None:
-    answer = house.browser().get("/api/v1/search?q=x", authorization=authorization)
+def test_request_that_proves_nobody_is_refused(harness: SignInHarness, authorization: str) -> None:
+    answer = harness.browser().get("/api/v1/search?q=x", authorization=authorization)
     assert answer.status == 401
     assert answer.json["error"]["code"] == "unauthorized"
     assert "www-authenticate" in answer.headers
-    assert house.seen == []
+    assert harness.seen == []
 
 
-def test_basic_finds_users_in_any_notation_and_letter_case_and_keeps_their_spelling(house: SignInHouse) -> None:
-    house.signing.accounts.add(r"CORP\Jörg", PASSWORD, namespace="ad", role=Role.VIEWER)
+def test_basic_finds_users_in_any_notation_and_letter_case_and_keeps_their_spelling(harness: SignInHarness) -> None:
+    harness.signing.accounts.add(r"CORP\Jörg", PASSWORD, namespace="ad", role=Role.VIEWER)
     for written in ("corp/JÖRG", "jörg@Corp", r"CORP\jörg"):
-        assert house.browser().get("/?q=x", authorization=basic(written)).status == 200
-        assert names(house) == [("ad", "CORP", "Jörg")]
-        assert house.seen[-1].role is Role.VIEWER
+        assert harness.browser().get("/?q=x", authorization=basic(written)).status == 200
+        assert names(harness) == [("ad", "CORP", "Jörg")]
+        assert harness.seen[-1].role is Role.VIEWER
 
 
-def test_basic_of_a_name_in_two_namespaces_is_both_where_the_password_is_the_same(house: SignInHouse) -> None:
-    house.signing.accounts.add("ann", PASSWORD, namespace="ad")
-    house.signing.accounts.add("ann", "another long password", namespace="sharepoint")
-    house.browser().get("/?q=x", authorization=basic("ann"))
-    assert names(house) == [("Default", "", "ann"), ("ad", "", "ann")]
+def test_basic_of_a_name_in_two_namespaces_is_both_where_the_password_is_the_same(harness: SignInHarness) -> None:
+    harness.signing.accounts.add("ann", PASSWORD, namespace="ad")
+    harness.signing.accounts.add("ann", "another long password", namespace="sharepoint")
+    harness.browser().get("/?q=x", authorization=basic("ann"))
+    assert names(harness) == [("Default", "", "ann"), ("ad", "", "ann")]
 
 
 def test_name_that_nobody_has_costs_as_much_as_a_wrong_password(tmp_path: Path) -> None:
@@ -108,113 +108,113 @@ def test_name_that_nobody_has_costs_as_much_as_a_wrong_password(tmp_path: Path) 
             self.matches.append(password)
             return super().is_match(password_hash, password)
 
-    house = open_signin_house(tmp_path, hasher=Counted(CHEAP))
-    house.signing.accounts.add("ann", PASSWORD)
+    harness = open_signin_harness(tmp_path, hasher=Counted(CHEAP))
+    harness.signing.accounts.add("ann", PASSWORD)
     for name in ("ann", "nobody"):
         Counted.matches.clear()
-        assert house.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
+        assert harness.browser().get("/?q=x", authorization=basic(name, "wrong password")).status == 401
         assert Counted.matches == ["wrong password"]
 
 
-def test_passwords_sent_at_once_are_checked_once(house: SignInHouse) -> None:
-    browsers = [house.browser() for _ in range(20)]
+def test_passwords_sent_at_once_are_checked_once(harness: SignInHarness) -> None:
+    browsers = [harness.browser() for _ in range(20)]
     with ThreadPoolExecutor(20) as pool:
         statuses = list(pool.map(lambda browser: browser.get("/?q=x", authorization=basic("ann")).status, browsers))
     assert statuses == [200] * 20
-    assert house.events() == [("signin.accepted", "ann")]
+    assert harness.events() == [("signin.accepted", "ann")]
 
 
-def test_basic_counts_a_new_password_and_a_removed_user_at_once(house: SignInHouse) -> None:
-    browser = house.browser(headers={"authorization": basic("ann")})
+def test_basic_counts_a_new_password_and_a_removed_user_at_once(harness: SignInHarness) -> None:
+    browser = harness.browser(headers={"authorization": basic("ann")})
     assert browser.get("/?q=x").status == 200
-    house.signing.accounts.set_password("ann", "another long password")
+    harness.signing.accounts.set_password("ann", "another long password")
     assert browser.get("/?q=x").status == 401
-    assert house.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 200
-    house.signing.accounts.remove("ann")
-    assert house.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 401
+    assert harness.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 200
+    harness.signing.accounts.remove("ann")
+    assert harness.browser().get("/?q=x", authorization=basic("ann", "another long password")).status == 401
 
 
 def test_basic_after_too_many_failures_is_refused_unseen_and_the_right_password_too(tmp_path: Path) -> None:
-    house = open_signin_house(tmp_path, bounds=Bounds(by_both=3))
-    house.signing.accounts.add("ann", PASSWORD)
-    browser = house.browser()
+    harness = open_signin_harness(tmp_path, bounds=Bounds(by_both=3))
+    harness.signing.accounts.add("ann", PASSWORD)
+    browser = harness.browser()
     statuses = [browser.get("/?q=x", authorization=basic("ann", f"wrong {number}")).status for number in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     refused = browser.get("/?q=x", authorization=basic("ann"))
     assert (refused.status, refused.headers["retry-after"]) == (429, "300")
-    assert house.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("ann")).status == 200
-    house.clock.turn(minutes=5)
+    assert harness.browser(peer="192.168.1.10").get("/?q=x", authorization=basic("ann")).status == 200
+    harness.clock.turn(minutes=5)
     assert browser.get("/?q=x", authorization=basic("ann")).status == 200
-    assert [kind for kind, _ in house.events()] == ["signin.failed"] * 3 + ["signin.refused"] + ["signin.accepted"] * 2
+    assert [kind for kind, _ in harness.events()] == ["signin.failed"] * 3 + ["signin.refused"] + ["signin.accepted"] * 2
 
 
-def test_health_and_version_are_told_whatever_the_request_carries(house: SignInHouse) -> None:
+def test_health_and_version_are_told_whatever_the_request_carries(harness: SignInHarness) -> None:
     for path in ("/healthz", "/sw_version.txt", "/static/search.css"):
-        assert house.browser().get(path, authorization="Basic wrong").status == 200
+        assert harness.browser().get(path, authorization="Basic wrong").status == 200
 
 
 # --- tokens ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_token_searches_for_its_user(house: SignInHouse) -> None:
-    made = house.signing.tokens.add("intranet", [TokenScope.SEARCH], user="ann", days=1)
-    browser = house.browser(headers={"authorization": f"Bearer {made.text}"})
+def test_token_searches_for_its_user(harness: SignInHarness) -> None:
+    made = harness.signing.tokens.add("intranet", [TokenScope.SEARCH], user="ann", days=1)
+    browser = harness.browser(headers={"authorization": f"Bearer {made.text}"})
     assert browser.get("/?q=x").status == 200
-    assert (names(house), house.seen[-1].role) == ([("Default", "", "ann")], Role.SEARCHER)
-    house.clock.turn(days=1)
+    assert (names(harness), harness.seen[-1].role) == ([("Default", "", "ann")], Role.SEARCHER)
+    harness.clock.turn(days=1)
     assert browser.get("/?q=x").status == 401
 
 
-def test_token_without_the_scope_or_without_a_user_searches_as_nobody(house: SignInHouse) -> None:
-    view = house.signing.tokens.add("monitoring", [TokenScope.VIEW], user="ann")
-    free = house.signing.tokens.add("portal", [TokenScope.SEARCH])
+def test_token_without_the_scope_or_without_a_user_searches_as_nobody(harness: SignInHarness) -> None:
+    view = harness.signing.tokens.add("monitoring", [TokenScope.VIEW], user="ann")
+    free = harness.signing.tokens.add("portal", [TokenScope.SEARCH])
     for made, role in ((view, Role.SEARCHER), (free, Role.SEARCHER)):
-        assert house.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
-        assert (names(house), house.seen[-1].role) == ([], role)
+        assert harness.browser().get("/?q=x", authorization=f"Bearer {made.text}").status == 200
+        assert (names(harness), harness.seen[-1].role) == ([], role)
 
 
-def test_token_ends_with_its_removal_and_with_its_user(house: SignInHouse) -> None:
-    first = house.signing.tokens.add("a", [TokenScope.SEARCH], user="ann")
-    second = house.signing.tokens.add("b", [TokenScope.SEARCH], user="ann")
-    house.signing.tokens.remove(first.token.id)
-    assert house.browser().get("/?q=x", authorization=f"Bearer {first.text}").status == 401
-    house.signing.accounts.remove("ann")
-    assert house.browser().get("/?q=x", authorization=f"Bearer {second.text}").status == 401
+def test_token_ends_with_its_removal_and_with_its_user(harness: SignInHarness) -> None:
+    first = harness.signing.tokens.add("a", [TokenScope.SEARCH], user="ann")
+    second = harness.signing.tokens.add("b", [TokenScope.SEARCH], user="ann")
+    harness.signing.tokens.remove(first.token.id)
+    assert harness.browser().get("/?q=x", authorization=f"Bearer {first.text}").status == 401
+    harness.signing.accounts.remove("ann")
+    assert harness.browser().get("/?q=x", authorization=f"Bearer {second.text}").status == 401
 
 
-def test_administrators_token_is_an_administrator_who_sees_nothing_more(house: SignInHouse) -> None:
-    assert house.browser().get("/?q=x", authorization=f"Bearer {ADMIN_TOKEN}").status == 200
-    assert (house.seen[-1].role, names(house)) == (Role.ADMINISTRATOR, [])
+def test_administrators_token_is_an_administrator_who_sees_nothing_more(harness: SignInHarness) -> None:
+    assert harness.browser().get("/?q=x", authorization=f"Bearer {ADMIN_TOKEN}").status == 200
+    assert (harness.seen[-1].role, names(harness)) == (Role.ADMINISTRATOR, [])
 
 
 # --- the page and its sessions ----------------------------------------------------------------------------------------------------
 
 
-def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_signing_in_on_the_page_leads_back_and_signing_out_ends_the_session(harness: SignInHarness) -> None:
+    browser = harness.browser()
     answer = browser.sign_in("ann", to="/?q=x")
     assert (answer.status, answer.headers["location"]) == (303, "/?q=x")
     page = browser.get("/?q=x")
-    assert (names(house), house.seen[-1].way) == ([("Default", "", "ann")], Way.SESSION)
+    assert (names(harness), harness.seen[-1].way) == ([("Default", "", "ann")], Way.SESSION)
     form = read_form(page.text)
     kept = dict(browser.cookies)
     assert browser.post(form.action, form.hidden).headers["location"] == "/"
     browser.cookies = kept
     browser.get("/?q=x")
-    assert house.seen[-1] == SIGNED_OUT
-    assert house.events() == [("signin.accepted", "ann"), ("signout", "ann")]
+    assert harness.seen[-1] == SIGNED_OUT
+    assert harness.events() == [("signin.accepted", "ann"), ("signout", "ann")]
 
 
-def test_signing_in_with_a_wrong_password_says_neither_which_was_wrong_nor_sets_a_session(house: SignInHouse) -> None:
-    wrong, unknown = house.browser(), house.browser()
+def test_signing_in_with_a_wrong_password_says_neither_which_was_wrong_nor_sets_a_session(harness: SignInHarness) -> None:
+    wrong, unknown = harness.browser(), harness.browser()
     texts = [wrong.sign_in("ann", "wrong password").text, unknown.sign_in("bob", "wrong password").text]
     assert all("The name or the password is wrong." in text and "wrong password" not in text for text in texts)
     assert SESSION not in wrong.cookies | unknown.cookies
 
 
-def test_signing_in_for_several_namespaces_is_one_person_with_a_user_in_each(house: SignInHouse) -> None:
-    house.signing.accounts.add("a.smith", "another long password", namespace="ad")
-    browser = house.browser()
+def test_signing_in_for_several_namespaces_is_one_person_with_a_user_in_each(harness: SignInHarness) -> None:
+    harness.signing.accounts.add("a.smith", "another long password", namespace="ad")
+    browser = harness.browser()
     form = read_form(browser.get("/signin").text)
     assert list(form.visible) == ["uDefault", "pwDefault", "uad", "pwad"]
     half = browser.post(form.action, {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD, "uad": "a.smith", "pwad": "wrong"})
@@ -224,32 +224,32 @@ def test_signing_in_for_several_namespaces_is_one_person_with_a_user_in_each(hou
     assert browser.sign_in("a.smith", "another long password", namespace="ad").status == 303
     assert browser.cookies[SESSION] != first
     browser.get("/?q=x")
-    assert names(house) == [("Default", "", "ann"), ("ad", "", "a.smith")]
-    house.signing.accounts.remove("ann")
+    assert names(harness) == [("Default", "", "ann"), ("ad", "", "a.smith")]
+    harness.signing.accounts.remove("ann")
     browser.get("/?q=x")
-    assert names(house) == [("ad", "", "a.smith")]
+    assert names(harness) == [("ad", "", "a.smith")]
 
 
-def test_session_ends_when_unused_and_after_its_whole_time(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_session_ends_when_unused_and_after_its_whole_time(harness: SignInHarness) -> None:
+    browser = harness.browser()
     browser.sign_in("ann")
     for _ in range(14):
-        house.clock.turn(minutes=50)
+        harness.clock.turn(minutes=50)
         browser.get("/?q=x")
-        assert house.seen[-1].is_signed_in
-    house.clock.turn(minutes=50)
+        assert harness.seen[-1].is_signed_in
+    harness.clock.turn(minutes=50)
     browser.get("/?q=x")
-    assert not house.seen[-1].is_signed_in
+    assert not harness.seen[-1].is_signed_in
     browser.sign_in("ann")
-    house.clock.turn(minutes=61)
+    harness.clock.turn(minutes=61)
     browser.get("/?q=x")
-    assert not house.seen[-1].is_signed_in
+    assert not harness.seen[-1].is_signed_in
 
 
-def test_signing_out_everywhere_ends_the_users_sessions_and_nobody_elses(house: SignInHouse) -> None:
-    house.signing.accounts.add("bob", PASSWORD)
-    house.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
-    here, there, both, other = house.browser(), house.browser(), house.browser(), house.browser()
+def test_signing_out_everywhere_ends_the_users_sessions_and_nobody_elses(harness: SignInHarness) -> None:
+    harness.signing.accounts.add("bob", PASSWORD)
+    harness.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
+    here, there, both, other = harness.browser(), harness.browser(), harness.browser(), harness.browser()
     for browser in (here, there, both):
         browser.sign_in("ANN")
     both.sign_in("a.smith", namespace="ad")
@@ -260,65 +260,65 @@ def test_signing_out_everywhere_ends_the_users_sessions_and_nobody_elses(house: 
     left = []
     for browser in (here, there, both, other):
         browser.get("/?q=x")
-        left.append([name for _, _, name in names(house)])
+        left.append([name for _, _, name in names(harness)])
     assert left == [[], [], ["a.smith"], ["bob"]]
 
 
-def test_session_that_is_used_while_it_is_withdrawn_does_not_come_back(house: SignInHouse) -> None:
-    house.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
-    browser = house.browser()
+def test_session_that_is_used_while_it_is_withdrawn_does_not_come_back(harness: SignInHarness) -> None:
+    harness.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
+    browser = harness.browser()
     browser.sign_in("ann")
     browser.sign_in("a.smith", namespace="ad")
-    house.clock.turn(minutes=5)
-    assert house.signing.sessions.withdraw([mark_of_user(read_subject(Scope.USER, "ann"))]) == 1
+    harness.clock.turn(minutes=5)
+    assert harness.signing.sessions.withdraw([mark_of_user(read_subject(Scope.USER, "ann"))]) == 1
     for _ in range(2):
         browser.get("/?q=x")
-        assert names(house) == [("ad", "", "a.smith")]
-        house.clock.turn(minutes=5)
+        assert names(harness) == [("ad", "", "a.smith")]
+        harness.clock.turn(minutes=5)
 
 
-def test_session_is_never_one_that_the_browser_chose(house: SignInHouse) -> None:
-    browser = house.browser(cookies={SESSION: "chosen-by-the-attacker"})
+def test_session_is_never_one_that_the_browser_chose(harness: SignInHarness) -> None:
+    browser = harness.browser(cookies={SESSION: "chosen-by-the-attacker"})
     browser.sign_in("ann")
     assert browser.cookies[SESSION] != "chosen-by-the-attacker"
-    stranger = house.browser(cookies={SESSION: "chosen-by-the-attacker"})
+    stranger = harness.browser(cookies={SESSION: "chosen-by-the-attacker"})
     stranger.get("/?q=x")
-    assert house.seen[-1] == SIGNED_OUT
+    assert harness.seen[-1] == SIGNED_OUT
 
 
-def test_session_text_is_not_what_the_store_keeps(house: SignInHouse, tmp_path: Path) -> None:
-    browser = house.browser()
+def test_session_text_is_not_what_the_store_keeps(harness: SignInHarness, tmp_path: Path) -> None:
+    browser = harness.browser()
     browser.sign_in("ann")
-    house.search.store.close()
+    harness.search.store.close()
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("store.sqlite*"))
     assert browser.cookies[SESSION].encode() not in kept
     assert PASSWORD.encode() not in kept
 
 
-def test_cookies_are_closed_to_scripts_and_other_sites_and_over_tls_to_plain_http(house: SignInHouse, tmp_path: Path) -> None:
-    plain, tls = house.browser(), house.browser(scheme="https")
+def test_cookies_are_closed_to_scripts_and_other_sites_and_over_tls_to_plain_http(harness: SignInHarness, tmp_path: Path) -> None:
+    plain, tls = harness.browser(), harness.browser(scheme="https")
     plain.sign_in("ann")
     tls.sign_in("ann")
     assert all("HttpOnly" in line and "samesite=lax" in line.lower() and "Path=/" in line for line in plain.set_cookies + tls.set_cookies)
     assert all("Secure" in line and line.startswith("__Host-") and "omain=" not in line for line in tls.set_cookies)
     tls.get("/?q=x")
-    assert house.seen[-1].is_signed_in
-    planted = Browser(house.app, scheme="https", cookies={SESSION: plain.cookies[SESSION]})
+    assert harness.seen[-1].is_signed_in
+    planted = Browser(harness.app, scheme="https", cookies={SESSION: plain.cookies[SESSION]})
     planted.get("/?q=x")
-    assert not house.seen[-1].is_signed_in
+    assert not harness.seen[-1].is_signed_in
 
 
-def test_cookie_that_stands_twice_is_none(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_cookie_that_stands_twice_is_none(harness: SignInHarness) -> None:
+    browser = harness.browser()
     browser.sign_in("ann")
     text = browser.cookies[SESSION]
-    Browser(house.app).get("/?q=x", cookie=f"{SESSION}={text}; {SESSION}=other")
-    assert not house.seen[-1].is_signed_in
+    Browser(harness.app).get("/?q=x", cookie=f"{SESSION}={text}; {SESSION}=other")
+    assert not harness.seen[-1].is_signed_in
 
 
 @pytest.mark.parametrize("path", ["/signin", "/security-manager/samlauthn", "/signout"])
-def test_form_without_its_code_is_refused(house: SignInHouse, path: str) -> None:
-    browser = house.browser()
+def test_form_without_its_code_is_refused(harness: SignInHarness, path: str) -> None:
+    browser = harness.browser()
     browser.sign_in("ann")
     session = browser.cookies[SESSION]
     for code in ({}, {"code": ""}, {"code": "0" * 64}, {"code": "ü"}):
@@ -326,19 +326,19 @@ def test_form_without_its_code_is_refused(house: SignInHouse, path: str) -> None
         assert answer.status in (200, 403)
         assert browser.cookies[SESSION] == session
     browser.get("/?q=x")
-    assert house.seen[-1].is_signed_in
+    assert harness.seen[-1].is_signed_in
 
 
-def test_form_of_another_browser_is_refused(house: SignInHouse) -> None:
-    attacker, victim = house.browser(), house.browser()
+def test_form_of_another_browser_is_refused(harness: SignInHarness) -> None:
+    attacker, victim = harness.browser(), harness.browser()
     form = read_form(attacker.get("/signin").text)
     victim.get("/signin")
     assert victim.post("/signin", {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD}).status == 403
     assert SESSION not in victim.cookies
 
 
-def test_form_sent_by_another_site_is_refused(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_form_sent_by_another_site_is_refused(harness: SignInHarness) -> None:
+    browser = harness.browser()
     form = read_form(browser.get("/signin").text)
     fields = {**form.hidden, "uDefault": "ann", "pwDefault": PASSWORD}
     assert browser.post("/signin", fields, origin="https://evil.example").status == 403
@@ -346,8 +346,8 @@ def test_form_sent_by_another_site_is_refused(house: SignInHouse) -> None:
     assert SESSION not in browser.cookies
 
 
-def test_programs_of_the_old_appliance_send_its_form_without_a_code(house: SignInHouse) -> None:
-    program = house.browser(is_browser=False)
+def test_programs_of_the_old_appliance_send_its_form_without_a_code(harness: SignInHarness) -> None:
+    program = harness.browser(is_browser=False)
     asked = program.get("/search?q=x&access=a&proxystylesheet=default_frontend")
     assert asked.status == 302
     form = read_form(program.get(asked.headers["location"]).text)
@@ -355,7 +355,7 @@ def test_programs_of_the_old_appliance_send_its_form_without_a_code(house: SignI
     answer = program.post(asked.headers["location"], {"uDefault": "ann", "pwDefault": PASSWORD})
     assert answer.status == 303
     assert program.get(answer.headers["location"]).status == 200
-    assert names(house) == [("Default", "", "ann")]
+    assert names(harness) == [("Default", "", "ann")]
 
 
 @pytest.mark.parametrize(
@@ -377,13 +377,13 @@ def test_programs_of_the_old_appliance_send_its_form_without_a_code(house: SignI
     ],
     ids=ascii,
 )
-def test_signing_in_leads_to_no_other_site(house: SignInHouse, target: str) -> None:
-    assert house.browser().sign_in("ann", to=target).headers["location"] == "/"
+def test_signing_in_leads_to_no_other_site(harness: SignInHarness, target: str) -> None:
+    assert harness.browser().sign_in("ann", to=target).headers["location"] == "/"
 
 
-def test_sign_in_page_escapes_what_it_shows(house: SignInHouse) -> None:
-    house.signing.accounts.add("ann", PASSWORD, namespace='"><script>')
-    text = house.browser().sign_in('"><script>alert(1)</script>', "wrong password").text
+def test_sign_in_page_escapes_what_it_shows(harness: SignInHarness) -> None:
+    harness.signing.accounts.add("ann", PASSWORD, namespace='"><script>')
+    text = harness.browser().sign_in('"><script>alert(1)</script>', "wrong password").text
     assert "<script" not in text
 
 
@@ -398,15 +398,15 @@ def test_sign_in_page_escapes_what_it_shows(house: SignInHouse) -> None:
     ],
     ids=["long", "json", "many", "bytes", "signs"],
 )
-def test_form_that_is_none_is_refused(house: SignInHouse, body: bytes, kind: str, status: int) -> None:
-    assert house.browser().send("POST", "/signin", body, {"content-type": kind}).status == status
+def test_form_that_is_none_is_refused(harness: SignInHarness, body: bytes, kind: str, status: int) -> None:
+    assert harness.browser().send("POST", "/signin", body, {"content-type": kind}).status == status
 
 
 # --- who is asked to sign in ------------------------------------------------------------------------------------------------------
 
 
-def test_secure_search_of_nobody_is_sent_to_sign_in_where_that_is_possible(house: SignInHouse) -> None:
-    browser = house.browser()
+def test_secure_search_of_nobody_is_sent_to_sign_in_where_that_is_possible(harness: SignInHarness) -> None:
+    browser = harness.browser()
     for access in ("a", "s"):
         xml = browser.get(f"/search?q=x&access={access}&output=xml_no_dtd")
         assert (xml.status, xml.headers["www-authenticate"]) == (401, 'Basic realm="feedmill", charset="UTF-8"')
@@ -421,33 +421,33 @@ def test_secure_search_of_nobody_is_sent_to_sign_in_where_that_is_possible(house
 
 
 def test_secure_search_of_nobody_is_answered_where_nobody_can_sign_in(tmp_path: Path) -> None:
-    house = open_signin_house(tmp_path)
+    harness = open_signin_harness(tmp_path)
     for access in ("a", "s", "p"):
-        assert house.browser().get(f"/search?q=x&access={access}").status == 200
-    assert "Sign in" not in house.browser().get("/").text
+        assert harness.browser().get(f"/search?q=x&access={access}").status == 200
+    assert "Sign in" not in harness.browser().get("/").text
 
 
-def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(house: SignInHouse) -> None:
-    house.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
-    browser = house.browser(peer=PROXY)
+def test_proxy_that_is_trusted_decides_and_a_session_adds_other_namespaces(harness: SignInHarness) -> None:
+    harness.signing.accounts.add("a.smith", PASSWORD, namespace="ad")
+    browser = harness.browser(peer=PROXY)
     browser.sign_in("ann")
     browser.sign_in("a.smith", namespace="ad")
     browser.get("/?q=x", x_forwarded_user="root", authorization=basic("nobody"))
-    assert names(house) == [("Default", "", "root"), ("ad", "", "a.smith")]
-    Browser(house.app).get("/?q=x", x_forwarded_user="root")
-    assert house.seen[-1] == SIGNED_OUT
+    assert names(harness) == [("Default", "", "root"), ("ad", "", "a.smith")]
+    Browser(harness.app).get("/?q=x", x_forwarded_user="root")
+    assert harness.seen[-1] == SIGNED_OUT
 
 
 # --- what administrators alone see ----------------------------------------------------------------------------------------------
 
 
-def test_explain_tells_scores_to_administrators_alone(house: SignInHouse) -> None:
-    house.search.add([house.search.make("http://a.com/1", "word")])
-    house.signing.accounts.add("root", PASSWORD, role=Role.ADMINISTRATOR)
-    house.signing.accounts.add("mary", PASSWORD, role=Role.MANAGER)
+def test_explain_tells_scores_to_administrators_alone(harness: SignInHarness) -> None:
+    harness.search.add([harness.search.make("http://a.com/1", "word")])
+    harness.signing.accounts.add("root", PASSWORD, role=Role.ADMINISTRATOR)
+    harness.signing.accounts.add("mary", PASSWORD, role=Role.MANAGER)
 
     def result(path: str, **headers: str) -> dict[str, object]:
-        return dict(house.browser().get(f"/api/v1/search?q=word{path}", **headers).json["results"][0])
+        return dict(harness.browser().get(f"/api/v1/search?q=word{path}", **headers).json["results"][0])
 
     for authorization in (basic("root"), f"Bearer {ADMIN_TOKEN}"):
         explained = result("&explain=1", authorization=authorization)
@@ -469,20 +469,20 @@ def test_slow_directory_keeps_nobody_from_searching(tmp_path: Path) -> None:
         def verify(self, name: str, password: str) -> None:
             self.gate.wait(180)
 
-    house = open_signin_house(tmp_path, directories=(Slow(),), bounds=Bounds(by_both=1_000, by_address=1_000, by_name=1_000))
+    harness = open_signin_harness(tmp_path, directories=(Slow(),), bounds=Bounds(by_both=1_000, by_address=1_000, by_name=1_000))
 
     async def crowd() -> tuple[int, int]:
-        waiting = [asyncio.create_task(send(house, authorization=basic(f"user{number}"))) for number in range(60)]
+        waiting = [asyncio.create_task(send(harness, authorization=basic(f"user{number}"))) for number in range(60)]
         await asyncio.sleep(0.2)
-        searched = await asyncio.wait_for(send(house), 100)
+        searched = await asyncio.wait_for(send(harness), 100)
         Slow.gate.set()
         return searched, max(await asyncio.gather(*waiting))
 
     assert asyncio.run(crowd()) == (200, 401)
 
 
-async def send(house: SignInHouse, **headers: str) -> int:
-    answer = await send_request(house.app, "GET", "/api/v1/search", query="q=x", headers=headers, peer="10.9.9.9")
+async def send(harness: SignInHarness, **headers: str) -> int:
+    answer = await send_request(harness.app, "GET", "/api/v1/search", query="q=x", headers=headers, peer="10.9.9.9")
     return answer.status
 
 
@@ -490,9 +490,9 @@ def test_cookies_go_over_tls_alone_with_a_public_url_of_https(tmp_path: Path) ->
     for public_url, is_secure in (("https://search.example.com", True), ("http://search.example.com", False)):
         folder = tmp_path / str(is_secure)
         folder.mkdir()
-        house = open_signin_house(folder, public_url=public_url)
-        house.signing.accounts.add("ann", PASSWORD)
-        page = house.browser().get("/signin")
+        harness = open_signin_harness(folder, public_url=public_url)
+        harness.signing.accounts.add("ann", PASSWORD)
+        page = harness.browser().get("/signin")
         assert all(("Secure" in cookie, cookie.startswith("__Host-")) == (is_secure, is_secure) for cookie in page.cookies)
         assert page.cookies
         assert ("strict-transport-security" in page.headers) == is_secure

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from searchhouse import SearchHouse, ask, open_house
+from searchharness import SearchHarness, ask, open_harness
 
 from feedmill.http.search import search_app
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def harness(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     made.add([made.make(f"http://a.com/{number}", f"travel expenses of room {number}", title=f"T{number}") for number in range(12)])
     made.add([made.make("http://a.com/g", "Die Größe der Küche", title="Haus")])
     made.add([made.make(f"http://s.com/{number}", "merger of giants", secure=True) for number in range(3)])
@@ -21,8 +21,8 @@ def house(tmp_path: Path) -> Iterator[SearchHouse]:
     made.store.close()
 
 
-def search(house: SearchHouse, query: str, **parameters: str) -> Any:
-    return ask(search_app(house.searcher()), "/api/v1/search", [("q", query), *parameters.items()]).json
+def search(harness: SearchHarness, query: str, **parameters: str) -> Any:
+    return ask(search_app(harness.searcher()), "/api/v1/search", [("q", query), *parameters.items()]).json
 
 
 @pytest.mark.parametrize(
@@ -43,30 +43,30 @@ def search(house: SearchHouse, query: str, **parameters: str) -> Any:
         ("12345", None),
     ],
 )
-def test_spelling_is_what_finds_more_of_what_may_be_seen(house: SearchHouse, typed: str, meant: str | None) -> None:
-    assert search(house, typed)["spelling"] == meant
+def test_spelling_is_what_finds_more_of_what_may_be_seen(harness: SearchHarness, typed: str, meant: str | None) -> None:
+    assert search(harness, typed)["spelling"] == meant
 
 
-def test_spelling_is_looked_for_where_a_loosened_query_found_enough(house: SearchHouse) -> None:
-    body = search(house, "travel expences")
+def test_spelling_is_looked_for_where_a_loosened_query_found_enough(harness: SearchHarness) -> None:
+    body = search(harness, "travel expences")
     assert (body["total"], body["spelling"]) == (12, "travel expenses")
-    assert search(house, "travel expences", start="1")["spelling"] is None
+    assert search(harness, "travel expences", start="1")["spelling"] is None
 
 
-def test_spelling_stands_in_the_xml(house: SearchHouse) -> None:
-    found = etree.fromstring(ask(search_app(house.searcher()), "/search", "q=travle").body)
+def test_spelling_stands_in_the_xml(harness: SearchHarness) -> None:
+    found = etree.fromstring(ask(search_app(harness.searcher()), "/search", "q=travle").body)
     suggestion = found.find("Spelling/Suggestion")
     assert suggestion is not None
     assert (suggestion.get("q"), suggestion.text) == ("travel", "<b><i>travel</i></b>")
-    assert etree.fromstring(ask(search_app(house.searcher()), "/search", "q=travel").body).find("Spelling") is None
+    assert etree.fromstring(ask(search_app(harness.searcher()), "/search", "q=travel").body).find("Spelling") is None
 
 
 # --- what is like a document ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Iterator[SearchHouse]:
-    made = open_house(tmp_path)
+def library(tmp_path: Path) -> Iterator[SearchHarness]:
+    made = open_harness(tmp_path)
     cats = "whiskers purring feline kitten"
     made.add([made.make(f"http://cats.com/{number}", f"{cats} number{number}", title=f"Cats {number}") for number in range(3)])
     made.add([made.make(f"http://other.com/{number}", f"engine gearbox piston{number}", title=f"Cars {number}") for number in range(20)])
@@ -75,7 +75,7 @@ def library(tmp_path: Path) -> Iterator[SearchHouse]:
     made.store.close()
 
 
-def test_related_finds_what_is_alike_and_not_the_document_itself(library: SearchHouse) -> None:
+def test_related_finds_what_is_alike_and_not_the_document_itself(library: SearchHarness) -> None:
     for url in ("http://cats.com/1", "cats.com/1"):
         body = search(library, f"related:{url}")
         assert sorted(result["url"] for result in body["results"]) == ["http://cats.com/0", "http://cats.com/2"]
@@ -84,12 +84,12 @@ def test_related_finds_what_is_alike_and_not_the_document_itself(library: Search
 
 
 @pytest.mark.parametrize("url", ["http://hidden.com/", "http://nowhere.com/", "x"])
-def test_related_to_what_is_hidden_or_not_there_is_nothing(library: SearchHouse, url: str) -> None:
+def test_related_to_what_is_hidden_or_not_there_is_nothing(library: SearchHarness, url: str) -> None:
     assert search(library, f"related:{url}")["total"] == 0
     assert search(library, f"-related:{url} gearbox")["total"] == 20
 
 
-def test_related_hidden_documents_change_nothing(library: SearchHouse) -> None:
+def test_related_hidden_documents_change_nothing(library: SearchHarness) -> None:
     """Whether a word tells a document from others is a matter of those that the asker may see."""
     before = search(library, "related:http://other.com/1")
     library.add([library.make(f"http://hidden.com/{number}", "nothing of it", secure=True) for number in range(200)])
@@ -97,7 +97,7 @@ def test_related_hidden_documents_change_nothing(library: SearchHouse) -> None:
     assert (before["total"], after["total"]) == (0, 0)
 
 
-def test_spelling_hidden_documents_change_nothing(house: SearchHouse) -> None:
+def test_spelling_hidden_documents_change_nothing(harness: SearchHarness) -> None:
     near = ["travla", "travlb", "travlc", "travld", "travlf", "travlg", "travlh", "travli", "travlj"]
-    house.add([house.make(f"http://hidden.com/{word}/{n}", word, secure=True) for word in near for n in range(20)])
-    assert search(house, "travle")["spelling"] == "travel"
+    harness.add([harness.make(f"http://hidden.com/{word}/{n}", word, secure=True) for word in near for n in range(20)])
+    assert search(harness, "travle")["spelling"] == "travel"

@@ -26,10 +26,10 @@ from feedmill.adapters.store.migrate import migrate, needs_migration, schema_dif
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.schema import group_layers
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.adapters.store.turn import Turn
+from feedmill.adapters.store.writerlock import WriterLock
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
 from feedmill.ports import Stage, UnitOfWork
-from feedmill.services.facts import HISTORY_SINCE
+from feedmill.services.keyvalues import HISTORY_SINCE
 
 URL = "http://a.test/"
 
@@ -64,8 +64,8 @@ def write_everything_and_break(unit: UnitOfWork) -> None:
     assert ids == {URL: 1}
     unit.documents.add_events([(1, 0, an_event())])
     unit.acls.save_many([an_acl(URL)], at=NOW)
-    unit.marks.put_many([a_mark(1)])
-    unit.facts.put("a", "1")
+    unit.index_tasks.put_many([a_mark(1)])
+    unit.key_values.put("a", "1")
     raise Broken
 
 
@@ -76,8 +76,8 @@ def test_writing_with_exception_keeps_nothing(store: SqlStore) -> None:
         assert unit.documents.find_many([URL]) == {}
         assert unit.documents.list_events(1) == []
         assert unit.acls.find_many([URL]) == {}
-        assert unit.marks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
-        assert unit.facts.get("a") is None
+        assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
+        assert unit.key_values.get("a") is None
 
 
 def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
@@ -106,12 +106,12 @@ def test_reading_many_at_once_gives_each_its_own_state(store: SqlStore) -> None:
         units = []
         for number in range(12):
             with store.writing() as writer:
-                writer.facts.put("n", str(number))
+                writer.key_values.put("n", str(number))
             units.append(stack.enter_context(store.reading()))
-            assert units[-1].facts.get("n") == str(number)
-        assert [unit.facts.get("n") for unit in units] == [str(number) for number in range(12)]
+            assert units[-1].key_values.get("n") == str(number)
+        assert [unit.key_values.get("n") for unit in units] == [str(number) for number in range(12)]
     with store.reading() as unit:
-        assert unit.facts.get("n") == "11"
+        assert unit.key_values.get("n") == "11"
 
 
 def test_reading_with_any_number_of_keys_finds_those_that_there_are(store: SqlStore) -> None:
@@ -128,23 +128,23 @@ def test_reading_with_any_number_of_keys_finds_those_that_there_are(store: SqlSt
 
 def test_reading_with_open_write_does_not_wait_for_it(store: SqlStore) -> None:
     with store.writing() as writer:
-        writer.facts.put("a", "1")
+        writer.key_values.put("a", "1")
         with store.reading() as reader:
-            assert reader.facts.get("a") is None
+            assert reader.key_values.get("a") is None
 
 
 def test_reading_with_attempt_to_write_refuses(store: SqlStore) -> None:
     with pytest.raises(sa.exc.DBAPIError, match=r"read-?only"), store.reading() as unit:
-        unit.facts.put("a", "1")
+        unit.key_values.put("a", "1")
     with store.writing() as unit:
-        assert unit.facts.get("a") is None
+        assert unit.key_values.get("a") is None
 
 
 def test_writing_with_threads_that_read_first_loses_no_update(store: SqlStore) -> None:
     def increment() -> None:
         for _ in range(20):
             with store.writing() as unit:
-                unit.facts.put("n", str(int(unit.facts.get("n") or 0) + 1))
+                unit.key_values.put("n", str(int(unit.key_values.get("n") or 0) + 1))
 
     threads = [threading.Thread(target=increment) for _ in range(4)]
     for thread in threads:
@@ -152,9 +152,9 @@ def test_writing_with_threads_that_read_first_loses_no_update(store: SqlStore) -
     for thread in threads:
         thread.join()
     with store.reading() as unit:
-        assert unit.facts.get("n") == "80"
-        assert unit.facts.find_many(["n", "never set"]) == {"n": "80"}
-        assert unit.facts.find_many([]) == {}
+        assert unit.key_values.get("n") == "80"
+        assert unit.key_values.find_many(["n", "never set"]) == {"n": "80"}
+        assert unit.key_values.find_many([]) == {}
 
 
 def test_sqlite_store_with_connection_is_durable(tmp_path: Path) -> None:
@@ -182,14 +182,14 @@ print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(30):
     with store.writing() as unit:
-        unit.facts.put("n", str(int(unit.facts.get("n") or 0) + 1))
+        unit.key_values.put("n", str(int(unit.key_values.get("n") or 0) + 1))
 """
 
 HURRY = """
 is_ready = False
 while True:
     with store.writing() as unit:
-        unit.facts.put("turns", str(int(unit.facts.get("turns") or 0) + 1))
+        unit.key_values.put("turns", str(int(unit.key_values.get("turns") or 0) + 1))
         time.sleep(0.003)
     if not is_ready:
         print("ready", flush=True)
@@ -198,7 +198,7 @@ while True:
 
 HOLD = """
 with store.writing() as unit:
-    unit.facts.put("half", "done")
+    unit.key_values.put("half", "done")
     print("ready", flush=True)
     time.sleep(60)
 """
@@ -235,7 +235,7 @@ def test_writing_with_three_processes_that_read_first_loses_no_update(store: Sql
         process.stdin.flush()
     assert [process.wait(PATIENCE_SECONDS) for process in processes] == [0, 0, 0]
     with store.reading() as unit:
-        assert unit.facts.get("n") == "90"
+        assert unit.key_values.get("n") == "90"
 
 
 def test_writing_with_hurried_processes_beside_it_is_never_starved(store: SqlStore, start: Start) -> None:
@@ -244,10 +244,10 @@ def test_writing_with_hurried_processes_beside_it_is_never_starved(store: SqlSto
     waits = []
     for number in range(25):
         with store.reading() as unit:
-            before = int(unit.facts.get("turns") or 0)
+            before = int(unit.key_values.get("turns") or 0)
         with store.writing() as unit:
-            waits.append(int(unit.facts.get("turns") or 0) - before)
-            unit.facts.put("mine", str(number))
+            waits.append(int(unit.key_values.get("turns") or 0) - before)
+            unit.key_values.put("mine", str(number))
     assert_is_fair(waits)
 
 
@@ -261,11 +261,11 @@ def test_writing_with_holder_killed_goes_on_without_his_half(store: SqlStore, st
     holder.kill()
     holder.wait()
     with store.writing() as unit:
-        assert unit.facts.get("half") is None
+        assert unit.key_values.get("half") is None
 
 
 def test_turn_with_hurried_thread_beside_it_is_never_starved(tmp_path: Path) -> None:
-    turn, stop, waits, turns = Turn(tmp_path), threading.Event(), list[int](), list[None]()
+    turn, stop, waits, turns = WriterLock(tmp_path), threading.Event(), list[int](), list[None]()
 
     def hurry() -> None:
         while not stop.is_set():
@@ -294,7 +294,7 @@ def alarm_soon() -> Iterator[None]:
 
 
 def test_turn_with_interrupted_waiter_goes_to_the_next(tmp_path: Path) -> None:
-    turn = Turn(tmp_path)
+    turn = WriterLock(tmp_path)
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -352,7 +352,7 @@ def test_migrate_with_groups_of_before_keeps_since_when_history_is_known(empty_s
             connection.execute(sa.insert(group_layers).values(layer))
     migrate(empty_store)
     with empty_store.reading() as unit:
-        since = unit.facts.get(HISTORY_SINCE)
+        since = unit.key_values.get(HISTORY_SINCE)
     assert (since is not None) is has_data
 
 
@@ -464,7 +464,7 @@ def test_postgres_with_error_of_the_server_means_what_a_caller_can_do(
 
 @pytest.fixture(scope="module")
 def postgres_addresses(postgres_database: NewDatabase) -> Iterator[str]:
-    """Gives the address of one empty database again and again."""
+    """Returns the address of one empty database again and again."""
     return itertools.repeat(postgres_database())
 
 

@@ -9,7 +9,7 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.core.groupresolution import resolve_groups
 from feedmill.core.principals import exact_key, folded_key, own_keys, read_subject, signed_in_keys
 from feedmill.model.access import Principal, Scope
-from feedmill.model.change import Place, PutGroup
+from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity, PrincipalKey, Subject
 
@@ -25,7 +25,7 @@ def group(name: str, *, sensitive: bool = True, namespace: str = "Default") -> P
 
 
 def define(name: str, *members: Principal) -> PutGroup:
-    return PutGroup(place=Place(record=1, line=1), group=group(name), members=members)
+    return PutGroup(place=SourcePosition(record=1, line=1), group=group(name), members=members)
 
 
 def load(store: SqlStore, feed_id: int, *definitions: PutGroup, source: str = "src", whole: bool = False) -> None:
@@ -58,7 +58,7 @@ def prune(store: SqlStore) -> int:
         while dead := unit.group_garbage.list_dead(after=0, limit=1_000):
             unit.group_garbage.remove_dead([each.id for each in dead])
             removed += len(dead)
-        unit.group_garbage.remove_empty_layers()
+        unit.group_garbage.remove_empty_snapshots()
     return removed
 
 
@@ -96,7 +96,7 @@ def test_find_parents_tells_scopes_namespaces_domains_and_lengths_apart(store: S
 
 
 def test_find_parents_as_look_up_resolves_circles_and_namespaces(store: SqlStore) -> None:
-    nested = PutGroup(place=Place(record=1, line=1), group=group("far", namespace="B"), members=(group("a"),))
+    nested = PutGroup(place=SourcePosition(record=1, line=1), group=group("far", namespace="B"), members=(group("a"),))
     load(store, 1, define("a", user("ann"), group("far", namespace="B")), nested)
     with store.reading() as unit:
         identity = resolve_groups(Identity(users=(read_subject(USER, "ann"),)), unit.groups.find_parents)

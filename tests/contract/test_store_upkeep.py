@@ -6,7 +6,7 @@ from tests.documents import a_document
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.document import BlobRef, DocumentState, Text
 from feedmill.model.feed import Phase
-from feedmill.ports import FileUse, KeptRefs
+from feedmill.ports import FileUse, StoredRefs
 
 
 def test_list_refs_gives_what_live_documents_keep_by_id(store: SqlStore) -> None:
@@ -20,8 +20,8 @@ def test_list_refs_gives_what_live_documents_keep_by_id(store: SqlStore) -> None
                 a_document("http://gone/", content=BlobRef("c3"), state=DocumentState.GONE),
             ]
         )
-    both = KeptRefs(document_id=ids["http://a/"], content=BlobRef("c1"), text=text)
-    one = KeptRefs(document_id=ids["http://b/"], content=BlobRef("c2"), text=None)
+    both = StoredRefs(document_id=ids["http://a/"], content=BlobRef("c1"), text=text)
+    one = StoredRefs(document_id=ids["http://b/"], content=BlobRef("c2"), text=None)
 
     with store.reading() as unit:
         found = unit.documents.list_refs(after=0, limit=10)

@@ -21,7 +21,7 @@ ORDER = (Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE)
 
 
 def rows(heading: str, text: str = TEXT) -> list[list[str]]:
-    """Gives the cells of the table below a heading, without its head."""
+    """Returns the cells of the table below a heading, without its head."""
     below = text.partition(f"{heading}\n")[2]
     lines = re.findall(r"^\|(.*)\|$", re.split(r"^#", below, maxsplit=1, flags=re.MULTILINE)[0], re.MULTILINE)
     return [[cell.strip() for cell in line.split("|")] for line in lines[2:]]

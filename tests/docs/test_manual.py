@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 from typer.main import get_command
 
-from feedmill.adapters.bell import SocketBell
+from feedmill.adapters.notifier import SocketNotifier
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap.context import utc_now
 from feedmill.cli.main import build_app
@@ -29,13 +29,13 @@ from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
-from feedmill.http.stylesheetshelf import StylesheetShelf
+from feedmill.http.stylesheetstore import StylesheetStore
 from feedmill.metrics import GAUGES, render_metrics
 from feedmill.model.audit import AuditKind
 from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
-from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.sessions import SessionKeeping
 from feedmill.services.signin.signing import Signing
 from feedmill.settings import load_settings
@@ -58,7 +58,7 @@ def page(name: str) -> str:
 
 
 def section(text: str, heading: str) -> str:
-    """Gives a section of a page, from its heading to the next of the same level."""
+    """Returns a section of a page, from its heading to the next of the same level."""
     match = re.search(rf"^## {re.escape(heading)}.*?$(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     assert match is not None, f"no section {heading}"
     return match.group(1)
@@ -153,17 +153,17 @@ def test_every_command_shows_examples(name: str, command: object) -> None:
 
 
 def test_every_admin_route_is_documented(tmp_path: Path) -> None:
-    administration = Administration(tell_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
+    administration = Administration(read_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
     text = page("reference/admin-port.md")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
-        editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketBell(tmp_path, "command"))
+        editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketNotifier(tmp_path, "command"))
         kept = timedelta(days=90)
         explaining, changes = Explaining(store, utc_now, kept), AccessChanges(store, utc_now, kept)
         access = AccessTools(explaining=explaining, changes=changes, review=AccessReview(store))
         whole = replace(
             administration,
             settings=editor,
-            stylesheets=StylesheetShelf(editor, tmp_path),
+            stylesheets=StylesheetStore(editor, tmp_path),
             access=access,
             policy_routes=policy_routes(store, editor),
         )
@@ -175,8 +175,8 @@ def test_every_route_of_signing_in_is_documented() -> None:
     text = page("reference/admin-port.md") + page("reference/sign-in.md")
     routes = signin_routes(cast(Signing, SimpleNamespace(accounts=None, tokens=None, auditing=None)))
     routes += [*SignInPage(cast(PageTools, None)).routes(), *OpenIdWays((), cast(Gates, None)).routes()]
-    routes += SamlWays((), cast(Gates, None), cast(Handovers, None)).routes()
-    logout = (cast(Gates, None), cast(SessionKeeping, None), cast(Handovers, None), cast(Leavings, None))
+    routes += SamlWays((), cast(Gates, None), cast(OneTimeCodes, None)).routes()
+    logout = (cast(Gates, None), cast(SessionKeeping, None), cast(OneTimeCodes, None), cast(Leavings, None))
     routes += [*OpenIdLogoutWays((), *logout).routes(), *SamlLogoutWays((), *logout).routes()]
     for route in routes:
         assert f"`{route.path}`" in text or f"{route.path}`" in text, route.path

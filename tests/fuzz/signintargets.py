@@ -117,8 +117,8 @@ def read_signed_response(data: bytes) -> int:
 
 def read_logout(data: bytes) -> int:
     """Reads a logout request in all ways that one can come."""
-    desk = _provider().logout
-    assert desk is not None
+    authenticator = _provider().logout
+    assert authenticator is not None
     packed = base64.b64encode(zlib.compress(data)[2:-4]).decode()
     messages = (
         LogoutMessage(encoded=base64.b64encode(_sign(data, "LogoutRequest")).decode()),
@@ -129,11 +129,11 @@ def read_logout(data: bytes) -> int:
     size = 0
     for message in messages:
         try:
-            size += len(repr(desk.read(message, _SLO)))
+            size += len(repr(authenticator.read(message, _SLO)))
         except Denied as exc:
             size += len(str(exc))
         try:
-            desk.confirm(message, _SLO)
+            authenticator.confirm(message, _SLO)
         except Denied as exc:
             size += len(str(exc))
     return size

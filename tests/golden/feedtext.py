@@ -17,12 +17,12 @@ def spool() -> BinaryIO:
 
 
 def feed_of(*inside: str, header: str = "") -> bytes:
-    """Gives a feed with one group around what is given."""
+    """Returns a feed with one group around what is given."""
     return f"<gsafeed>{header}<group>{''.join(inside)}</group></gsafeed>".encode()
 
 
 def record_of(inside: str = "", url: str = "http://a.example.com/1", **attributes: str) -> str:
-    """Gives a record; underscores in attribute names stand for hyphens."""
+    """Returns a record; underscores in attribute names stand for hyphens."""
     written = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
     return f'<record url="{url}"{written}>{inside}</record>'
 
@@ -62,14 +62,14 @@ def read_groups(data: bytes) -> list[GroupChange]:
 
 
 def only(changes: Iterable[object], kind: type[_Wanted]) -> _Wanted:
-    """Gives the only change, which must be of a kind."""
+    """Returns the only change, which must be of a kind."""
     (change,) = changes
     assert isinstance(change, kind), change
     return change
 
 
 def read_one(data: bytes, wanted: type[_Wanted], kind: FeedKind = FeedKind.INCREMENTAL) -> _Wanted:
-    """Gives the only change of a feed."""
+    """Returns the only change of a feed."""
     return only(read_all(reader(data, kind))[1], wanted)
 
 

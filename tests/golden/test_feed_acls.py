@@ -2,7 +2,7 @@ import pytest
 from feedtext import feed_of, read_all, read_one, reader, reasons, record_of
 
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
-from feedmill.model.change import AclChange, Faulty, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.change import AclChange, InvalidRecord, PutAcl, PutDocument, RequestCrawl
 from feedmill.model.feed import FeedKind
 from feedmill.wire.gsafeed import gather
 
@@ -31,7 +31,7 @@ def test_group_acl_without_entries_is_an_empty_acl() -> None:
 
 
 def test_group_acl_without_url_is_an_error_that_is_no_record() -> None:
-    change = read_one(feed_of(f"\n<acl>{PERMIT_JOE}</acl>"), Faulty)
+    change = read_one(feed_of(f"\n<acl>{PERMIT_JOE}</acl>"), InvalidRecord)
     assert (change.place.record, change.place.line, change.url) == (0, 2, None)
 
 
@@ -42,7 +42,7 @@ def test_group_acl_in_deleting_group_removes() -> None:
 
 def test_group_acl_in_group_of_unknown_action_is_an_error() -> None:
     feed = b"<gsafeed><group action='odd'><acl url='http://a.example.com/'/></group></gsafeed>"
-    assert read_one(feed, Faulty).url == "http://a.example.com/"
+    assert read_one(feed, InvalidRecord).url == "http://a.example.com/"
 
 
 def test_record_acl_belongs_to_the_record_whatever_its_url_says() -> None:
@@ -58,7 +58,7 @@ def test_record_acl_inside_the_metadata_is_the_records_own() -> None:
 
 @pytest.mark.parametrize("inside", [PERMIT_JOE, f"<metadata>{PERMIT_JOE}</metadata>"])
 def test_principal_outside_an_acl_is_an_error(inside: str) -> None:
-    change = read_one(feed_of(record_of(inside + "<content>x</content>")), Faulty)
+    change = read_one(feed_of(record_of(inside + "<content>x</content>")), InvalidRecord)
     assert change.reason == "a <principal> stands outside an <acl>"
 
 
@@ -89,35 +89,35 @@ def test_principals_are_trimmed_and_empty_ones_skipped() -> None:
 )
 def test_principal_that_cannot_be_read_is_an_error_of_its_acl(attributes: str) -> None:
     acl = f"{PERMIT_JOE}<principal {attributes}>ann</principal>"
-    assert "ann" in read_one(feed_of(record_of(f"<acl>{acl}</acl><content>x</content>")), Faulty).reason
-    assert "ann" in read_one(feed_of(f"<acl url='http://a.example.com/'>{acl}</acl>"), Faulty).reason
+    assert "ann" in read_one(feed_of(record_of(f"<acl>{acl}</acl><content>x</content>")), InvalidRecord).reason
+    assert "ann" in read_one(feed_of(f"<acl url='http://a.example.com/'>{acl}</acl>"), InvalidRecord).reason
 
 
 def test_unknown_inheritance_type_is_an_error() -> None:
-    assert "inheritance-type" in read_one(feed_of(record_of("<acl inheritance-type='odd'/>")), Faulty).reason
+    assert "inheritance-type" in read_one(feed_of(record_of("<acl inheritance-type='odd'/>")), InvalidRecord).reason
 
 
 def test_two_acls_in_a_record_are_an_error() -> None:
-    assert "<acl>" in read_one(feed_of(record_of(f"<acl/><acl>{PERMIT_JOE}</acl>")), Faulty).reason
+    assert "<acl>" in read_one(feed_of(record_of(f"<acl/><acl>{PERMIT_JOE}</acl>")), InvalidRecord).reason
 
 
 def test_principals_beyond_the_limit_cost_the_acl_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gather, "MAX_PRINCIPALS", 3)
     _, changes = read_all(reader(feed_of(f"<acl url='http://a.example.com/'>{PERMIT_JOE * 4}</acl>", record_of())))
-    assert isinstance(changes[0], Faulty)
+    assert isinstance(changes[0], InvalidRecord)
     assert changes[0].reason == "an ACL with more than 3 principals"
     assert isinstance(changes[1], PutDocument)
 
 
 def test_characters_of_principals_beyond_the_limit_cost_the_acl_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gather, "MAX_PRINCIPAL_CHARACTERS", 30)
-    assert "30 characters" in read_one(feed_of(f"<acl url='http://a.example.com/'>{PERMIT_JOE * 9}</acl>"), Faulty).reason
+    assert "30 characters" in read_one(feed_of(f"<acl url='http://a.example.com/'>{PERMIT_JOE * 9}</acl>"), InvalidRecord).reason
 
 
 def test_name_of_principal_beyond_the_limit_is_an_error() -> None:
     for length in (1_001, 300_000):
         acl = f"<acl url='http://a.example.com/'><principal scope='user' access='permit'>{'x' * length}</principal></acl>"
-        assert "1000" in read_one(feed_of(acl), Faulty).reason
+        assert "1000" in read_one(feed_of(acl), InvalidRecord).reason
 
 
 def test_legacy_metadata_becomes_an_acl_and_never_metadata() -> None:
@@ -183,7 +183,7 @@ def test_legacy_entries_beside_an_element_are_dropped_with_a_warning() -> None:
     ],
 )
 def test_legacy_metadata_that_cannot_be_read_is_an_error(pairs: tuple[tuple[str, str], ...]) -> None:
-    change = read_one(feed_of(record_of(metas(*pairs, ("title", "t")) + "<content>x</content>")), Faulty)
+    change = read_one(feed_of(record_of(metas(*pairs, ("title", "t")) + "<content>x</content>")), InvalidRecord)
     assert change.url == "http://a.example.com/1"
 
 

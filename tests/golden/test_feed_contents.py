@@ -6,7 +6,7 @@ from tempfile import SpooledTemporaryFile
 import pytest
 from feedtext import content_of, feed_of, read_all, read_one, reader, reasons, record_of
 
-from feedmill.model.change import Faulty, PutDocument
+from feedmill.model.change import InvalidRecord, PutDocument
 from feedmill.wire.gsafeed.content import SMALL_BYTES
 
 
@@ -60,11 +60,11 @@ def test_base64_of_urls_and_other_names_of_the_encoding_are_decoded() -> None:
 
 @pytest.mark.parametrize("text", ["Zm9v!", "Zm9vI", "Zm9v=IGJ", "\u00e4\u00f6"])
 def test_base64_that_is_none_is_an_error(text: str) -> None:
-    assert "base64" in read_one(content(text, "base64binary"), Faulty).reason
+    assert "base64" in read_one(content(text, "base64binary"), InvalidRecord).reason
 
 
 def test_unknown_encoding_is_an_error_of_the_record() -> None:
-    assert read_one(content("x", "rot13"), Faulty).reason == (
+    assert read_one(content("x", "rot13"), InvalidRecord).reason == (
         'the content cannot be decoded: its encoding "rot13" is neither base64binary nor base64compressed'
     )
 
@@ -86,7 +86,7 @@ def test_compressed_content_is_inflated() -> None:
     ],
 )
 def test_compressed_content_that_cannot_be_inflated_is_an_error(data: bytes, reason: str) -> None:
-    assert reason in read_one(content(coded(data), "base64compressed"), Faulty).reason
+    assert reason in read_one(content(coded(data), "base64compressed"), InvalidRecord).reason
 
 
 def test_compressed_content_of_just_the_limit_is_inflated() -> None:
@@ -102,7 +102,7 @@ def compressed(*sizes: int) -> bytes:
 
 def test_compressed_content_that_inflates_too_far_for_its_size_is_an_error() -> None:
     _, changes = read_all(reader(compressed(40_000_000, 30_000_000, 1_000_000), max_inflated_bytes=1 << 30))
-    assert isinstance(changes[0], Faulty)
+    assert isinstance(changes[0], InvalidRecord)
     assert changes[0].reason == "the content cannot be decoded: it inflates to more than 100 times the size (setting gate.max_inflation)"
     assert [len(content_of(change)) for change in changes[1:]] == [30_000_000, 1_000_000]
 
@@ -111,15 +111,15 @@ def test_compressed_contents_of_a_feed_that_inflate_too_far_together_are_errors(
     feed = compressed(*[30_000_000] * 4, 1_000_000)
     _, changes = read_all(reader(feed, max_inflated_bytes=1 << 30))
     assert [len(content_of(changes[place])) for place in (0, 1, 4)] == [30_000_000, 30_000_000, 1_000_000]
-    assert isinstance(changes[3], Faulty)
-    assert isinstance(changes[2], Faulty)
+    assert isinstance(changes[3], InvalidRecord)
+    assert isinstance(changes[2], InvalidRecord)
     assert "the compressed contents of the feed inflate to more than 100 times the size (setting gate.max_inflation)" in changes[2].reason
 
 
 def test_content_that_cannot_be_decoded_costs_its_record_only() -> None:
     bad = record_of("<content encoding='base64binary'>!</content>")
     _, changes = read_all(reader(feed_of(bad, record_of("<content>x</content>"))))
-    assert isinstance(changes[0], Faulty)
+    assert isinstance(changes[0], InvalidRecord)
     assert changes[0].url == "http://a.example.com/1"
     assert content_of(changes[1]) == b"x"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from feedtext import feed_of, groups_reader, read_one, reader, record_of, spool
 
-from feedmill.model.change import Faulty, PutDocument
+from feedmill.model.change import InvalidRecord, PutDocument
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind
 from feedmill.services.feeds.reading import FeedReader
@@ -62,8 +62,10 @@ def test_token_without_end_is_refused(opening: bytes) -> None:
 
 
 def test_attribute_below_the_token_limit_costs_its_record() -> None:
-    assert "8000" in read_one(feed_of(record_of(url="http://a.example.com/" + "x" * 3_000_000)), Faulty).reason
-    assert "characters of metadata" in read_one(feed_of(record_of(f"<meta name='a' content='{'x' * 3_000_000}'/>" * 2)), Faulty).reason
+    assert "8000" in read_one(feed_of(record_of(url="http://a.example.com/" + "x" * 3_000_000)), InvalidRecord).reason
+    assert (
+        "characters of metadata" in read_one(feed_of(record_of(f"<meta name='a' content='{'x' * 3_000_000}'/>" * 2)), InvalidRecord).reason
+    )
 
 
 def test_many_attributes_are_refused() -> None:
@@ -91,7 +93,7 @@ def test_zlib_bomb_costs_its_record_in_bounded_memory() -> None:
     bomb = base64.b64encode(zlib.compress(b"\x00" * 100_000_000, 9)).decode()
     feed = feed_of(record_of(f"<content encoding='base64compressed'>{bomb}</content>"))
     tracemalloc.start()
-    change = read_one(feed, Faulty)
+    change = read_one(feed, InvalidRecord)
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "inflates beyond 1000000 bytes" in change.reason
@@ -129,7 +131,7 @@ def test_huge_text_of_principal_is_cut_while_it_comes() -> None:
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     stream = FeedReader(opener=lambda: Pieces(pieces()), kind=FeedKind.FULL, spool=spool)  # type: ignore[arg-type,return-value]
     (change,) = stream.changes()
-    assert isinstance(change, Faulty)
+    assert isinstance(change, InvalidRecord)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 20_000
 
 

@@ -4,7 +4,7 @@ import pytest
 from feedtext import feed_of, read_one, reasons, record_of
 
 from feedmill.model.access import Acl
-from feedmill.model.change import Faulty, PutDocument
+from feedmill.model.change import InvalidRecord, PutDocument
 from feedmill.model.document import Metadata
 from feedmill.wire.gsafeed import gather
 
@@ -83,7 +83,7 @@ def test_many_metas_that_cannot_be_decoded_are_summed_up() -> None:
     ],
 )
 def test_coded_acl_meta_that_cannot_be_decoded_is_an_error(meta: str) -> None:
-    assert "ACL metadata" in read_one(feed_of(record_of(meta + "<meta name='t' content='u'/>")), Faulty).reason
+    assert "ACL metadata" in read_one(feed_of(record_of(meta + "<meta name='t' content='u'/>")), InvalidRecord).reason
 
 
 def test_coded_acl_meta_becomes_an_acl() -> None:
@@ -99,5 +99,5 @@ def test_name_beyond_the_limit_is_dropped() -> None:
 def test_metas_beyond_the_limits_cost_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gather, "MAX_METAS", 5)
     monkeypatch.setattr(gather, "MAX_META_CHARACTERS", 100)
-    assert read_one(feed_of(record_of("<meta name='a' content='b'/>" * 7)), Faulty).reason == "more than 5 metas in a record"
-    assert "100 characters" in read_one(feed_of(record_of(f"<meta name='a' content='{'b' * 99}'/>" * 7)), Faulty).reason
+    assert read_one(feed_of(record_of("<meta name='a' content='b'/>" * 7)), InvalidRecord).reason == "more than 5 metas in a record"
+    assert "100 characters" in read_one(feed_of(record_of(f"<meta name='a' content='{'b' * 99}'/>" * 7)), InvalidRecord).reason

@@ -1,7 +1,7 @@
 import pytest
 from feedtext import content_of, feed_of, read_all, read_one, reader, reasons, record_of
 
-from feedmill.model.change import Delete, Faulty, Place, PutDocument, RequestCrawl
+from feedmill.model.change import Delete, InvalidRecord, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind
@@ -34,7 +34,7 @@ def test_record_with_empty_content_gives_empty_content() -> None:
 
 def test_metadata_alone_in_full_feed_is_an_error() -> None:
     feed = feed_of(record_of("<metadata><meta name='a' content='1'/></metadata>"))
-    assert "content" in read_one(feed, Faulty, FeedKind.FULL).reason
+    assert "content" in read_one(feed, InvalidRecord, FeedKind.FULL).reason
     assert read_one(feed, PutDocument).metadata == (("a", "1"),)
 
 
@@ -63,7 +63,7 @@ def test_delete_needs_neither_host_nor_readable_attributes() -> None:
 
 
 def test_unknown_action_is_an_error_that_keeps_the_url() -> None:
-    change = read_one(feed_of(record_of(action="purge")), Faulty)
+    change = read_one(feed_of(record_of(action="purge")), InvalidRecord)
     assert change.url == "http://a.example.com/1"
     assert change.reason == 'action="purge" is neither add nor delete'
 
@@ -82,13 +82,13 @@ def test_group_attributes_end_with_their_group() -> None:
 def test_unknown_group_action_is_an_error_of_its_records_only_without_their_own() -> None:
     feed = b"<gsafeed><group action='odd'>" + (record_of() + record_of(action="add")).encode() + b"</group></gsafeed>"
     _, changes = read_all(reader(feed))
-    assert [type(change) for change in changes] == [Faulty, PutDocument]
+    assert [type(change) for change in changes] == [InvalidRecord, PutDocument]
 
 
 @pytest.mark.parametrize("record", ["<record/>", "<record url=''/>", "<record url='  ' action='delete'/>"])
 def test_record_without_url_is_an_error_of_that_record(record: str) -> None:
     _, changes = read_all(reader(feed_of(record, record_of())))
-    assert isinstance(changes[0], Faulty)
+    assert isinstance(changes[0], InvalidRecord)
     assert changes[0].url is None
     assert isinstance(changes[1], PutDocument)
 
@@ -117,18 +117,18 @@ def test_url_of_any_scheme_is_an_id_like_any_other(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["odd", "/path", "http:", "http:///path", "mailto:a@b.example.com", "http://:80/"])
 def test_url_without_scheme_or_host_is_an_error(url: str) -> None:
-    assert "host" in read_one(feed_of(record_of(url=url)), Faulty).reason
+    assert "host" in read_one(feed_of(record_of(url=url)), InvalidRecord).reason
 
 
 def test_url_with_short_host_is_a_warning_or_an_error_by_setting() -> None:
     feed = feed_of(record_of(url="http://intranet/1"))
     assert reasons(read_one(feed, PutDocument).notes) == 'warning: the host "intranet" is not fully qualified'
     _, changes = read_all(reader(feed, require_fqdn=True))
-    assert isinstance(changes[0], Faulty)
+    assert isinstance(changes[0], InvalidRecord)
 
 
 def test_url_beyond_the_limit_is_an_error_and_not_kept() -> None:
-    change = read_one(feed_of(record_of(url="http://a.example.com/" + "x" * 8_000)), Faulty)
+    change = read_one(feed_of(record_of(url="http://a.example.com/" + "x" * 8_000)), InvalidRecord)
     assert change.url is None
     assert "8000" in change.reason
 
@@ -194,7 +194,7 @@ def test_empty_attributes_are_as_absent_ones() -> None:
 
 
 def test_unknown_authmethod_is_an_error() -> None:
-    assert "authmethod" in read_one(feed_of(record_of(authmethod="kerberos")), Faulty).reason
+    assert "authmethod" in read_one(feed_of(record_of(authmethod="kerberos")), InvalidRecord).reason
 
 
 def test_ranks_come_from_record_before_group_and_pagerank_hides_feedrank() -> None:
@@ -214,7 +214,11 @@ def test_place_counts_records_and_lines() -> None:
         b"<gsafeed>\n<group>\r\n<acl url='http://a.example.com/'/>\n" + record_of().encode() + b"\n\n<record\n url=''/></group></gsafeed>"
     )
     _, changes = read_all(reader(feed))
-    assert [change.place for change in changes] == [Place(record=0, line=3), Place(record=1, line=4), Place(record=2, line=6)]
+    assert [change.place for change in changes] == [
+        SourcePosition(record=0, line=3),
+        SourcePosition(record=1, line=4),
+        SourcePosition(record=2, line=6),
+    ]
 
 
 def test_record_outside_of_groups_counts_where_there_is_a_group() -> None:

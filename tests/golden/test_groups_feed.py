@@ -2,7 +2,7 @@ import pytest
 from feedtext import groups_reader, read_groups
 
 from feedmill.model.access import Principal, Scope
-from feedmill.model.change import Faulty, Place, PutGroup
+from feedmill.model.change import InvalidRecord, PutGroup, SourcePosition
 from feedmill.model.errors import BadFeed
 from feedmill.wire.gsagroups import parse
 
@@ -15,7 +15,7 @@ def groups_of(*memberships: str) -> bytes:
 
 def fault_of(inside: str) -> str:
     (change,) = read_groups(groups_of(inside))
-    assert isinstance(change, Faulty)
+    assert isinstance(change, InvalidRecord)
     return change.reason
 
 
@@ -33,7 +33,7 @@ def test_membership_gives_a_group_with_its_members() -> None:
     </membership></xmlgroups>"""
     assert read_groups(feed) == [
         PutGroup(
-            place=Place(record=1, line=2),
+            place=SourcePosition(record=1, line=2),
             group=Principal(scope=Scope.GROUP, name="abc.com/group1", case_sensitive=False),
             members=(
                 Principal(scope=Scope.USER, name="J\u00f6rg", namespace="other"),
@@ -63,7 +63,7 @@ def test_feed_with_another_root_is_refused() -> None:
 def test_membership_in_error_costs_itself_only() -> None:
     _, good = read_groups(groups_of("", GROUP))
     assert isinstance(good, PutGroup)
-    assert good.place == Place(record=2, line=1)
+    assert good.place == SourcePosition(record=2, line=1)
 
 
 @pytest.mark.parametrize(
@@ -118,5 +118,5 @@ def test_unknown_things_are_counted() -> None:
 )
 def test_membership_in_error_names_its_group_where_it_could_be_read(inside: str, group: str | None) -> None:
     (change,) = read_groups(groups_of(inside))
-    assert isinstance(change, Faulty)
+    assert isinstance(change, InvalidRecord)
     assert (change.group and change.group.name) == group

@@ -11,11 +11,11 @@ from feedmill.wire.applianceconfig.policies import read_policies, render_policie
 
 
 def told(text: str) -> list[tuple[str, ...]]:
-    """Gives each line as its pattern and its entries in words."""
-    return [(policy.pattern, *(_tell(entry) for entry in policy.entries)) for policy in read_policies(text)]
+    """Returns each line as its pattern and its entries in words."""
+    return [(policy.pattern, *(_report(entry) for entry in policy.entries)) for policy in read_policies(text)]
 
 
-def _tell(entry: Entry) -> str:
+def _report(entry: Entry) -> str:
     who = entry.principal
     marks = [] if who.namespace == "Default" else [f"@{who.namespace}"]
     marks += [] if who.case_sensitive else ["~"]

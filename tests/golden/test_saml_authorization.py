@@ -49,7 +49,7 @@ SENT = (
 def answer(
     to: str, resource: str, decision: str, *, name: str = "ann", conditions: str = "", action: str = "GET", status: str = "Success"
 ) -> str:
-    """Gives one ``samlp:Response`` as an adaptor writes it."""
+    """Returns one ``samlp:Response`` as an adaptor writes it."""
     return (
         f'<saml2p:Response xmlns:saml2p="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r{to}" InResponseTo="{to}" Version="2.0">'
         f'<saml2p:Status><saml2p:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:{status}"/></saml2p:Status>'
@@ -62,7 +62,7 @@ def answer(
 
 
 def audiences(*restrictions: Sequence[str]) -> str:
-    """Gives conditions that say for whom an assertion is meant."""
+    """Returns conditions that say for whom an assertion is meant."""
     written = ("".join(f"<saml2:Audience>{name}</saml2:Audience>" for name in names) for names in restrictions)
     inner = "".join(f"<saml2:AudienceRestriction>{names}</saml2:AudienceRestriction>" for names in written)
     return f"<saml2:Conditions>{inner}</saml2:Conditions>"
@@ -87,7 +87,7 @@ def test_queries_of_one_user_stand_in_one_body() -> None:
 
 
 def test_queries_without_the_extension_name_the_domain_in_the_subject() -> None:
-    envelope = Envelope(issuer="urn:search", issued_at=NOW, user=ANN, tells_credential=False, password="secret")
+    envelope = Envelope(issuer="urn:search", issued_at=NOW, user=ANN, holds_credential=False, password="secret")
     sent = render_queries(envelope, [Query(id="_a", resource=DOC)])
     assert b"<saml:NameID>ann@corp.example.com</saml:NameID>" in sent
     assert b"Extensions" not in sent

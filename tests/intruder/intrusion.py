@@ -25,7 +25,7 @@ class Victims(TypedDict):
     folder: str
     processes: list[int]
     port: int
-    bell: str
+    notifier: str
 
 
 SECCOMP, LANDLOCK = "seccomp", "landlock"
@@ -112,7 +112,7 @@ def connect(family: int, kind: int, address: Any) -> str:
     return "connected"
 
 
-def ring(path: str) -> str:
+def notify(path: str) -> str:
     """Sends a datagram by a socket that came as one of a pair."""
     first, second = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with first, second:
@@ -186,9 +186,9 @@ def _list_attempts(victims: Victims) -> dict[str, tuple[Callable[[], object], tu
         "open a Unix socket": (lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), calls),
         "open a netlink socket": (lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW), calls),
         "connect to the gate": (lambda: connect(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", victims["port"])), files),
-        "connect to an abstract socket": (lambda: connect(socket.AF_UNIX, socket.SOCK_DGRAM, "\0" + victims["bell"]), calls),
+        "connect to an abstract socket": (lambda: connect(socket.AF_UNIX, socket.SOCK_DGRAM, "\0" + victims["notifier"]), calls),
         "listen": (lambda: socket.create_server(("127.0.0.1", 0)), files),
-        "ring a bell": (lambda: ring("\0" + victims["bell"]), calls),
+        "ring a bell": (lambda: notify("\0" + victims["notifier"]), calls),
         "raise bounds": (raise_limits, calls),
     }  # fmt: skip
     address = ctypes.addressof(_buffer)

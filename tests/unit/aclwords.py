@@ -39,5 +39,5 @@ def group(text: str, namespace: str = "Default") -> Subject:
 
 
 def identity(text: str = "bob", groups: Iterable[str] = (), namespace: str = "Default") -> Identity:
-    """Gives a signed-in user with groups, all of one namespace, split by the notation rules."""
+    """Returns a signed-in user with groups, all of one namespace, split by the notation rules."""
     return Identity(users=(user(text, namespace),), groups=tuple(group(name, namespace) for name in groups))

@@ -26,7 +26,7 @@ def administration(removed: list[tuple[str, bool]], problems: list[str] | None =
         raise Busy("the index is being built already")
 
     return Administration(
-        tell_status=lambda: {"documents": 3},
+        read_status=lambda: {"documents": 3},
         reindex=reindex,
         remove_source=remove,
         render_metrics=lambda: b"feedmill_documents 3\n",

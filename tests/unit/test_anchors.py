@@ -23,7 +23,7 @@ def test_list_told_is_bounded_and_takes_no_address_for_a_text() -> None:
 
 def test_gather_told_repeats_what_many_say_by_steps() -> None:
     assert gather_told([]) == NOTHING_TOLD
-    assert gather_told(["Forms", "Travel", "travel"]).texts == ("Forms", "Travel")
+    assert gather_told(["PrincipalKeys", "Travel", "travel"]).texts == ("PrincipalKeys", "Travel")
     assert gather_told(["forms", *["Travel"] * 4]).texts == ("Travel", "Travel", "forms")
     assert gather_told(["home"] * 17) == gather_told(["home"] * 30)
     assert len(gather_told([f"text {number}" for number in range(50)]).texts) == MAX_TEXTS

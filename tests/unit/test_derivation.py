@@ -1,7 +1,7 @@
 import pytest
 from aclwords import BOTH, CHILD, PARENT, acl, deny, group, permit, user
 
-from feedmill.core.derivation import tell_match, tell_principal
+from feedmill.core.derivation import describe_match, describe_principal
 from feedmill.core.evaluator import decide
 from feedmill.model.access import Acl, Scope
 from feedmill.model.decision import EntryMatch
@@ -46,10 +46,10 @@ def test_reason_of_a_chain_that_is_too_long_names_where_it_was_left() -> None:
 def test_tell_match_of_a_long_way_tells_its_ends() -> None:
     way = (BOB, *(group(f"g{number}") for number in range(20)))
     match = EntryMatch(entry=permit("g19", scope=GROUP), way=way)
-    assert tell_match(match) == 'permitted by group "g19", through user "CORP\\bob" > 19 groups > group "g19"'
+    assert describe_match(match) == 'permitted by group "g19", through user "CORP\\bob" > 19 groups > group "g19"'
 
 
 def test_tell_principal_says_what_is_not_usual() -> None:
-    assert tell_principal(permit("bob").principal) == 'user "bob"'
+    assert describe_principal(permit("bob").principal) == 'user "bob"'
     unusual = deny("eng", scope=GROUP, namespace="sites", fold=True).principal
-    assert tell_principal(unusual) == 'group "eng" of namespace "sites" in any letter case'
+    assert describe_principal(unusual) == 'group "eng" of namespace "sites" in any letter case'

@@ -23,7 +23,7 @@ def ask(acls: dict[str, Acl], url: str = "leaf", who: Identity | None = None) ->
 
 
 def chain(*links: tuple[InheritanceType, Verdict]) -> dict[str, Acl]:
-    """Gives the ACLs of a chain, root first; each says to bob what stands there."""
+    """Returns the ACLs of a chain, root first; each says to bob what stands there."""
     acls = {}
     for place, (rule, verdict) in enumerate(links):
         url = "leaf" if place == len(links) - 1 else str(place)

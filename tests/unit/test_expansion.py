@@ -6,7 +6,7 @@ from feedmill.core.expansion import holds_operator, prepare_expansion
 from feedmill.core.matching import loosen
 from feedmill.core.querylang import parse_query
 from feedmill.core.querytext import render_query
-from feedmill.core.servingbook import ServingBook
+from feedmill.core.searchconfig import CompiledSearchConfig
 from feedmill.model.query import And, Node, Or, Phrase, Some, Word
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving, SynonymSet
@@ -18,7 +18,7 @@ SETS = (
     ),
     SynonymSet(one_way=(("car", "vehicle"),)),
 )
-BOOK = ServingBook(Serving(synonyms=SETS, stop_words=("the", "of")))
+BOOK = CompiledSearchConfig(Serving(synonyms=SETS, stop_words=("the", "of")))
 
 
 def widen(query: str, *, expands: bool = True) -> Node | None:

@@ -12,7 +12,7 @@ def read(html: str, **limits: int) -> Extraction:
 
 
 def texts(html: str) -> tuple[str, str]:
-    """Gives what is searched and what may be quoted."""
+    """Returns what is searched and what may be quoted."""
     data = encode_text(read(html).text, [])
     return decode_text(data), " ".join(decode_quotable_text(data).split())
 

@@ -11,7 +11,7 @@ SOURCE = Path(feedmill.__file__).parent
 
 
 def find_steps() -> Iterator[str]:
-    """Gives the step of each fault point in the code; its name is a constant of the module."""
+    """Returns the step of each fault point in the code; its name is a constant of the module."""
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "fault_point":

@@ -86,7 +86,7 @@ def spool() -> BinaryIO:
 
 
 def read_wholly(data: bytes, piece_bytes: int) -> tuple[object, ...]:
-    """Gives all that a reading says, in a form that can be compared."""
+    """Returns all that a reading says, in a form that can be compared."""
     reader = FeedReader(
         opener=lambda: io.BytesIO(data), kind=FeedKind.FULL, spool=spool, max_inflated_bytes=10_000, piece_bytes=piece_bytes
     )

@@ -18,7 +18,7 @@ Definition = tuple[Principal, Sequence[Principal]]
 
 
 def directory(*sources: Iterable[Definition]) -> FindGroups:
-    """Gives the look-up of a groups database: per source the last definition of a group counts, all sources together."""
+    """Returns the look-up of a groups database: per source the last definition of a group counts, all sources together."""
     held: dict[PrincipalKey, list[Subject]] = {}
     for source in sources:
         last = {subject_of(defined): members for defined, members in source}
@@ -74,8 +74,8 @@ def names(who: Identity, *sources: Iterable[Definition]) -> set[str]:
         (principal("  "), "bob", False),
     ],
 )
-def test_resolution_finds_a_user_by_the_rules_of_the_member_entry(member: Principal, asker: str, found: bool) -> None:
-    assert (names(identity(asker), [one("staff", member)]) == {"staff"}) is found
+def test_resolution_finds_a_user_by_the_rules_of_the_member_entry(member: Principal, current_user: str, found: bool) -> None:
+    assert (names(identity(current_user), [one("staff", member)]) == {"staff"}) is found
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_resolution_of_nested_groups_heeds_the_member_entry_alone(
         (inner("corp.example.com\\eng"), "eng@corp", False),
     ],
 )
-def test_resolution_goes_on_from_groups_that_signed_in_in_four_forms(member: Principal, asker: str, found: bool) -> None:
-    who = Identity(groups=(group(asker),))
+def test_resolution_goes_on_from_groups_that_signed_in_in_four_forms(member: Principal, current_user: str, found: bool) -> None:
+    who = Identity(groups=(group(current_user),))
     assert names(who, [one("top", member)]) == ({"top"} if found else set())
 
 

@@ -6,15 +6,15 @@ import pytest
 from tests.documents import a_document
 
 from feedmill.model.document import BlobRef, Document, Origin, Text
-from feedmill.ports import Lane, Mark, Stage
+from feedmill.ports import IndexTask, Lane, Stage
 from feedmill.services.inspection import Standing, judge
 
 FED = a_document("http://example.com/", id=1, content=BlobRef("a"), content_bytes=1, text=Text(source=BlobRef("a")))
 NAMED = replace(FED, origin=Origin.WEB, content=None, text=None)
 
 
-def mark(stage: Stage) -> Mark:
-    return Mark(document_id=1, version=1, stage=stage, lane=Lane.BULK, feed_id=1, datasource="hr")
+def mark(stage: Stage) -> IndexTask:
+    return IndexTask(document_id=1, version=1, stage=stage, lane=Lane.BULK, feed_id=1, datasource="hr")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_judge_document_gives_state_and_whether_it_is_found(document: Document, 
 
 
 def test_judge_document_that_is_only_written_again_is_found_meanwhile() -> None:
-    assert judge(FED, replace(mark(Stage.INDEX), repeats=True)).searchable
+    assert judge(FED, replace(mark(Stage.INDEX), is_refresh=True)).searchable
 
 
 def test_judge_document_whose_text_was_cut_says_so() -> None:

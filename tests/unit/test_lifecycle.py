@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from feedmill.core.access import class_of, is_secure
 from feedmill.core.lifecycle import apply, gone
-from feedmill.core.urlstate import Counted, Feeding, Outcome, Rules, UrlState
+from feedmill.core.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import Access, AccessClass, Acl, AclOrigin, Entry, Principal, Scope
-from feedmill.model.change import AclChange, Change, Content, Delete, Faulty, Note, Place, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text
 from feedmill.model.feed import LogLevel
 
@@ -22,11 +22,11 @@ CLOSED = replace(OPEN, refusal=lambda url: f"'{url}' matches the do-not-follow p
 STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))
 BOARD = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="board")),))
 EMPTY = UrlState(url=URL)
-PLACE = Place(record=1, line=7)
+PLACE = SourcePosition(record=1, line=7)
 
 
-def by(datasource: str = "hr", feed_id: int = 1, rules: Rules = OPEN) -> Feeding:
-    return Feeding(feed_id=feed_id, datasource=datasource, now=NOW + timedelta(minutes=feed_id), rules=rules)
+def by(datasource: str = "hr", feed_id: int = 1, rules: Rules = OPEN) -> ApplyContext:
+    return ApplyContext(feed_id=feed_id, datasource=datasource, now=NOW + timedelta(minutes=feed_id), rules=rules)
 
 
 def put(
@@ -54,17 +54,17 @@ def crawl(metadata: Metadata | None = None, acl: AclChange | None = None) -> Req
 
 
 def put_acl(acl: Acl | None) -> PutAcl:
-    return PutAcl(place=Place(record=0, line=3), url=URL, acl=acl)
+    return PutAcl(place=SourcePosition(record=0, line=3), url=URL, acl=acl)
 
 
-def faulty(record: int = 1) -> Faulty:
-    return Faulty(place=Place(record=record, line=9), url=URL, reason="no host")
+def faulty(record: int = 1) -> InvalidRecord:
+    return InvalidRecord(place=SourcePosition(record=record, line=9), url=URL, reason="no host")
 
 
 DELETE = Delete(place=PLACE, url=URL)
 
 
-def do(state: UrlState, change: Change, feeding: Feeding) -> Outcome:
+def do(state: UrlState, change: Change, feeding: ApplyContext) -> Outcome:
     """Applies a change; a content is kept under its own text."""
     ref = None
     if isinstance(change, PutDocument) and change.content is not None:
@@ -73,7 +73,7 @@ def do(state: UrlState, change: Change, feeding: Feeding) -> Outcome:
     return apply(change, state, feeding, ref)
 
 
-def after(*steps: tuple[Change, Feeding]) -> UrlState:
+def after(*steps: tuple[Change, ApplyContext]) -> UrlState:
     state = EMPTY
     for change, feeding in steps:
         state = do(state, change, feeding).state

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.core.lifecycle import PUBLIC_NOW, apply, gone, secured
-from feedmill.core.urlstate import Counted, Feeding, Rules, UrlState
+from feedmill.core.urlstate import ApplyContext, Counted, Rules, UrlState
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope
-from feedmill.model.change import AclChange, Change, Content, Delete, Faulty, Place, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Metadata
 from feedmill.model.feed import FeedKind
 
@@ -84,7 +84,7 @@ class Reference:
     def take(self, source: str, change: Change, blocks: bool) -> bool:
         url = change.url
         assert url is not None
-        if isinstance(change, Faulty):
+        if isinstance(change, InvalidRecord):
             return True
         if isinstance(change, PutDocument | RequestCrawl) and blocks and refusal(url):
             self.remove(url, source)
@@ -172,7 +172,7 @@ class Told:
     warned: int = 0
 
     def feed(self, feed_id: int, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
-        feeding = Feeding(feed_id=feed_id, datasource=source, now=NOW, rules=RULES if blocks else OPEN)
+        feeding = ApplyContext(feed_id=feed_id, datasource=source, now=NOW, rules=RULES if blocks else OPEN)
         self.counts = dict.fromkeys(Counted, 0)
         for change in changes:
             assert change.url is not None
@@ -227,7 +227,7 @@ metadata = st.sampled_from([None, (), (("k", "1"),), (("k", "2"), ("k", "3"))])
 attributes = st.sampled_from([None, None, AuthMethod.NONE, AuthMethod.NTLM]).map(lambda method: Attributes(authmethod=method))
 acl_changes = st.builds(AclChange, element=st.none() | acls, legacy=st.none() | acls, overwrite=st.sampled_from([None, None, True, False]))
 contents = st.sampled_from(["one", "two"]).map(lambda text: Content(stream=io.BytesIO(text.encode()), size_bytes=len(text)))
-RECORD, BESIDE = Place(record=1, line=1), Place(record=0, line=1)
+RECORD, BESIDE = SourcePosition(record=1, line=1), SourcePosition(record=0, line=1)
 
 
 @st.composite
@@ -253,7 +253,7 @@ crawls = st.builds(
 )
 deletes = st.builds(Delete, place=st.just(RECORD), url=st.sampled_from(URLS))
 put_acls = st.builds(PutAcl, place=st.just(BESIDE), url=st.sampled_from(URLS), acl=st.none() | acls)
-faults = st.builds(Faulty, place=st.sampled_from([RECORD, BESIDE]), url=st.sampled_from(URLS), reason=st.just("no host"))
+faults = st.builds(InvalidRecord, place=st.sampled_from([RECORD, BESIDE]), url=st.sampled_from(URLS), reason=st.just("no host"))
 
 
 @st.composite

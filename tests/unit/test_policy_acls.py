@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedmill.core.evaluator import decide_locally
-from feedmill.core.policyacls import PatternKind, PolicyBook, kind_of, list_shadowed, may_share, rule_on, settle
+from feedmill.core.policyacls import PatternKind, PolicySet, kind_of, list_shadowed, may_share, rule_on, settle
 from feedmill.core.principals import forms_of
 from feedmill.model.access import Access, Entry, Principal, Scope
 from feedmill.model.decision import Verdict
@@ -21,8 +21,8 @@ P, D, I = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE  # noqa: E741
 GROUP = Scope.GROUP
 
 
-def book(*patterns: str) -> PolicyBook:
-    return PolicyBook([PolicyAcl(pattern=pattern, number=number) for number, pattern in enumerate(patterns, start=1)])
+def book(*patterns: str) -> PolicySet:
+    return PolicySet([PolicyAcl(pattern=pattern, number=number) for number, pattern in enumerate(patterns, start=1)])
 
 
 def found(patterns: Sequence[str], url: str) -> str | None:
@@ -58,7 +58,7 @@ def test_kind_is_that_of_the_pattern(pattern: str, kind: PatternKind) -> None:
 @pytest.mark.parametrize("pattern", ["-example.com/", "+-example.com/", "regexp:(", "# a", "x:y:z/"])
 def test_what_is_no_pattern_of_its_own_is_refused(pattern: str) -> None:
     with pytest.raises(BadRequest):
-        PolicyBook([PolicyAcl(pattern=pattern)])
+        PolicySet([PolicyAcl(pattern=pattern)])
 
 
 LADDER = ("^http://example.com/a/b/c$", "example.com/a/b/", "example.com/a/", "example.com/", "contains:/b/", "/")
@@ -189,7 +189,9 @@ entries = st.builds(
     access=st.sampled_from(Access),
     principal=st.builds(Principal, scope=st.sampled_from(Scope), name=names, case_sensitive=st.booleans()),
 )
-askers = st.builds(lambda name, groups: Identity(users=(user(name),), groups=tuple(map(group, groups))), names, st.lists(names, max_size=2))
+current_users = st.builds(
+    lambda name, groups: Identity(users=(user(name),), groups=tuple(map(group, groups))), names, st.lists(names, max_size=2)
+)
 moderate = settings(max_examples=80)
 
 
@@ -216,7 +218,7 @@ def test_a_policy_that_is_not_for_a_url_changes_nothing_for_it(made: list[str], 
 
 
 @moderate
-@given(st.lists(entries, max_size=4), entries, askers)
+@given(st.lists(entries, max_size=4), entries, current_users)
 def test_a_further_deny_never_opens_and_a_further_permit_never_shuts(held: list[Entry], entry: Entry, who: Identity) -> None:
     forms = forms_of(who)
     before = rule_on(PolicyAcl(pattern="/", entries=tuple(held)), forms)
@@ -239,27 +241,27 @@ def test_patterns_that_mean_the_same_url_are_known_to_share(one: str, other: str
 @given(patterns, patterns, urls)
 def test_every_policy_that_may_lose_a_url_is_told(before: list[str], after: list[str], url: str) -> None:
     numbers = {pattern: number for number, pattern in enumerate(dict.fromkeys(before + after), start=1)}
-    old, new = (PolicyBook([PolicyAcl(pattern=text, number=numbers[text]) for text in made]) for made in (before, after))
+    old, new = (PolicySet([PolicyAcl(pattern=text, number=numbers[text]) for text in made]) for made in (before, after))
     was, now = old.find(url), new.find(url)
     if now is not None and (was is None or was.number != now.number) and (was is None or was.pattern in after):
         assert (0 if was is None else was.number) in list_shadowed(old, new)
 
 
 def test_change_of_who_is_permitted_shadows_nothing() -> None:
-    before = PolicyBook([PolicyAcl(pattern="a/", number=1), PolicyAcl(pattern="b/", number=2)])
-    after = PolicyBook([PolicyAcl(pattern="a/", number=1, entries=(permit("x"),)), PolicyAcl(pattern="b/", number=2)])
+    before = PolicySet([PolicyAcl(pattern="a/", number=1), PolicyAcl(pattern="b/", number=2)])
+    after = PolicySet([PolicyAcl(pattern="a/", number=1, entries=(permit("x"),)), PolicyAcl(pattern="b/", number=2)])
     assert list_shadowed(before, after) == set()
     assert before.digest() == after.digest()
 
 
 def test_policy_of_another_host_shadows_nothing_else() -> None:
-    before = PolicyBook([PolicyAcl(pattern="a.com/x/", number=1), PolicyAcl(pattern="a.com/", number=2)])
-    after = PolicyBook([*before.policies, PolicyAcl(pattern="b.com/", number=3), PolicyAcl(pattern="^http://a.com/y$", number=4)])
+    before = PolicySet([PolicyAcl(pattern="a.com/x/", number=1), PolicyAcl(pattern="a.com/", number=2)])
+    after = PolicySet([*before.policies, PolicyAcl(pattern="b.com/", number=3), PolicyAcl(pattern="^http://a.com/y$", number=4)])
     assert list_shadowed(before, after) == {0, 2}
 
 
 def test_change_too_large_to_be_compared_shadows_everything() -> None:
-    before = PolicyBook([PolicyAcl(pattern=f"a.com/{number}/", number=number) for number in range(1, 601)])
-    after = PolicyBook([*before.policies, *(PolicyAcl(pattern=f"b.com/{number}/", number=number) for number in range(601, 1_201))])
+    before = PolicySet([PolicyAcl(pattern=f"a.com/{number}/", number=number) for number in range(1, 601)])
+    after = PolicySet([*before.policies, *(PolicyAcl(pattern=f"b.com/{number}/", number=number) for number in range(601, 1_201))])
     assert list_shadowed(before, after) == {0, *range(1, 601)}
-    assert list_shadowed(before, PolicyBook([*before.policies, *after.policies[600:800]])) == {0}
+    assert list_shadowed(before, PolicySet([*before.policies, *after.policies[600:800]])) == {0}

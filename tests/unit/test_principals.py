@@ -65,9 +65,9 @@ def test_shorten_domain_gives_the_first_label(domain: str, short: str) -> None:
     assert shorten_domain(domain) == short
 
 
-def means(written: str, asker: str, *, fold: bool = False, unqualified: bool = False) -> bool:
+def means(written: str, current_user: str, *, fold: bool = False, unqualified: bool = False) -> bool:
     """Whether an entry names somebody who signed in under a name."""
-    return forms_of(identity(asker)).find(principal(written, fold=fold, unqualified=unqualified)) is not None
+    return forms_of(identity(current_user)).find(principal(written, fold=fold, unqualified=unqualified)) is not None
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def means(written: str, asker: str, *, fold: bool = False, unqualified: bool = F
         ("   ", "bob", False, False),
     ],
 )
-def test_forms_of_an_asker_meet_the_entries_that_mean_them(written: str, asker: str, sensitive: bool, insensitive: bool) -> None:
-    assert means(written, asker) is sensitive
-    assert means(written, asker, fold=True) is insensitive
+def test_forms_of_an_asker_meet_the_entries_that_mean_them(written: str, current_user: str, sensitive: bool, insensitive: bool) -> None:
+    assert means(written, current_user) is sensitive
+    assert means(written, current_user, fold=True) is insensitive
 
 
 def test_forms_of_an_asker_ignore_a_folded_name_that_an_entry_spells_as_written() -> None:
@@ -131,8 +131,8 @@ def test_forms_find_users_and_groups_apart() -> None:
 
 
 def test_forms_of_several_namespaces_meet_each_in_its_own() -> None:
-    asker = Identity(users=(user("bob", "A"), user("robert", "B")), groups=(group("eng", "B"),))
-    forms = forms_of(asker)
+    current_user = Identity(users=(user("bob", "A"), user("robert", "B")), groups=(group("eng", "B"),))
+    forms = forms_of(current_user)
     found = [(name, space) for name in ("bob", "robert") for space in ("A", "B", "Default") if forms.find(principal(name, namespace=space))]
     assert found == [("bob", "A"), ("robert", "B")]
     assert forms.find(principal("ENG", scope=Scope.GROUP, namespace="b", fold=True)) == group("eng", "B")

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedmill.core.patterns import PatternSet
-from feedmill.core.patternsets import PatternBook, list_patterns, node_of_patterns, pattern_term
+from feedmill.core.patternsets import CompiledPatterns, list_patterns, node_of_patterns, pattern_term
 from feedmill.core.sites import is_collection_name, read_site
 from feedmill.model.query import And, Everything, Node, Not, Or, UnderPattern
 from feedmill.model.serving import Bias, Collection, FrontEnd, Serving, SourceBias
@@ -98,7 +98,7 @@ def test_patterns_as_a_query_pass_what_the_pattern_set_passes(include: list[str]
     if all(line.startswith(("-", "+-")) for line in include):
         include = ["/", *include]
     serving = Serving(collections={"c": Collection(name="c", include=tuple(include), exclude=tuple(exclude))})
-    terms = PatternBook(list_patterns(serving)).terms_of(url)
+    terms = CompiledPatterns(list_patterns(serving)).terms_of(url)
     assert holds(node_of_patterns(include, exclude), terms) == PatternSet(include, exclude).check(url).passes
 
 

@@ -18,7 +18,7 @@ def hands() -> Hands:
 
 
 def fail(throttle: Throttle, name: str, address: str, times: int) -> int:
-    """Gives how many attempts were let through."""
+    """Returns how many attempts were let through."""
     return sum(not throttle.begin(name, address).wait_seconds for _ in range(times))
 
 

@@ -10,7 +10,7 @@ from feedmill.services.access.explaining import Explaining
 from feedmill.services.access.policykeeping import adopt_of_settings
 from feedmill.settings.authorization import early_order
 from feedmill.settings.policyacls import policies_of
-from feedmill.settings.serving import merge_kept
+from feedmill.settings.serving import merge_stored
 
 
 def early_order_of(context: AppContext) -> tuple[Early, ...]:
@@ -20,7 +20,7 @@ def early_order_of(context: AppContext) -> tuple[Early, ...]:
 
 def adopt_policies(context: AppContext) -> None:
     """Puts the policy ACLs of the settings file and of the admin API in force."""
-    adopt_of_settings(context.store, lambda unit: policies_of(merge_kept(context.settings, unit.kept_settings.list()).policy_acls))
+    adopt_of_settings(context.store, lambda unit: policies_of(merge_stored(context.settings, unit.stored_settings.list()).policy_acls))
 
 
 def build_access_changes(context: AppContext) -> AccessChanges:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from feedmill.adapters.bell import SocketBell
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.inflight import MappedInFlight
+from feedmill.adapters.notifier import SocketNotifier
 from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
@@ -43,7 +43,7 @@ class AppContext:
     store: SqlStore
     blobs: PackedBlobs
     files: FolderFeedFiles
-    bell: SocketBell
+    notifier: SocketNotifier
     spool: FolderSpool
 
     def in_flight(self, role: str) -> MappedInFlight:
@@ -65,7 +65,7 @@ def open_context(data: Path, settings: Settings, role: str = "command") -> Itera
         store=open_store(data, settings),
         blobs=PackedBlobs(data / "blobs", role=role, reserve_bytes=CONTENT_RESERVE_BYTES),
         files=FolderFeedFiles(data / "feeds", reserve_bytes=RESERVE_BYTES),
-        bell=SocketBell(data, role),
+        notifier=SocketNotifier(data, role),
         spool=FolderSpool(data / "spool", reserve_bytes=CONTENT_RESERVE_BYTES),
     )
     try:

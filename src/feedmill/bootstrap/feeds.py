@@ -8,7 +8,7 @@ from feedmill.core.admission import build_rules, digest_of_rules
 from feedmill.model.feed import Feed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission, SliceLimits
-from feedmill.services.feeds.feedrun import Tools
+from feedmill.services.feeds.feedrun import FeedDependencies
 from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener
 from feedmill.services.feeds.readprogress import ReadProgress
 from feedmill.services.feeds.recordwatch import Caution
@@ -22,7 +22,7 @@ from feedmill.settings import Settings
 def build_feeder(context: AppContext, lane: FeederLane) -> Feeder:
     """Builds a feeder of one lane."""
     admission = _build_admission(context.settings)
-    tools = Tools(
+    tools = FeedDependencies(
         store=context.store,
         blobs=context.blobs,
         clock=utc_now,
@@ -33,7 +33,7 @@ def build_feeder(context: AppContext, lane: FeederLane) -> Feeder:
         caution=_build_caution(context, lane.owner),
         on_failed=metrics.count_failure,
     )
-    return Feeder(lane, tools, context.bell, on_applied=_count_records)
+    return Feeder(lane, tools, context.notifier, on_applied=_count_records)
 
 
 def build_admission_sweep(context: AppContext) -> AdmissionSweep:
@@ -43,7 +43,7 @@ def build_admission_sweep(context: AppContext) -> AdmissionSweep:
         context.store,
         lambda: _build_admission(settings),
         lambda: digest_of_rules(*_admission_values(settings), settings.limits.max_documents),
-        context.bell,
+        context.notifier,
         utc_now,
         caution=_build_caution(context, "feeder"),
     )
@@ -52,7 +52,7 @@ def build_admission_sweep(context: AppContext) -> AdmissionSweep:
 def build_policy_acl_sweep(context: AppContext) -> PolicyAclSweep:
     """Builds the sweep that puts documents into the classes of their policy ACLs."""
     caution = _build_caution(context, "feeder-quick")
-    return PolicyAclSweep(context.store, lambda: _build_admission(context.settings).rules, context.bell, utc_now, caution=caution)
+    return PolicyAclSweep(context.store, lambda: _build_admission(context.settings).rules, context.notifier, utc_now, caution=caution)
 
 
 def build_upkeep(context: AppContext) -> Upkeep:

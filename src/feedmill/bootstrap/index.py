@@ -11,10 +11,10 @@ from feedmill.adapters.index.schema import SCHEMA_VERSION
 from feedmill.adapters.index.tantivy import TantivyIndex, can_serve
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.bootstrap.context import AppContext, utc_now
-from feedmill.bootstrap.servingsettings import build_desk
+from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.services.indexing.extracting import Extracting
-from feedmill.services.indexing.indexer import IndexFolders, Indexing, IndexTools
+from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
 from feedmill.services.isolation.recording import FailureRecorder
 
 QUICK_WORKERS = 2
@@ -38,7 +38,7 @@ def build_extracting(context: AppContext, *, in_role: bool = False) -> Extractin
         context.store,
         context.blobs,
         pool,
-        context.bell,
+        context.notifier,
         utc_now,
         on_extracted=metrics.count_extraction,
         in_flight=context.in_flight("extractor"),
@@ -56,12 +56,12 @@ def build_indexing(context: AppContext) -> Indexing:
         remove=lambda name: shutil.rmtree(root / name, ignore_errors=True),
         can_serve=lambda name: can_serve(root / name),
     )
-    tools = IndexTools(
+    tools = IndexDependencies(
         store=context.store,
         blobs=context.blobs,
-        bell=context.bell,
+        notifier=context.notifier,
         clock=utc_now,
-        desk=build_desk(context),
+        search_config=build_search_config_provider(context),
         in_flight=context.in_flight("indexer"),
         builder=ProcessEntryBuilder(root / "apart", (sys.executable, "-m", "feedmill.cli.entrybuilding")),
         recorder=_build_failure_recorder(),

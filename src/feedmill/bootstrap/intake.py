@@ -6,4 +6,4 @@ from feedmill.services.feeds.intake import Intake
 
 def build_intake(context: AppContext) -> Intake:
     """Builds the intake of feeds, used by the feed port and by commands."""
-    return Intake(store=context.store, files=context.files, bell=context.bell, clock=utc_now)
+    return Intake(store=context.store, files=context.files, notifier=context.notifier, clock=utc_now)

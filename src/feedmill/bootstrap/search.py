@@ -10,21 +10,21 @@ from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.index.tantivy import TantivyIndex
 from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import AppContext, utc_now
-from feedmill.bootstrap.servingsettings import build_desk
+from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.latebinding import AuthorizationRule, Mechanism
 from feedmill.model.ranking import Ranking
-from feedmill.services.access.directory import AccessDirectory
-from feedmill.services.latebinding.asking import Asking
+from feedmill.services.access.permissioncache import PermissionCache
+from feedmill.services.latebinding.authorizer import Authorizer
 from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.connectorasking import ConnectorAsking
-from feedmill.services.latebinding.denyasking import DenyAsking
-from feedmill.services.latebinding.headasking import HeadAsking
-from feedmill.services.latebinding.restingnote import RestingNote
-from feedmill.services.latebinding.samlasking import SamlAsking
+from feedmill.services.latebinding.circuitnote import CircuitNote
+from feedmill.services.latebinding.connectorauthorizer import ConnectorAuthorizer
+from feedmill.services.latebinding.denyauthorizer import DenyAuthorizer
+from feedmill.services.latebinding.headauthorizer import HeadAuthorizer
+from feedmill.services.latebinding.samlauthorizer import SamlAuthorizer
 from feedmill.services.searching.searcher import Searcher
 from feedmill.settings.authorization import limits_of, rules_of
 
-__all__ = ["build_clicks", "build_resting_note", "build_searcher", "find_clusters"]
+__all__ = ["build_circuit_note", "build_clicks", "build_searcher", "find_clusters"]
 
 
 def build_searcher(context: AppContext) -> Searcher:
@@ -34,15 +34,15 @@ def build_searcher(context: AppContext) -> Searcher:
         context.store,
         lambda folder: TantivyIndex(context.data / "index" / folder, ranking),
         context.blobs,
-        desk=build_desk(context),
-        directory=AccessDirectory(context.store, order=early_order_of(context)),
+        search_config=build_search_config_provider(context),
+        directory=PermissionCache(context.store, order=early_order_of(context)),
         late=_build_late_binding(context) if context.settings.authorization else None,
     )
 
 
-def build_resting_note(context: AppContext) -> RestingNote:
+def build_circuit_note(context: AppContext) -> CircuitNote:
     """Builds the note of the authorization servers that are not asked for a while."""
-    return RestingNote(context.store, utc_now)
+    return CircuitNote(context.store, utc_now)
 
 
 def build_clicks(context: AppContext) -> FolderClickLog:
@@ -52,12 +52,12 @@ def build_clicks(context: AppContext) -> FolderClickLog:
 
 def _build_late_binding(context: AppContext) -> LateBinding:
     caller, settings = HttpCaller(), context.settings
-    make: dict[Mechanism, Callable[[AuthorizationRule], Asking]] = {
-        Mechanism.SAML: lambda rule: SamlAsking(rule, caller, utc_now),
-        Mechanism.CONNECTOR: lambda rule: ConnectorAsking(rule, caller),
-        Mechanism.HEAD: lambda rule: HeadAsking(rule, caller, time.monotonic),
-        Mechanism.DENY: DenyAsking,
+    make: dict[Mechanism, Callable[[AuthorizationRule], Authorizer]] = {
+        Mechanism.SAML: lambda rule: SamlAuthorizer(rule, caller, utc_now),
+        Mechanism.CONNECTOR: lambda rule: ConnectorAuthorizer(rule, caller),
+        Mechanism.HEAD: lambda rule: HeadAuthorizer(rule, caller, time.monotonic),
+        Mechanism.DENY: DenyAuthorizer,
     }
-    askings = [make[rule.mechanism](rule) for rule in rules_of(settings.authorization, settings.mechanisms)]
+    authorizers = [make[rule.mechanism](rule) for rule in rules_of(settings.authorization, settings.mechanisms)]
     limits = limits_of(settings.late_binding, settings.mechanisms)
-    return LateBinding(askings, time.monotonic, limits, counts=metrics.LateMetrics(), tell=build_resting_note(context))
+    return LateBinding(authorizers, time.monotonic, limits, counts=metrics.LateMetrics(), tell=build_circuit_note(context))

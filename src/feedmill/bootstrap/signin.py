@@ -7,9 +7,9 @@ from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
-from feedmill.services.signin.handovers import Handovers
-from feedmill.services.signin.passwordcheck import CheckTools, PasswordCheck
-from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.onetimecodes import OneTimeCodes
+from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckDependencies
+from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.pushcheck import PushCheck
 from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
 from feedmill.services.signin.signing import Signing
@@ -23,7 +23,7 @@ def build_signing(context: AppContext) -> Signing:
     settings, hasher = context.settings.signin, Argon2Hasher()
     auditing = open_auditing(context.data, context.settings)
     bounds = Bounds(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
-    tools = CheckTools(
+    tools = PasswordCheckDependencies(
         store=context.store,
         hasher=hasher,
         throttle=Throttle(bounds, time.monotonic),
@@ -35,13 +35,13 @@ def build_signing(context: AppContext) -> Signing:
     limits = SessionLimits(idle=timedelta(minutes=settings.idle_minutes), whole=timedelta(minutes=settings.session_minutes))
     return Signing(
         check=check,
-        proved=ProvedPasswords(check, context.store, time.monotonic),
+        proved=PasswordCheckCache(check, context.store, time.monotonic),
         sessions=SessionKeeping(context.store, utc_now, limits),
         token_check=TokenCheck(context.store, utc_now),
         accounts=AccountKeeping(context.store, hasher, utc_now),
         tokens=TokenKeeping(context.store, utc_now),
         auditing=auditing,
-        handovers=Handovers(context.store, utc_now),
+        one_time_codes=OneTimeCodes(context.store, utc_now),
         clock=utc_now,
     )
 

@@ -12,9 +12,9 @@ import typer
 from feedmill.bootstrap.access import build_access_review, build_explaining
 from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
 from feedmill.cli.accessoptions import At, Groups, Namespace
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
-from feedmill.core.derivation import tell_match, tell_principal
+from feedmill.core.derivation import describe_match, describe_principal
 from feedmill.core.principals import read_identity
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
@@ -81,7 +81,7 @@ def explain(
     with workplace(data, config).read() as context:
         explaining = build_explaining(context)
         if batch is not None:
-            tell_command(context, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
+            record_command(context, "access explain", {"batch": str(batch), "at": at or ""}, AuditKind.DECISION_ASKED)
             _explain_batch(partial(explaining.explain_many, at=moment), batch, as_json=as_json)
         elif url is not None:
             asked: dict[str, Detail] = {
@@ -91,7 +91,7 @@ def explain(
                 "groups": groups or [],
                 "at": at or "",
             }
-            tell_command(context, "access explain", asked, AuditKind.DECISION_ASKED)
+            record_command(context, "access explain", asked, AuditKind.DECISION_ASKED)
             question = Question(url=url, identity=read_identity(user, namespace, groups or ()))
             _print_early_decision(explaining.explain_with_policy(question, at=moment), user, as_json)
 
@@ -107,13 +107,13 @@ def who(
     """List whom the ACLs of a URL name, with what they say to who is this user, or in this group, and nothing else."""
     moment = None if at is None else read_time(at)
     with workplace(data, config).read() as context:
-        tell_command(context, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
+        record_command(context, "access who", {"url": url, "at": at or ""}, AuditKind.DECISION_ASKED)
         named = build_explaining(context).list_named(url, at=moment)
     if as_json:
         print_json({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
         return
     for principal, verdict in named:
-        console().print(clean(f"{verdict.value:<14}{tell_principal(principal)}"))
+        console().print(clean(f"{verdict.value:<14}{describe_principal(principal)}"))
     if not named:
         console().print(clean(f"no ACL and no policy of {url} names anybody"))
 
@@ -128,15 +128,15 @@ def list_findings(
 ) -> None:
     """List documents that nobody can see, groups of ACLs that no groups feed defines, or public documents beside guarded ones."""
     with workplace(data, config).read() as context:
-        tell_command(context, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
+        record_command(context, "access list", {"finding": finding.value}, AuditKind.DECISION_ASKED)
         review = build_access_review(context)
         if finding is Finding.UNRESOLVED:
-            _print_found(islice(review.iter_unresolved(), limit), tell_principal, render_principal if as_json else None)
+            _print_found(islice(review.iter_unresolved(), limit), describe_principal, render_principal if as_json else None)
         else:
-            _print_found(islice(review.iter_documents(finding), limit), _tell_document, _render_document if as_json else None)
+            _print_found(islice(review.iter_documents(finding), limit), _describe_document, _render_document if as_json else None)
 
 
-def _tell_document(document: Document) -> str:
+def _describe_document(document: Document) -> str:
     return f"{document.url}  {document.datasource}"
 
 
@@ -161,7 +161,7 @@ def _print_decision(decision: Decision, user: str | None, as_json: bool) -> None
     out = console()
     out.print(clean(f"{decision.verdict.value}: {decision.reason}"))
     for step in decision.path:
-        said = tell_match(step.match) if step.match is not None else "no entry names the asker"
+        said = describe_match(step.match) if step.match is not None else "no entry names the asker"
         out.print(clean(f"  {step.url} ({step.acl.inheritance_type.value}): {step.local.value}, {said}"))
 
 
@@ -172,7 +172,7 @@ def _print_early_decision(early: EarlyDecision, user: str | None, as_json: bool)
     _print_decision(early.decision, user, as_json)
     ruling, out = early.ruling, console()
     if ruling is not None:
-        said = tell_match(ruling.match) if ruling.match is not None else "it names the asker nowhere"
+        said = describe_match(ruling.match) if ruling.match is not None else "it names the asker nowhere"
         out.print(clean(f"  policy {ruling.policy.name} ({ruling.policy.pattern}): {ruling.verdict.value}, {said}"))
         out.print(clean(f"  both together: {early.verdict.value}"))
     if early.is_public:

@@ -7,7 +7,7 @@ import typer
 
 from feedmill.bootstrap.access import build_access_changes
 from feedmill.cli.accessoptions import Groups, Namespace
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
 from feedmill.core.principals import read_identity
 from feedmill.model.accesschange import AccessChange, ChangeOrigin
@@ -37,7 +37,7 @@ def list_changes(
     first, last = read_time(since), None if until is None else read_time(until)
     with workplace(data, config).read() as context:
         asked: dict[str, Detail] = {"user": user or "", "namespace": namespace, "groups": groups or []}
-        tell_command(context, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
+        record_command(context, "access changes", {**asked, "since": since, "until": until or ""}, AuditKind.DECISION_ASKED)
         service = build_access_changes(context)
         comparison = service.compare(read_identity(user, namespace, groups or ()), first, last)
         count = 0
@@ -55,12 +55,12 @@ def _print_change(change: AccessChange) -> None:
     out = console()
     out.print(clean(f"{'gained' if change.is_gained else 'lost'} {change.url}"))
     if change.origin is not None:
-        out.print(clean(f"  {_tell_origin(change.origin)}"))
+        out.print(clean(f"  {_describe_origin(change.origin)}"))
     out.print(clean(f"  before: {change.before}"))
     out.print(clean(f"  after: {change.after}"))
 
 
-def _tell_origin(origin: ChangeOrigin) -> str:
+def _describe_origin(origin: ChangeOrigin) -> str:
     parts = [f"{origin.at.isoformat(timespec='seconds')}: {origin.cause.value}", origin.url]
     parts.append(" of ".join(filter(None, (f"feed {origin.feed_id}", origin.source))) if origin.feed_id else "")
     return ", ".join(filter(None, parts))

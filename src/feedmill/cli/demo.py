@@ -72,7 +72,7 @@ def _server(place: Workplace) -> Iterator[tuple[subprocess.Popen[str], RunState]
 
 
 def _free_ports() -> dict[str, str]:
-    """Gives port 0, a free one, for every usual port that is taken."""
+    """Returns port 0, a free one, for every usual port that is taken."""
     chosen = {}
     for name, (bind, port) in listener_addresses(Settings()).items():
         variable = f"FEEDMILL_{name.upper()}_PORT"

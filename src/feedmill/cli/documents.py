@@ -72,7 +72,7 @@ def show(
 
 
 def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -> Iterator[dict[str, Any]]:
-    """Gives documents, a bounded number at a time, none of which is waited for while the store is held."""
+    """Returns documents, a bounded number at a time, none of which is waited for while the store is held."""
     while True:
         with store.reading() as unit:
             found = unit.documents.list_live(after=after, limit=at_once, datasource=datasource)
@@ -85,7 +85,7 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
 
 def _render(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
     ids = [document.id for document in found if document.id is not None]
-    marks, failures = unit.marks.find_many(ids), unit.failures.find_many(ids)
+    marks, failures = unit.index_tasks.find_many(ids), unit.failures.find_many(ids)
     rows = []
     for document in found:
         standing = judge(document, marks.get(document.id or 0), failures.get(document.id or 0))

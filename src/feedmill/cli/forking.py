@@ -31,7 +31,7 @@ class Child:
         self._code: int | None = None
 
     def poll(self) -> int | None:
-        """Gives its exit code, minus the number of the signal that ended it; None while it lives."""
+        """Returns its exit code, minus the number of the signal that ended it; None while it lives."""
         return self._ask(os.WNOHANG)
 
     def wait(self) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
 from feedmill.client.transport import quote_name
 from feedmill.model.errors import BadRequest
@@ -49,9 +49,9 @@ def import_settings(
         )
     else:
         with place.work(may_begin=True) as context:
-            editor = SettingsEditor(context.store, place.load, context.bell)
+            editor = SettingsEditor(context.store, place.load, context.notifier)
             told = asdict(import_text(editor, kind, name, content, replaces=replace))
-            tell_command(context, "import", {"kind": kind, "name": name, "added": told["added"], "replaced": replace})
+            record_command(context, "import", {"kind": kind, "name": name, "added": told["added"], "replaced": replace})
     if as_json:
         print_json(told)
     else:
@@ -59,7 +59,7 @@ def import_settings(
 
 
 def read_exported(file: Path) -> bytes:
-    """Gives the bytes of an exported file. Errors: BadRequest, for one larger than what the settings may keep."""
+    """Returns the bytes of an exported file. Errors: BadRequest, for one larger than what the settings may keep."""
     with file.open("rb") as stream:
         content = stream.read(MAX_KEPT_BYTES + 1)
     if len(content) > MAX_KEPT_BYTES:
@@ -68,5 +68,5 @@ def read_exported(file: Path) -> bytes:
 
 
 def as_body(content: bytes) -> dict[str, str]:
-    """Gives an exported file as the admin API takes it; bytes that are no UTF-8 come through as they are."""
+    """Returns an exported file as the admin API takes it; bytes that are no UTF-8 come through as they are."""
     return {"text": content.decode("utf-8-sig", "surrogateescape")}

@@ -92,14 +92,14 @@ def main() -> None:
     try:
         _app_of(sys.argv[1:])()
     except FeedmillError as exc:
-        _tell(exc)
+        _report(exc)
         sys.exit(1)
     except BrokenPipeError:
         # whoever read our output has gone; nothing more may be written, also not at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as exc:
-        _tell(exc)
+        _report(exc)
         sys.exit(1)
 
 
@@ -108,7 +108,7 @@ def _app_of(arguments: Sequence[str]) -> typer.Typer:
     return build_app(arguments[:1]) if arguments and arguments[0] in COMMANDS else build_app()
 
 
-def _tell(exc: Exception) -> None:
+def _report(exc: Exception) -> None:
     texts = exc.faults if isinstance(exc, BadSettings) else [str(exc)]
     if "--json" in sys.argv[1:]:
         print_json({"error": "; ".join(texts)})

@@ -24,7 +24,7 @@ DATA = Path("data")
 
 
 def workplace(data: Path, config: Path | None) -> Workplace:
-    """Gives the place where a command works."""
+    """Returns the place where a command works."""
     return Workplace(data=data, config=config)
 
 
@@ -65,16 +65,16 @@ def _render_json(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Gives text from outside as a terminal may show it: no control characters that would move its cursor, no bytes that are no text."""
+    """Returns text from outside as a terminal may show it: no control characters that would move its cursor, no bytes that are no text."""
     shown = text.encode("utf-8", "backslashreplace").decode()
     return "".join(character if character.isprintable() or character in "\n\t" else "\ufffd" for character in shown)
 
 
 def console() -> Console:
-    """Gives what prints for people on standard output; text from outside goes through ``clean`` first."""
+    """Returns what prints for people on standard output; text from outside goes through ``clean`` first."""
     return Console(markup=False, highlight=False, soft_wrap=True)
 
 
 def error_console() -> Console:
-    """Gives what prints progress and errors on standard error."""
+    """Returns what prints progress and errors on standard error."""
     return Console(stderr=True, markup=False, highlight=False, soft_wrap=True)

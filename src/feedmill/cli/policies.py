@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.importing import as_body, read_exported
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
 from feedmill.http.policyroutes import export_policies, tell_policies
@@ -41,12 +41,12 @@ def list_policies(
         print_json(told)
         return
     for policy in told["policies"]:
-        console().print(clean(f"{policy['name']}  {policy['kind']}  {policy['pattern']}  {_tell_principals(policy)}"))
+        console().print(clean(f"{policy['name']}  {policy['kind']}  {policy['pattern']}  {_describe_principals(policy)}"))
     if not told["obeyed"]:
         console().print("documents are still being put into the classes of changed patterns")
 
 
-def _tell_principals(policy: dict[str, Any]) -> str:
+def _describe_principals(policy: dict[str, Any]) -> str:
     named = [f"{one['access']} {one['scope']} {one['name']}" for one in policy["principals"]]
     return ", ".join(named[:5] + ([f"and {len(named) - 5} more"] if len(named) > 5 else [])) or "denies everybody"
 
@@ -79,9 +79,9 @@ def import_file(
         told = client.send_json("POST", "/api/v1/policy-acls/import", as_body(content), fields)
     else:
         with place.work(may_begin=True) as context:
-            editor = SettingsEditor(context.store, place.load, context.bell)
+            editor = SettingsEditor(context.store, place.load, context.notifier)
             told = asdict(import_policies(editor, content, replaces=replace))
-            tell_command(context, "policies import", {"added": told["added"], "changed": told["changed"], "replaced": replace})
+            record_command(context, "policies import", {"added": told["added"], "changed": told["changed"], "replaced": replace})
     if as_json:
         print_json(told)
     else:

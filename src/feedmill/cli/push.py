@@ -19,7 +19,7 @@ from feedmill.cli.options import DATA, Config, Data, InputFile, Json, Url, clean
 from feedmill.cli.working import get_feed, work_until
 from feedmill.cli.workplace import Workplace
 from feedmill.client.answers import StuckShown
-from feedmill.client.connection import tell_stuck
+from feedmill.client.connection import describe_stuck
 from feedmill.client.transport import Transport
 from feedmill.core.submission import Submission, check_datasource, read_groups_submission, read_submission
 from feedmill.http.receipts import render_feed
@@ -205,7 +205,7 @@ def _report(receipt: Receipt, *, as_json: bool) -> None:
     stuck = receipt.get("stuck")
     if stuck is not None and not is_over(receipt):
         # with --json the receipt is the answer, and has the reason
-        error_console().print(clean(f"error: {tell_stuck(receipt['id'], StuckShown.model_validate(stuck))}"))
+        error_console().print(clean(f"error: {describe_stuck(receipt['id'], StuckShown.model_validate(stuck))}"))
         raise typer.Exit(1)
     if receipt["state"] != FeedState.COMPLETED.value:
         raise typer.Exit(1)

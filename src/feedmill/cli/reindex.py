@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from feedmill.bootstrap.context import AppContext
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, print_json, workplace
 from feedmill.cli.working import work_until
-from feedmill.services.facts import INDEX_REBUILD
 from feedmill.services.indexing.rebuilding import request_rebuild
+from feedmill.services.keyvalues import INDEX_REBUILD
 
 REINDEX_EXAMPLES = """Examples:
 
@@ -31,7 +31,7 @@ def reindex(
     if server is None:
         with place.work() as context:
             folder = request_rebuild(context.store)
-            tell_command(context, "reindex", {"folder": folder})
+            record_command(context, "reindex", {"folder": folder})
             work_until(context, lambda: not _is_rebuilding(context))
     else:
         folder = place.client(server, "admin").post_json("/api/v1/reindex")["folder"]
@@ -48,4 +48,4 @@ def reindex(
 
 def _is_rebuilding(context: AppContext) -> bool:
     with context.store.reading() as unit:
-        return bool(unit.facts.get(INDEX_REBUILD))
+        return bool(unit.key_values.get(INDEX_REBUILD))

@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 from setproctitle import setproctitle
 
-from feedmill.cli.succession import take_over
+from feedmill.cli.sockethandover import take_over
 from feedmill.logs import configure_logs
 from feedmill.metricfiles import reserve_metric_files
 from feedmill.metrics import count_in_files

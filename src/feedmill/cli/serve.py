@@ -104,7 +104,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         sockets = _open_sockets(loaded.settings, stack)
         migrate(data, loaded.settings)
         ensure_token(data)
-        _tell_settings(data, loaded, write_snapshot(data, loaded), "start")
+        _describe_settings(data, loaded, write_snapshot(data, loaded), "start")
         state = _describe(loaded.settings, sockets, _find_sandbox())
         write_state(data, state)
         stack.callback(remove_state, data)
@@ -116,7 +116,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
             probe=lambda: _probe(state),
             sockets=sockets,
             reload_settings=reloader.reload,
-            on_change=lambda roles: _tell(data, state, roles),
+            on_change=lambda roles: _report(data, state, roles),
             on_ready=_announce,
             find_in_flight=lambda role: read_left(data / IN_FLIGHT, role),
         )
@@ -136,7 +136,7 @@ def _open_sockets(settings: Settings, stack: ExitStack) -> dict[str, socket.sock
 
 
 def _empty_metrics(data: Path) -> Path:
-    """Gives the folder that the roles count in, without the counts of an earlier server."""
+    """Returns the folder that the roles count in, without the counts of an earlier server."""
     folder = data / "metrics"
     folder.mkdir(exist_ok=True)
     for file in folder.glob("*.db"):
@@ -169,7 +169,7 @@ def _address(listening: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _tell(data: Path, state: RunState, roles: dict[str, RoleState]) -> None:
+def _report(data: Path, state: RunState, roles: dict[str, RoleState]) -> None:
     try:
         write_state(data, replace(state, roles=roles))
     except OSError as exc:
@@ -210,7 +210,7 @@ def _answers(url: str) -> bool:
         connection.close()
 
 
-def _tell_settings(data: Path, loaded: Loaded, digest: str, when: str) -> None:
+def _describe_settings(data: Path, loaded: Loaded, digest: str, when: str) -> None:
     """Puts into the audit log which settings count from now on."""
     open_auditing(data, loaded.settings).tell(AuditKind.SETTINGS_READ, actor="server", details={"on": when, "sha256": digest})
 
@@ -235,7 +235,7 @@ class _Reloader:
         fixed = [key for key in FIXED_SETTINGS if _value(loaded, key) != _value(self._loaded, key)]
         if fixed:
             log.warning("settings_need_restart", keys=fixed)
-        _tell_settings(self._data, loaded, write_snapshot(self._data, loaded), "SIGHUP")
+        _describe_settings(self._data, loaded, write_snapshot(self._data, loaded), "SIGHUP")
         self._loaded = loaded
         log.info("settings_read")
         return True

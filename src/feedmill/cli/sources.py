@@ -6,7 +6,7 @@ import typer
 from rich.table import Table
 
 from feedmill.bootstrap.intake import build_intake
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
 from feedmill.client.transport import quote_name
@@ -70,7 +70,7 @@ def _remove(name: str, data: Data, config: Config, *, destroy: bool, as_json: bo
 
 def _remove_here(name: str, data: Data, config: Config, *, destroy: bool) -> None:
     with workplace(data, config).work() as context:
-        tell_command(context, f"sources {'destroy' if destroy else 'delete'}", {"name": name})
+        record_command(context, f"sources {'destroy' if destroy else 'delete'}", {"name": name})
         feed_id = build_intake(context).request_removal(name, destroy=destroy, client="command line")
 
         def _is_gone() -> bool:

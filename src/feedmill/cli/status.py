@@ -6,7 +6,7 @@ from rich.table import Table
 
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
-from feedmill.http.status import tell_status
+from feedmill.http.status import read_status
 from feedmill.runstate import find_start
 
 STATUS_EXAMPLES = """Examples:
@@ -20,7 +20,7 @@ def status(data: Data = DATA, config: Config = None, as_json: Json = False) -> N
     """Show feeds waiting, documents, the state of the index, the server's processes, and where each setting came from."""
     place = workplace(data, config)
     with place.read() as context:
-        told = tell_status(context.store, data, place.load(), build_queue_watch(context, lambda: find_start(data)))
+        told = read_status(context.store, data, place.load(), build_queue_watch(context, lambda: find_start(data)))
     if as_json:
         print_json(told)
     else:
@@ -35,7 +35,7 @@ def _print_status(told: dict[str, Any]) -> None:
     for name, role in told["roles"].items():
         out.print(f"  {name:<14}process {role['pid']}, started again {role['restarts']} times")
     if told["sandbox"]:
-        out.print(f"sandbox:    {_tell_sandbox(told['sandbox'])}")
+        out.print(f"sandbox:    {_describe_sandbox(told['sandbox'])}")
     out.print(f"feeds:      {told['feeds_waiting']} waiting")
     out.print(f"documents:  {told['documents']}")
     for stage, count in told["marks"].items():
@@ -45,7 +45,7 @@ def _print_status(told: dict[str, Any]) -> None:
         out.print(f"error:      {clean(server['rule'])}: {clean(server['server'])} is left alone since {server['since']}")
         out.print(f"  {clean(server['reason'])}")
     index = told["index"]
-    rebuilding = f", being built anew as {index['rebuilding']}{_tell_progress(index['progress'])}" if index["rebuilding"] else ""
+    rebuilding = f", being built anew as {index['rebuilding']}{_report_progress(index['progress'])}" if index["rebuilding"] else ""
     partial = ", does not hold all documents yet" if index["partial"] else ""
     learning = ", learning url patterns" if index["learning_patterns"] else ""
     out.print(f"index:      {index['folder'] or 'none yet'}, generation {index['generation']}{partial}{rebuilding}{learning}")
@@ -55,7 +55,7 @@ def _print_status(told: dict[str, Any]) -> None:
     out.print(settings_table(told["settings"]))
 
 
-def _tell_sandbox(sandbox: dict[str, int]) -> str:
+def _describe_sandbox(sandbox: dict[str, int]) -> str:
     """Returns the parts that are in force and those that this kernel lacks."""
     there = [f"{name} {value}" if value is not True else name for name, value in sandbox.items() if value]
     missing = [name for name, value in sandbox.items() if not value]
@@ -76,7 +76,7 @@ def _print_queues(queues: list[dict[str, Any]]) -> None:
             out.print(f"    {clean(queue['reason'])}")
 
 
-def _tell_progress(progress: dict[str, int] | None) -> str:
+def _report_progress(progress: dict[str, int] | None) -> str:
     if progress is None:
         return ""
     written, total, remaining = progress["written"], progress["total"], progress["remaining_seconds"]
@@ -85,7 +85,7 @@ def _tell_progress(progress: dict[str, int] | None) -> str:
 
 
 def settings_table(settings: dict[str, dict[str, Any]]) -> Table:
-    """Gives the settings as a table: key, value, origin."""
+    """Returns the settings as a table: key, value, origin."""
     table = Table("setting", "value", "from", box=None, header_style="bold", pad_edge=False)
     for key, setting in settings.items():
         table.add_row(key, str(setting["value"]), setting["origin"])

@@ -63,7 +63,7 @@ class _Place:
 
 
 def restart_delay(deaths_in_a_row: int) -> float:
-    """Gives how long a role waits that died so often soon after its start. Units: seconds."""
+    """Returns how long a role waits that died so often soon after its start. Units: seconds."""
     return 0.0 if deaths_in_a_row <= 1 else min(LONGEST_DELAY_SECONDS, 0.05 * 2.0 ** min(deaths_in_a_row - 2, 10))
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from feedmill.bootstrap.signin import build_signing
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.users import Namespace
 from feedmill.http.signin.adminroutes import render_new_token, render_token
@@ -97,7 +97,7 @@ def add(
             tokens = build_signing(context).tokens
             made = render_new_token(tokens.add(label, scope, user=user, namespace=namespace, days=days, datasources=sources))
             told = {"label": label, "scopes": made["scopes"], "user": user, "namespace": namespace, "datasources": made["datasources"]}
-            tell_command(context, "tokens add", told)
+            record_command(context, "tokens add", told)
     if as_json:
         print_json(made)
     else:
@@ -119,7 +119,7 @@ def remove(
     else:
         with place.work() as context:
             build_signing(context).tokens.remove(token)
-            tell_command(context, "tokens remove", {"id": token})
+            record_command(context, "tokens remove", {"id": token})
     if as_json:
         print_json({"id": token, "state": "removed"})
     else:

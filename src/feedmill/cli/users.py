@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from feedmill.bootstrap.signin import build_signing
-from feedmill.cli.auditing import tell_command
+from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
 from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
 from feedmill.core.principals import read_subject
@@ -72,8 +72,8 @@ def add(
     else:
         with place.work(may_begin=True) as context:
             made = render_account(build_signing(context).accounts.add(name, body["password"], namespace=namespace, role=role))
-            tell_command(context, "users add", {"name": name, "namespace": namespace, "role": role.value})
-    _tell(made, as_json=as_json, text=f"user {made['name']} is made")
+            record_command(context, "users add", {"name": name, "namespace": namespace, "role": role.value})
+    _report(made, as_json=as_json, text=f"user {made['name']} is made")
 
 
 @users_app.command("passwd", epilog="Example:\n\n  echo 'another long password' | feedmill users passwd ann --password-stdin")
@@ -113,8 +113,8 @@ def remove(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = DA
     else:
         with place.work() as context:
             build_signing(context).accounts.remove(name, namespace=namespace)
-            tell_command(context, "users remove", {"name": name, "namespace": namespace})
-    _tell({"name": name, "namespace": namespace, "state": "removed"}, as_json=as_json, text=f"user {name} is removed")
+            record_command(context, "users remove", {"name": name, "namespace": namespace})
+    _report({"name": name, "namespace": namespace, "state": "removed"}, as_json=as_json, text=f"user {name} is removed")
 
 
 @users_app.command("signout", epilog="Example:\n\n  feedmill users signout ann --namespace ad")
@@ -128,8 +128,8 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
     else:
         with place.work() as context:
             ended = build_signing(context).sessions.withdraw([mark_of_user(read_subject(Scope.USER, name, namespace))])
-            tell_command(context, "users signout", {"name": name, "namespace": namespace})
-    _tell({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
+            record_command(context, "users signout", {"name": name, "namespace": namespace})
+    _report({"name": name, "namespace": namespace, "ended": ended}, as_json=as_json, text=f"{ended} sessions of {name} have ended")
 
 
 def _list(data: Data, config: Config, *, as_json: bool) -> None:
@@ -156,8 +156,8 @@ def _change(name: str, namespace: str, body: dict[str, str], data: Data, config:
                 changed = render_account(accounts.set_password(name, body["password"], namespace=namespace))
             else:
                 changed = render_account(accounts.set_role(name, Role(body["role"]), namespace=namespace))
-            tell_command(context, "users change", {"name": name, "namespace": namespace, "changed": sorted(body)})
-    _tell(changed, as_json=as_json, text=f"user {changed['name']} is changed")
+            record_command(context, "users change", {"name": name, "namespace": namespace, "changed": sorted(body)})
+    _report(changed, as_json=as_json, text=f"user {changed['name']} is changed")
 
 
 def _read_password(*, from_stdin: bool) -> str:
@@ -178,7 +178,7 @@ def _read_password(*, from_stdin: bool) -> str:
     return password
 
 
-def _tell(value: dict[str, Any], *, as_json: bool, text: str) -> None:
+def _report(value: dict[str, Any], *, as_json: bool, text: str) -> None:
     if as_json:
         print_json(value)
     else:

@@ -13,7 +13,7 @@ _IDLE_SECONDS = 0.02
 
 @contextmanager
 def workers(context: AppContext) -> Iterator[Callable[[], bool]]:
-    """Gives what takes one turn of feeder, extractor and indexer and says whether there was anything to do.
+    """Returns what takes one turn of feeder, extractor and indexer and says whether there was anything to do.
 
     The caller holds the data folder, so that leases of a server that died are nobody's.
     """
@@ -32,7 +32,7 @@ def workers(context: AppContext) -> Iterator[Callable[[], bool]]:
         def _turn() -> bool:
             turns = [feeder.turn(), extracting.turn(), indexing.turn()]
             if not any(turns):
-                context.bell.wait(_IDLE_SECONDS)
+                context.notifier.wait(_IDLE_SECONDS)
             return any(turns)
 
         yield _turn
@@ -46,6 +46,6 @@ def work_until(context: AppContext, is_done: Callable[[], bool]) -> None:
 
 
 def get_feed(context: AppContext, feed_id: int) -> Feed:
-    """Gives a feed as it is now. Errors: NotFound."""
+    """Returns a feed as it is now. Errors: NotFound."""
     with context.store.reading() as unit:
         return unit.feeds.get(feed_id)

@@ -30,7 +30,7 @@ class Workplace:
         return find_server(self.data)
 
     def load(self) -> Loaded:
-        """Gives the settings in force: those of the server that runs here, else those of file and environment. Errors: BadSettings."""
+        """Returns the settings in force: those of the server that runs here, else those of file and environment. Errors: BadSettings."""
         if self.find_server() is not None:
             return read_snapshot(self.data)
         return load_settings(self.config, os.environ)

@@ -69,7 +69,7 @@ class Client:
         return self._ask(SearchAnswer, self._search, "/api/v1/search", asked)
 
     def iter_results(self, query: str, **parameters: str) -> Iterator[ResultShown]:
-        """Gives every result, however many, each document once, in the order in which documents came to the server.
+        """Returns every result, however many, each document once, in the order in which documents came to the server.
 
         It stays the same list while documents come and go: what comes meanwhile stands at its end.
         """
@@ -81,11 +81,11 @@ class Client:
             cursor = answer.next_cursor
 
     def suggest(self, typed: str, *, num: int = 10) -> list[str]:
-        """Gives how what is typed could go on."""
+        """Returns how what is typed could go on."""
         return self._ask(Suggestions, self._search, "/api/v1/suggest", {"q": typed, "num": str(num)}).suggestions
 
     def get_document(self, url: str) -> DocumentFound:
-        """Gives what the asker may know of a document."""
+        """Returns what the asker may know of a document."""
         return self._ask(DocumentFound, self._search, "/api/v1/documents", {"url": url})
 
     # --- feeding ---
@@ -108,7 +108,7 @@ class Client:
         return feed_id
 
     def get_receipt(self, feed_id: str) -> Receipt:
-        """Gives what became of a feed so far."""
+        """Returns what became of a feed so far."""
         return self._ask(Receipt, self._feeds, f"/api/v1/feeds/{quote_name(feed_id)}", {})
 
     def wait(self, feed_id: str, *, timeout_seconds: float = 600.0, searchable: bool = True) -> Receipt:
@@ -123,7 +123,7 @@ class Client:
             if receipt.is_final and (receipt.searchable_at is not None or not searchable):
                 return receipt
             if receipt.stuck is not None:
-                raise Stuck(tell_stuck(feed_id, receipt.stuck))
+                raise Stuck(describe_stuck(feed_id, receipt.stuck))
             if time.monotonic() + pause > deadline:
                 raise Busy(f"feed {feed_id} is not done after {timeout_seconds:g} seconds: {receipt.state}; it goes on, ask for it again")
             time.sleep(pause)
@@ -135,7 +135,7 @@ class Client:
         return self._ask_list(Receipt, "/api/v1/feeds", parameters)
 
     def inspect_document(self, url: str) -> DocumentKept:
-        """Gives all that is known of a document, with its ACL and its history."""
+        """Returns all that is known of a document, with its ACL and its history."""
         return self._ask(DocumentKept, self._feeds, "/api/v1/documents", {"url": url})
 
     def list_datasources(self) -> list[DataSourceShown]:
@@ -158,7 +158,7 @@ class Client:
         return [_read(kind, one, self._feeds) for one in answer]
 
 
-def tell_stuck(feed_id: str, stuck: StuckShown) -> str:
+def describe_stuck(feed_id: str, stuck: StuckShown) -> str:
     """Returns why waiting for a feed is in vain, as a sentence."""
     about = f" ({stuck.document})" if stuck.document else ""
     return f"feed {feed_id} waits in queue {stuck.queue}, which has not moved since {stuck.since.isoformat()}: {stuck.reason}{about}"

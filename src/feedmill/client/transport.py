@@ -159,7 +159,7 @@ def quote_name(name: str) -> str:
 
 
 def _frame(boundary: str, fields: Mapping[str, str]) -> tuple[bytes, bytes]:
-    """Gives what stands before and after the file in a multipart body."""
+    """Returns what stands before and after the file in a multipart body."""
     parts = [f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
     parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="data"\r\nContent-Type: text/xml\r\n\r\n')
     return "".join(parts).encode(), f"\r\n--{boundary}--\r\n".encode()

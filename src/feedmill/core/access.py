@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from feedmill.core.principals import is_blank
-from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, AccessKey, Acl, Entry, Spell
+from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, AccessKey, Acl, ClassPeriod, Entry
 from feedmill.model.document import AuthMethod, Document, Text
 
 
@@ -33,7 +33,7 @@ def is_secure(*, has_acl: bool, authmethod: AuthMethod | None, source_secure: bo
 
 
 def access_key(document: Document, acl: Acl | None, rule: int = 0) -> AccessKey | AccessClass:
-    """Gives what decides the class of a document: the class itself for everybody's and nobody's. Shape: ``rule`` as in ``AccessKey``."""
+    """Returns what decides the class of a document: the class itself for everybody's and nobody's. Shape: ``rule`` as in ``AccessKey``."""
     if not document.secure:
         return AccessClass.PUBLIC
     if acl is None and rule == 0:
@@ -42,7 +42,7 @@ def access_key(document: Document, acl: Acl | None, rule: int = 0) -> AccessKey 
 
 
 def in_one_order(acl: Acl) -> Acl:
-    """Gives an ACL as all that say the same are written: blank entries left out, the others sorted, each once."""
+    """Returns an ACL as all that say the same are written: blank entries left out, the others sorted, each once."""
     entries = {entry for entry in acl.entries if not is_blank(entry.principal)}
     return replace(acl, entries=tuple(sorted(entries, key=_order)))
 
@@ -53,7 +53,7 @@ def _order(entry: Entry) -> tuple[str, str, str, str, bool, bool]:
 
 
 def class_of(document: Document) -> int:
-    """Gives the number of a document's class. A page that guards itself is nobody's where no other rule makes it secure."""
+    """Returns the number of a document's class. A page that guards itself is nobody's where no other rule makes it secure."""
     return class_by(document.text, document.access_class, is_secure=document.secure)
 
 
@@ -64,15 +64,15 @@ def class_by(text: Text | None, access_class: int, *, is_secure: bool) -> int:
     return AccessClass.CLOSED if text is not None and guards_itself(text) else AccessClass.PUBLIC
 
 
-def class_at(spells: Sequence[Spell], at: datetime) -> int | None:
-    """Gives the class that a document was in at a time, None where there was no document. Shape: oldest first."""
-    place = place_of(spells, at)
-    return spells[place].access_class if place >= 0 else None
+def class_at(class_periods: Sequence[ClassPeriod], at: datetime) -> int | None:
+    """Returns the class that a document was in at a time, None where there was no document. Shape: oldest first."""
+    place = place_of(class_periods, at)
+    return class_periods[place].access_class if place >= 0 else None
 
 
-def place_of(spells: Sequence[Spell], at: datetime) -> int:
-    """Gives the place of the spell that held at a time, -1 before the first."""
-    return bisect_right(spells, at, key=lambda spell: spell.since) - 1
+def place_of(class_periods: Sequence[ClassPeriod], at: datetime) -> int:
+    """Returns the place of the spell that held at a time, -1 before the first."""
+    return bisect_right(class_periods, at, key=lambda class_period: class_period.since) - 1
 
 
 def guards_itself(text: Text) -> bool:

@@ -32,12 +32,12 @@ def read_user(text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
 
 
 def account_key(user: Subject) -> str:
-    """Gives the key under which an account is found within its namespace."""
+    """Returns the key under which an account is found within its namespace."""
     return f"{fold(user.domain)}\\{fold(user.name)}"
 
 
 def guess_key(text: str) -> str:
-    """Gives the one form of a name under which wrong passwords are counted.
+    """Returns the one form of a name under which wrong passwords are counted.
 
     Domains, letter case, accents and blanks do not count: servers differ in what they take for the same name, and whoever guesses may
     choose how he writes it.
@@ -59,7 +59,7 @@ def is_weak(password: str) -> bool:
 
 
 def check_password(password: str) -> str:
-    """Gives a password that may be set. Errors: BadRequest."""
+    """Returns a password that may be set. Errors: BadRequest."""
     if not password:
         raise BadRequest("a password is not empty")
     if len(password.encode("utf-8", "surrogatepass")) > MAX_PASSWORD_BYTES:

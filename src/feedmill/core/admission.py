@@ -43,7 +43,7 @@ def digest_of_rules(
     secure_sources: Iterable[str],
     max_documents: int,
 ) -> str:
-    """Gives a text that is another whenever what the settings say may be another."""
+    """Returns a text that is another whenever what the settings say may be another."""
     access = [[text, public] for text, public in access_patterns]
     values = [list(follow), list(do_not_follow), access, sorted(set(secure_sources)), max_documents]
     return hashlib.sha256(json.dumps(values, ensure_ascii=True).encode("ascii")).hexdigest()[:32]

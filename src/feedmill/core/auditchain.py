@@ -116,7 +116,7 @@ def _tells_of(entry: AuditEntry, missing: tuple[int, str]) -> bool:
 
 
 def trimmed_by(entry: AuditEntry) -> tuple[int, str] | None:
-    """Gives number and hash of the last entry that was trimmed, for an entry that tells of trimming."""
+    """Returns number and hash of the last entry that was trimmed, for an entry that tells of trimming."""
     through, digest = entry.event.details.get("through"), entry.event.details.get("hash")
     if entry.event.kind is not AuditKind.TRIMMED or not isinstance(through, int) or not isinstance(digest, str):
         return None

@@ -11,12 +11,12 @@ _WAY_SUBJECTS = 10
 """A longer way is told by its two ends."""
 
 
-def tell_reason(cause: Cause, step: Step | None) -> str:
+def describe_reason(cause: Cause, step: Step | None) -> str:
     """Tells what settled a decision. Shape: lower case, no full stop; ``step`` as in ``Decision.decisive``."""
     if step is None:
         return "the URL has no ACL" if cause is Cause.NO_ACL else "no entry of the chain names the asker"
     if step.match is not None and cause in (Cause.PERMITTED, Cause.DENIED):
-        return f"{tell_match(step.match)}, in the ACL of {step.url}"
+        return f"{describe_match(step.match)}, in the ACL of {step.url}"
     return _TEXTS[cause].format(url=step.url, parent=step.acl.inherit_from)
 
 
@@ -30,32 +30,32 @@ _TEXTS = {
 }
 
 
-def tell_match(match: EntryMatch) -> str:
+def describe_match(match: EntryMatch) -> str:
     """Tells which entry names the asker, and through which groups."""
     verb = "denied" if match.entry.access is Access.DENY else "permitted"
-    text = f"{verb} by {tell_principal(match.entry.principal)}"
-    return text if len(match.way) == 1 else f"{text}, through {tell_way(match.way)}"
+    text = f"{verb} by {describe_principal(match.entry.principal)}"
+    return text if len(match.way) == 1 else f"{text}, through {describe_way(match.way)}"
 
 
-def tell_principal(principal: Principal) -> str:
+def describe_principal(principal: Principal) -> str:
     """Tells a principal as it was written, with what is not usual about it."""
     extras = [] if principal.case_sensitive else ["in any letter case"]
-    return " ".join([principal.scope.value, f'"{principal.name}"', *_tell_namespace(principal.namespace), *extras])
+    return " ".join([principal.scope.value, f'"{principal.name}"', *_describe_namespace(principal.namespace), *extras])
 
 
-def tell_subject(subject: Subject) -> str:
+def describe_subject(subject: Subject) -> str:
     """Tells a user or group of the asker."""
     name = f"{subject.domain}\\{subject.name}" if subject.domain else subject.name
-    return " ".join([subject.scope.value, f'"{name}"', *_tell_namespace(subject.namespace)])
+    return " ".join([subject.scope.value, f'"{name}"', *_describe_namespace(subject.namespace)])
 
 
-def tell_way(way: tuple[Subject, ...]) -> str:
+def describe_way(way: tuple[Subject, ...]) -> str:
     """Tells how a group was reached."""
-    told = [tell_subject(subject) for subject in way]
+    told = [describe_subject(subject) for subject in way]
     if len(told) > _WAY_SUBJECTS:
         told = [told[0], f"{len(told) - 2} groups", told[-1]]
     return " > ".join(told)
 
 
-def _tell_namespace(namespace: str) -> list[str]:
+def _describe_namespace(namespace: str) -> list[str]:
     return [] if namespace == DEFAULT_NAMESPACE else [f'of namespace "{namespace}"']

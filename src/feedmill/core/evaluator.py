@@ -28,14 +28,14 @@ Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance"; go
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedmill.core.derivation import tell_reason
-from feedmill.core.principals import Forms, forms_of, is_blank
+from feedmill.core.derivation import describe_reason
+from feedmill.core.principals import PrincipalKeys, forms_of, is_blank
 from feedmill.model.access import Access, Acl, InheritanceType
 from feedmill.model.decision import Cause, Decision, EntryMatch, Step, Verdict
 from feedmill.model.identity import Identity
 
 FindAcl = Callable[[str], Acl | None]
-"""Gives the ACL that stands for a URL, compared character by character; None where there is none."""
+"""Returns the ACL that stands for a URL, compared character by character; None where there is none."""
 
 MAX_CHAIN = 512
 """A chain of more ACLs counts as broken. Real ones mirror folders and have ten or twenty."""
@@ -58,25 +58,25 @@ def decide(url: str, identity: Identity, find_acl: FindAcl, *, max_chain: int = 
     return decide_for(url, forms_of(identity), find_acl, max_chain=max_chain)
 
 
-def decide_for(url: str, forms: Forms, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
+def decide_for(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
     """Decides as ``decide`` does, for somebody whose forms are worked out already. Errors: those of ``find_acl``."""
     path, state = _decide(url, forms, find_acl, max_chain)
     return Decision(
         url=url,
         verdict=state.verdict,
         cause=state.cause,
-        reason=tell_reason(state.cause, state.step),
+        reason=describe_reason(state.cause, state.step),
         path=path,
         decisive=state.step,
     )
 
 
-def decide_verdict(url: str, forms: Forms, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Verdict:
-    """Gives the verdict of ``decide_for``, where nobody asks for the reason. Errors: those of ``find_acl``."""
+def decide_verdict(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Verdict:
+    """Returns the verdict of ``decide_for``, where nobody asks for the reason. Errors: those of ``find_acl``."""
     return _decide(url, forms, find_acl, max_chain)[1].verdict
 
 
-def _decide(url: str, forms: Forms, find_acl: FindAcl, max_chain: int) -> tuple[tuple[Step, ...], _State]:
+def _decide(url: str, forms: PrincipalKeys, find_acl: FindAcl, max_chain: int) -> tuple[tuple[Step, ...], _State]:
     chain, fault = _climb(url, find_acl, max_chain)
     path = tuple(_judge(owner, acl, forms) for owner, acl in chain.items())
     if fault:
@@ -84,8 +84,8 @@ def _decide(url: str, forms: Forms, find_acl: FindAcl, max_chain: int) -> tuple[
     return path, _check(path) or _settle(path)
 
 
-def decide_locally(acl: Acl, forms: Forms) -> tuple[Verdict, EntryMatch | None]:
-    """Gives what one ACL says taken alone, and the first entry that makes it say so."""
+def decide_locally(acl: Acl, forms: PrincipalKeys) -> tuple[Verdict, EntryMatch | None]:
+    """Returns what one ACL says taken alone, and the first entry that makes it say so."""
     permit: EntryMatch | None = None
     for entry in acl.entries:
         if permit is not None and entry.access is Access.PERMIT:
@@ -101,7 +101,7 @@ def decide_locally(acl: Acl, forms: Forms) -> tuple[Verdict, EntryMatch | None]:
 
 
 def combine(rule: InheritanceType, *, parent: Verdict, child: Verdict) -> Verdict:
-    """Gives what two decisions come to by the inheritance type of the parent. Shape: a leaf-node parent gives INDETERMINATE."""
+    """Returns what two decisions come to by the inheritance type of the parent. Shape: a leaf-node parent gives INDETERMINATE."""
     if rule is InheritanceType.CHILD_OVERRIDES:
         return parent if child is _INDETERMINATE else child
     if rule is InheritanceType.PARENT_OVERRIDES:
@@ -118,7 +118,7 @@ def is_empty(acl: Acl) -> bool:
 
 
 def _climb(url: str, find_acl: FindAcl, max_chain: int) -> tuple[dict[str, Acl], Cause | None]:
-    """Gives the ACLs from the URL's own upwards, in order, and why they are no whole chain."""
+    """Returns the ACLs from the URL's own upwards, in order, and why they are no whole chain."""
     chain: dict[str, Acl] = {}
     current: str | None = url
     while current is not None:
@@ -134,7 +134,7 @@ def _climb(url: str, find_acl: FindAcl, max_chain: int) -> tuple[dict[str, Acl],
     return chain, None
 
 
-def _judge(url: str, acl: Acl, forms: Forms) -> Step:
+def _judge(url: str, acl: Acl, forms: PrincipalKeys) -> Step:
     local, match = decide_locally(acl, forms)
     return Step(url=url, acl=acl, local=local, match=match)
 

@@ -4,7 +4,7 @@ from feedmill.model.feed import FeedState
 
 
 def final_state(*, included: int, errors: int, acls: int = 0) -> FeedState:
-    """Gives the state of a feed whose records were all dealt with.
+    """Returns the state of a feed whose records were all dealt with.
 
     Shape: ``included`` and ``errors`` as they are counted, ``acls`` the good group-level ACLs, which keep a feed from failing.
     Source: docs/reference/feed-port.md.

@@ -90,7 +90,7 @@ def read_tree(text: str, read_term: Callable[[str], Node | None]) -> tuple[Node 
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Gives names with their values, and what stands between them; a minus before parentheses stands alone."""
+    """Returns names with their values, and what stands between them; a minus before parentheses stands alone."""
     for found in _TOKEN.finditer(text):
         piece = found[0].strip()
         if piece:

@@ -54,7 +54,7 @@ _MAPPING = _Mapping()
 
 
 def fold(text: str) -> str:
-    """Gives the form in which texts that differ in letter case, width or ignorable characters only are equal.
+    """Returns the form in which texts that differ in letter case, width or ignorable characters only are equal.
 
     Errors: none. Source: The Unicode Standard, 3.13, R5.
     """

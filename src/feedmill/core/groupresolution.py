@@ -30,7 +30,7 @@ MAX_GROUPS = 100_000
 
 
 def resolve_groups(identity: Identity, find_groups: FindGroups, *, max_groups: int = MAX_GROUPS) -> Identity:
-    """Gives the identity with all groups that the groups database adds.
+    """Returns the identity with all groups that the groups database adds.
 
     Groups of an earlier resolution are forgotten. Errors: Denied when there are more than ``max_groups``; a shortened list would miss
     denials, so nothing is given. Those of ``find_groups``.
@@ -54,7 +54,7 @@ def resolve_groups(identity: Identity, find_groups: FindGroups, *, max_groups: i
 
 
 def _owners(subjects: Iterable[Subject], keys_of: Callable[[Subject], Iterable[PrincipalKey]]) -> dict[PrincipalKey, Subject]:
-    """Gives the keys of a level with the subject that each stands for, the first where several share one."""
+    """Returns the keys of a level with the subject that each stands for, the first where several share one."""
     owners: dict[PrincipalKey, Subject] = {}
     for subject in subjects:
         for key in keys_of(subject):

@@ -21,9 +21,9 @@ from datetime import datetime
 from typing import Any
 
 from feedmill.core.access import is_secure
-from feedmill.core.urlstate import Counted, Feeding, Outcome, Rules, UrlState
+from feedmill.core.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
-from feedmill.model.change import AclChange, Change, Delete, Faulty, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin
 from feedmill.model.feed import LogEntry, LogLevel
 
@@ -34,8 +34,8 @@ PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
 """What a feed's log warns of when a document loses its protection."""
 
 
-def apply(change: Change, state: UrlState, feeding: Feeding, content: BlobRef | None = None) -> Outcome:
-    """Gives what a change comes to. Shape: ``content`` is where the change's content was stored."""
+def apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None = None) -> Outcome:
+    """Returns what a change comes to. Shape: ``content`` is where the change's content was stored."""
     outcome = _apply(change, state, feeding, content)
     if change.notes:
         notes = tuple(_log(change, note.level, note.reason) for note in change.notes)
@@ -43,9 +43,9 @@ def apply(change: Change, state: UrlState, feeding: Feeding, content: BlobRef | 
     return outcome
 
 
-def _apply(change: Change, state: UrlState, feeding: Feeding, content: BlobRef | None) -> Outcome:
+def _apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
     match change:
-        case Faulty():
+        case InvalidRecord():
             return _reject(change, state, feeding, change.reason, EventKind.REJECTED)
         case PutDocument() | RequestCrawl():
             refusal = feeding.rules.refusal(change.url)
@@ -62,7 +62,7 @@ def _apply(change: Change, state: UrlState, feeding: Feeding, content: BlobRef |
 # --- documents ------------------------------------------------------------------------------------------------------------------
 
 
-def _put(change: PutDocument, state: UrlState, feeding: Feeding, content: BlobRef | None) -> Outcome:
+def _put(change: PutDocument, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
     old = state.live
     starts_afresh = old is None or change.whole or old.origin is Origin.WEB
     metadata = change.metadata if change.metadata is not None else () if starts_afresh or old is None else old.metadata
@@ -80,7 +80,7 @@ def _put(change: PutDocument, state: UrlState, feeding: Feeding, content: BlobRe
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, kind, log)
 
 
-def _kind_of_put(change: PutDocument, old: Document | None, feeding: Feeding) -> EventKind:
+def _kind_of_put(change: PutDocument, old: Document | None, feeding: ApplyContext) -> EventKind:
     if old is None:
         return EventKind.FED
     if old.datasource != feeding.datasource:
@@ -88,7 +88,7 @@ def _kind_of_put(change: PutDocument, old: Document | None, feeding: Feeding) ->
     return EventKind.REPLACED if change.whole or change.content is not None else EventKind.METADATA_FED
 
 
-def _request_crawl(change: RequestCrawl, state: UrlState, feeding: Feeding) -> Outcome:
+def _request_crawl(change: RequestCrawl, state: UrlState, feeding: ApplyContext) -> Outcome:
     old = state.live
     if old is not None and old.origin is Origin.CONTENT:
         notice = f"data source {old.datasource} fed this document's content, so that naming it for crawling changes nothing"
@@ -103,9 +103,9 @@ def _request_crawl(change: RequestCrawl, state: UrlState, feeding: Feeding) -> O
 
 
 def _next_document(
-    state: UrlState, feeding: Feeding, origin: Origin, attributes: Attributes, acl: StoredAcl | None, **body: Any
+    state: UrlState, feeding: ApplyContext, origin: Origin, attributes: Attributes, acl: StoredAcl | None, **body: Any
 ) -> Document:
-    """Gives the document with its owner, place in the history and security, ``body`` changed, and everything else as it was."""
+    """Returns the document with its owner, place in the history and security, ``body`` changed, and everything else as it was."""
     old = state.document
     changed: dict[str, Any] = {
         "state": DocumentState.LIVE,
@@ -143,7 +143,7 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
     )
 
 
-def _delete(change: Delete, state: UrlState, feeding: Feeding) -> Outcome:
+def _delete(change: Delete, state: UrlState, feeding: ApplyContext) -> Outcome:
     old = state.live
     if old is None:
         if state.acl is not None and state.acl.datasource == feeding.datasource:
@@ -159,7 +159,7 @@ def _delete(change: Delete, state: UrlState, feeding: Feeding) -> Outcome:
 
 
 def gone(document: Document, feed_id: int, now: datetime) -> Document:
-    """Gives a document as it is kept for its history alone."""
+    """Returns a document as it is kept for its history alone."""
     return replace(
         document,
         state=DocumentState.GONE,
@@ -171,14 +171,14 @@ def gone(document: Document, feed_id: int, now: datetime) -> Document:
     )
 
 
-def _without_document(state: UrlState, feeding: Feeding) -> UrlState:
+def _without_document(state: UrlState, feeding: ApplyContext) -> UrlState:
     if state.live is None:
         return state
     acl = None if state.acl is not None and state.acl.datasource == feeding.datasource else state.acl
     return replace(state, document=gone(state.live, feeding.feed_id, feeding.now), acl=acl)
 
 
-def _reject(change: Change, state: UrlState, feeding: Feeding, reason: str, kind: EventKind) -> Outcome:
+def _reject(change: Change, state: UrlState, feeding: ApplyContext, reason: str, kind: EventKind) -> Outcome:
     document = state.document
     if document is None:
         fresh = _next_document(state, feeding, Origin.CONTENT, Attributes(), state.acl)
@@ -195,9 +195,9 @@ def _reject(change: Change, state: UrlState, feeding: Feeding, reason: str, kind
 
 
 def _next_acl(
-    change: PutDocument | RequestCrawl, given: AclChange, has_metadata: bool, state: UrlState, feeding: Feeding
+    change: PutDocument | RequestCrawl, given: AclChange, has_metadata: bool, state: UrlState, feeding: ApplyContext
 ) -> tuple[StoredAcl | None, tuple[LogEntry, ...]]:
-    """Gives the URL's next ACL.
+    """Returns the URL's next ACL.
 
     An ``<acl>`` replaces it, else ``google:acl*`` metadata does. Metadata without any removes one that came as metadata, and with
     ``overwrite-acls="true"`` written out one that came as ``<acl>`` too; ``"false"`` keeps both. Content alone never touches it.
@@ -216,14 +216,14 @@ def _next_acl(
     return _named(old, feeding), ()
 
 
-def _named(acl: StoredAcl | None, feeding: Feeding) -> StoredAcl | None:
-    """Gives an ACL as it is once its writer's feed has named its URL."""
+def _named(acl: StoredAcl | None, feeding: ApplyContext) -> StoredAcl | None:
+    """Returns an ACL as it is once its writer's feed has named its URL."""
     if acl is None or acl.datasource != feeding.datasource:
         return acl
     return replace(acl, seen_feed_id=feeding.feed_id)
 
 
-def _put_acl(change: PutAcl, state: UrlState, feeding: Feeding) -> Outcome:
+def _put_acl(change: PutAcl, state: UrlState, feeding: ApplyContext) -> Outcome:
     if change.acl is None:
         if state.acl is None or state.acl.datasource != feeding.datasource:
             notice = "there is no acl of this data source to remove"
@@ -244,7 +244,7 @@ def _put_acl(change: PutAcl, state: UrlState, feeding: Feeding) -> Outcome:
 
 
 def secured(document: Document, has_acl: bool, rules: Rules) -> Document:
-    """Gives a document with its security as the rules say now."""
+    """Returns a document with its security as the rules say now."""
     secure = _is_secure_now(document.url, document.datasource, document.attributes, has_acl, rules)
     return document if secure is document.secure else replace(document, secure=secure)
 
@@ -258,8 +258,8 @@ def _is_secure_now(url: str, datasource: str, attributes: Attributes, has_acl: b
     )
 
 
-def _reconsidered(document: Document | None, acl: StoredAcl | None, feeding: Feeding) -> Document | None:
-    """Gives a live document, of which nothing but the ACL changed, as its next version."""
+def _reconsidered(document: Document | None, acl: StoredAcl | None, feeding: ApplyContext) -> Document | None:
+    """Returns a live document, of which nothing but the ACL changed, as its next version."""
     if document is None or document.state is not DocumentState.LIVE:
         return document
     again = secured(document, acl is not None, feeding.rules)
@@ -275,7 +275,7 @@ def _warn_if_public(change: Change, before: UrlState, after: UrlState) -> tuple[
 
 
 def _settled(
-    change: PutDocument | RequestCrawl, after: UrlState, before: UrlState, feeding: Feeding, kind: EventKind, log: tuple[LogEntry, ...]
+    change: PutDocument | RequestCrawl, after: UrlState, before: UrlState, feeding: ApplyContext, kind: EventKind, log: tuple[LogEntry, ...]
 ) -> Outcome:
     return Outcome(
         state=after,
@@ -289,5 +289,5 @@ def _log(change: Change, level: LogLevel, reason: str) -> LogEntry:
     return LogEntry(level=level, reason=reason, record=change.place.record, line=change.place.line, url=change.url)
 
 
-def _event(kind: EventKind, change: Change, feeding: Feeding, detail: str = "") -> Event:
+def _event(kind: EventKind, change: Change, feeding: ApplyContext, detail: str = "") -> Event:
     return Event(kind=kind, at=feeding.now, feed_id=feeding.feed_id, line=change.place.line, detail=detail)

@@ -125,7 +125,7 @@ def measures_of_text(text: str, language: str | None = None) -> list[Measure]:
 
 
 def _iter_written(text: str) -> Iterator[tuple[str, str]]:
-    """Gives what may be numbers of a text, with the unit beside each."""
+    """Returns what may be numbers of a text, with the unit beside each."""
     behind_phone = 0
     for found in islice(_TEXT_NUMBER.finditer(text, 0, MAX_TEXT_CHARACTERS), MAX_TEXT_PLACES):
         start, end = found.span()

@@ -106,7 +106,7 @@ def _parse_anchored(body: str) -> Rule:
 
 
 def _split_pattern(text: str) -> tuple[str, str, str | None]:
-    """Gives protocol with its ``://``, host with port, and the path, None where the slash that ends the host is missing."""
+    """Returns protocol with its ``://``, host with port, and the path, None where the slash that ends the host is missing."""
     head, sign, rest = text.partition("://")
     if not sign or "/" in head or "<" in head:
         head, sign, rest = "", "", text

@@ -70,7 +70,7 @@ def list_patterns(serving: Serving) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class PatternBook:
+class CompiledPatterns:
     """Patterns ready to be held against URLs. Errors: BadRequest for what is no pattern."""
 
     texts: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ class PlainWord:
 
 
 def iter_words(text: str) -> Iterator[PlainWord]:
-    """Gives the words of a text; a run of a script that writes no blanks is one word."""
+    """Returns the words of a text; a run of a script that writes no blanks is one word."""
     folded = fold_in_place(text)
     for found in _WORD.finditer(folded):
         yield PlainWord(found[0], found.start(), found.end())

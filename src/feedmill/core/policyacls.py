@@ -24,7 +24,7 @@ from enum import Enum
 from feedmill.core.evaluator import decide_locally
 from feedmill.core.patternrules import HostRule, OptionalWwwRule, PathRule, Rule, UrlParts, split_url
 from feedmill.core.patterns import parse_pattern
-from feedmill.core.principals import Forms
+from feedmill.core.principals import PrincipalKeys
 from feedmill.model.access import Acl
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest
@@ -90,7 +90,7 @@ def _host_length(rule: Rule) -> int:
     return len(rule.protocol) + len(rule.host) if isinstance(rule, OptionalWwwRule) else 0
 
 
-class PolicyBook:
+class PolicySet:
     """Policies ready to be asked. ``policies`` stand in the order of the list. Errors: BadRequest for what is no pattern."""
 
     def __init__(self, policies: Sequence[PolicyAcl] = ()) -> None:
@@ -124,7 +124,7 @@ class PolicyBook:
                 yield from self._prefixes.get(parts.path[:length], ())
         yield from self._patterns
 
-    def find_shadowed(self, changed: Container[int], after: "PolicyBook") -> set[int]:
+    def find_shadowed(self, changed: Container[int], after: "PolicySet") -> set[int]:
         """Finds the numbers of the policies that may share a URL with one of those of another book that changed there."""
         others = [one for one in after._ready if one.policy.number in changed]
         if len(others) * len(self._ready) > MAX_COMPARED:
@@ -146,7 +146,7 @@ def _by_path(found: Iterable[_Ready]) -> Mapping[str, tuple[_Ready, ...]]:
     return {path: tuple(sorted(those, key=lambda one: (-one.host_length, one.place))) for path, those in by_path.items()}
 
 
-def rule_on(policy: PolicyAcl | None, forms: Forms) -> Ruling | None:
+def rule_on(policy: PolicyAcl | None, forms: PrincipalKeys) -> Ruling | None:
     """Returns what a policy says to somebody, None where there is no policy or nobody signed in."""
     if policy is None or not (forms.identity.users or forms.identity.groups):
         return None
@@ -174,7 +174,7 @@ def settle(
 # --- what a new list may change -------------------------------------------------------------------------------------------------
 
 
-def list_shadowed(before: PolicyBook, after: PolicyBook) -> set[int]:
+def list_shadowed(before: PolicySet, after: PolicySet) -> set[int]:
     """Returns the numbers of the policies that some URL may lose to another one by a change, 0 for URLs that had none.
 
     Errs on the side of too many: whoever keeps documents by these numbers must not show them until he has held them against ``after``.

@@ -47,7 +47,7 @@ def read_identity(user: str | None, namespace: str, groups: Iterable[str]) -> Id
 
 
 def subject_of(principal: Principal) -> Subject:
-    """Gives what a principal is once its name is split. The group that a membership defines is known by this, whatever its case flag."""
+    """Returns what a principal is once its name is split. The group that a membership defines is known by this, whatever its case flag."""
     name, domain = _split_principal(principal)
     return Subject(scope=principal.scope, name=name, domain=domain, namespace=principal.namespace)
 
@@ -58,7 +58,7 @@ def is_blank(principal: Principal) -> bool:
 
 
 def key_of(principal: Principal) -> PrincipalKey:
-    """Gives the key under which an ACL's entry, or a group's member, is looked up."""
+    """Returns the key under which an ACL's entry, or a group's member, is looked up."""
     name, domain = _split_principal(principal)
     if principal.case_sensitive:
         return PrincipalKey(principal.scope, principal.namespace, domain, name, False)
@@ -66,36 +66,36 @@ def key_of(principal: Principal) -> PrincipalKey:
 
 
 def exact_key(subject: Subject) -> PrincipalKey:
-    """Gives the key of entries in which letter case counts."""
+    """Returns the key of entries in which letter case counts."""
     return PrincipalKey(subject.scope, subject.namespace, subject.domain, subject.name, False)
 
 
 def folded_key(subject: Subject) -> PrincipalKey:
-    """Gives the key of entries in which letter case does not count."""
+    """Returns the key of entries in which letter case does not count."""
     return PrincipalKey(subject.scope, fold(subject.namespace), fold(subject.domain), fold(subject.name), True)
 
 
 def digest_of(key: PrincipalKey) -> bytes:
-    """Gives the 16 bytes by which a key is found where there are many. Lengths stand before the parts, since any sign may stand in them."""
+    """Returns the 16 bytes by which a key is found where there are many. Lengths separate the parts, which may hold any character."""
     text = f"{key.scope.value}{int(key.folded)}{len(key.namespace)}:{key.namespace}{len(key.domain)}:{key.domain}{key.name}"
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def shorten_domain(domain: str) -> str:
-    """Gives the first label of a domain that has any, else the domain. Source: googlegsa/secmgr, ``GroupMembersMap``."""
+    """Returns the first label of a domain that has any, else the domain. Source: googlegsa/secmgr, ``GroupMembersMap``."""
     labels = (label.strip() for label in domain.split("."))
     return next(filter(None, labels), domain)
 
 
 def own_keys(subject: Subject) -> Iterator[PrincipalKey]:
-    """Gives the two keys under which a group that the groups database adds is met; none for a blank name."""
+    """Returns the two keys under which a group that the groups database adds is met; none for a blank name."""
     if subject.domain or subject.name.strip():
         yield exact_key(subject)
         yield folded_key(subject)
 
 
 def signed_in_keys(subject: Subject) -> Iterator[PrincipalKey]:
-    """Gives the keys under which a user or group known from signing in is met: two, or four where its domain has several labels."""
+    """Returns the keys under which a user or group known from signing in is met: two, or four where its domain has several labels."""
     yield from own_keys(subject)
     short = shorten_domain(subject.domain)
     if short != subject.domain:
@@ -103,7 +103,7 @@ def signed_in_keys(subject: Subject) -> Iterator[PrincipalKey]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forms:
+class PrincipalKeys:
     """Every key under which somebody is met, with the subject that it stands for; worked out once, asked for many ACLs."""
 
     identity: Identity
@@ -114,7 +114,7 @@ class Forms:
         return None if is_blank(principal) else self.keys.get(key_of(principal))
 
     def trace(self, subject: Subject) -> tuple[Subject, ...]:
-        """Gives the way from what signed in to one of the asker's subjects, both included. It ends even if the given ways form a circle."""
+        """Returns the path from the signed-in subject to one of the user's subjects, both included; it ends where groups form a circle."""
         reached = self.identity.reached
         way = [subject]
         while way[-1] in reached and len(way) <= len(reached):
@@ -122,8 +122,8 @@ class Forms:
         return tuple(reversed(way))
 
 
-def forms_of(identity: Identity) -> Forms:
-    """Gives the forms under which somebody is met. Shape: what signed in wins where several subjects have the same key."""
+def forms_of(identity: Identity) -> PrincipalKeys:
+    """Returns the forms under which somebody is met. Shape: what signed in wins where several subjects have the same key."""
     keys: dict[PrincipalKey, Subject] = {}
     for subject in (*identity.users, *identity.groups):
         for key in signed_in_keys(subject):
@@ -131,7 +131,7 @@ def forms_of(identity: Identity) -> Forms:
     for group in identity.reached:
         for key in own_keys(group):
             keys.setdefault(key, group)
-    return Forms(identity=identity, keys=keys)
+    return PrincipalKeys(identity=identity, keys=keys)
 
 
 def _split_principal(principal: Principal) -> tuple[str, str]:

@@ -22,7 +22,7 @@ class RoleRules:
     viewers: tuple[str, ...] = ()
 
     def find(self, groups: Iterable[Subject]) -> Role:
-        """Gives the highest role of the groups."""
+        """Returns the highest role of the groups."""
         held = {form for group in groups for form in _forms_of(group)}
         for role, names in (
             (Role.ADMINISTRATOR, self.administrators),

@@ -11,12 +11,12 @@ from feedmill.model.signin import Credential
 
 
 def mark_of_user(user: Subject) -> bytes:
-    """Gives the mark of all sessions of a user, in any spelling of his name."""
+    """Returns the mark of all sessions of a user, in any spelling of his name."""
     return _digest("user", user.namespace, account_key(user))
 
 
 def mark_of_session(provider: str, name: str, index: str = "") -> bytes:
-    """Gives the mark of what a provider began: of one session where it has an index, else of all of that name.
+    """Returns the mark of what a provider began: of one session where it has an index, else of all of that name.
 
     Shape: ``name`` "" is for a session that a provider names by its index alone.
     """
@@ -24,7 +24,7 @@ def mark_of_session(provider: str, name: str, index: str = "") -> bytes:
 
 
 def marks_of(credential: Credential) -> frozenset[bytes]:
-    """Gives the marks that a credential puts on its session."""
+    """Returns the marks that a credential puts on its session."""
     marks = {mark_of_user(credential.user)}
     held = credential.session
     if held is not None:

@@ -37,14 +37,14 @@ _FUNCTIONS = 8
 
 
 def rule_number(rule: InheritanceType | None) -> int:
-    """Gives the number of an inheritance type."""
+    """Returns the number of an inheritance type."""
     if rule is None:
         return NO_ACL
     return LEAF if rule is InheritanceType.LEAF_NODE else RULES.index(rule)
 
 
 def _build_table() -> Bytes:
-    """Gives the function of an ACL by its type, its local decision and its parent's function, at (type * 3 + local) * 8 + function."""
+    """Returns the function of an ACL by its type, its local decision and its parent's function, at (type * 3 + local) * 8 + function."""
     table = np.zeros(len(RULES) * len(_VERDICTS) * _FUNCTIONS, np.uint8)
     for place in range(table.size):
         above, own = place % _FUNCTIONS, place // _FUNCTIONS
@@ -93,7 +93,7 @@ def sort_levels(node_classes: Numbers, types: Bytes, parents: Numbers) -> list[L
 
 
 def functions_of(levels: Sequence[Level], local: Bytes, nodes: int) -> Bytes:
-    """Gives the function of each ACL from which others inherit. Shape: ``local`` by class; ``nodes`` counts place 0 too."""
+    """Returns the function of each ACL from which others inherit. Shape: ``local`` by class; ``nodes`` counts place 0 too."""
     functions = np.zeros(nodes, np.uint8)
     functions[0] = AS_IT_IS
     for level in levels:
@@ -103,6 +103,6 @@ def functions_of(levels: Sequence[Level], local: Bytes, nodes: int) -> Bytes:
 
 
 def permitted(functions: Bytes, local: Bytes, parents: Numbers) -> Bytes:
-    """Gives 1 for each class that is permitted, else 0. Shape: ``parents`` gives the place of each class's parent."""
+    """Returns 1 for each class that is permitted, else 0. Shape: ``parents`` gives the place of each class's parent."""
     found: Bytes = (functions[parents] >> local) & np.uint8(1)
     return found

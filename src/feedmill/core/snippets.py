@@ -22,7 +22,7 @@ Fold = Callable[[str], list[tuple[str, int, int]]]
 """Splits a text into folded words with their places, as the index does."""
 
 FindForms = Callable[[Set[str], Set[str]], Iterable[str]]
-"""Gives those of some words, of ASCII letters and digits, that are wanted words or forms of such."""
+"""Returns those of some words, of ASCII letters and digits, that are wanted words or forms of such."""
 
 SNIPPET_CHARACTERS = 240
 SCANNED_CHARACTERS = 200_000

@@ -6,5 +6,5 @@ _ORDER = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
 
 
 def stricter(one: Verdict, other: Verdict) -> Verdict:
-    """Gives the stricter of two."""
+    """Returns the stricter of two."""
     return max(one, other, key=_ORDER.index)

@@ -58,7 +58,7 @@ def read_groups_submission(values: Mapping[str, str], *, has_data: bool) -> Subm
 
 
 def check_datasource(name: str | None, field: str = "datasource") -> str:
-    """Gives a source's name without surrounding white space. Shape: ``field`` names it in a refusal. Errors: BadRequest."""
+    """Returns a source's name without surrounding white space. Shape: ``field`` names it in a refusal. Errors: BadRequest."""
     allowed = f"a letter or underscore, then letters, digits, underscores and hyphens, at most {MAX_NAME_CHARACTERS} characters"
     trimmed = (name or "").strip()
     if not trimmed:

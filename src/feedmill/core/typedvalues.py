@@ -44,7 +44,7 @@ def read_day(text: str) -> date | None:
 
 
 def typed_values(metadata: Metadata) -> Iterator[tuple[str, str, Measure]]:
-    """Gives each metadata value that is a number or a date: folded name, kind, and the number or the seconds.
+    """Returns each metadata value that is a number or a date: folded name, kind, and the number or the seconds.
 
     Reading a date is slow, so that no more than ``MAX_DATES`` values are tried.
     """

@@ -13,12 +13,12 @@ _COPY_ID = re.compile(r"[A-Za-z0-9_-]{12}")
 
 
 def digest_of_url(url: str) -> bytes:
-    """Gives the 16 bytes by which a URL, or a pattern of URLs, is found."""
+    """Returns the 16 bytes by which a URL, or a pattern of URLs, is found."""
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
 def copy_id(url: str) -> str:
-    """Gives the twelve characters by which a front end names the cached copy of a URL."""
+    """Returns the twelve characters by which a front end names the cached copy of a URL."""
     return urlsafe_b64encode(digest_of_url(url)[:COPY_BYTES]).decode("ascii")
 
 

@@ -18,7 +18,7 @@ _HOST = re.compile(r"(?:.*@)?(?P<host>\[[^\]]*\]|[^:]*)(?::[0-9]*)?", re.DOTALL)
 
 
 def host_of(url: str) -> str | None:
-    """Gives the host of a URL in lower case, without port and user, None when there is none. Errors: none."""
+    """Returns the host of a URL in lower case, without port and user, None when there is none. Errors: none."""
     found = _AUTHORITY.match(url)
     if found is None:
         return None

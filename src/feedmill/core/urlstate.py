@@ -20,7 +20,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feeding:
+class ApplyContext:
     """Who changes the URL, and when."""
 
     feed_id: int

@@ -54,7 +54,7 @@ class Connection:
         self._places.note_working(self)
 
     def leave(self) -> None:
-        """Gives the place back."""
+        """Returns the place back."""
         self._places.leave(self)
 
 

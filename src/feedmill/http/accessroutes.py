@@ -51,7 +51,7 @@ class AccessTools:
 
 
 def access_routes(tools: AccessTools) -> list[Route]:
-    """Gives the routes."""
+    """Returns the routes."""
 
     async def explain(request: Request) -> Response:
         asked = request.query_params
@@ -105,7 +105,7 @@ def _read_lines(body: bytes) -> Lines:
 
 
 def _summarize(asked: Lines) -> dict[str, Detail]:
-    """Gives what the audit log keeps of a batch."""
+    """Returns what the audit log keeps of a batch."""
     users, urls = (list(dict.fromkeys(each))[:SUMMARIZED] for each in ((user or "" for _, user, _ in asked), (url for url, _, _ in asked)))
     return {"questions": len(asked), "users": users, "urls": urls}
 

@@ -23,10 +23,10 @@ from feedmill.http.problems import answer_http_error, answer_problem
 from feedmill.http.settingsroutes import settings_routes
 from feedmill.http.signin.adminlock import AdminLock
 from feedmill.http.signin.adminroutes import signin_routes
-from feedmill.http.signin.desk import Desk
+from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.http.stricttransport import StrictTransport
 from feedmill.http.stylesheetroutes import stylesheet_routes
-from feedmill.http.stylesheetshelf import StylesheetShelf
+from feedmill.http.stylesheetstore import StylesheetStore
 from feedmill.metrics import CONTENT_TYPE
 from feedmill.model.errors import FeedmillError
 from feedmill.services.signin.signing import Signing
@@ -41,13 +41,13 @@ class Administration:
     none can be edited, without ``access`` no decision on access is asked for.
     """
 
-    tell_status: Callable[[], Mapping[str, Any]]
+    read_status: Callable[[], Mapping[str, Any]]
     reindex: Callable[[], Mapping[str, Any]]
     remove_source: Callable[[str, bool], None]
     render_metrics: Callable[[], bytes]
     find_problems: Problems
     settings: SettingsEditor | None = None
-    stylesheets: StylesheetShelf | None = None
+    stylesheets: StylesheetStore | None = None
     access: AccessTools | None = None
     policy_routes: Sequence[Route] = ()
 
@@ -56,15 +56,15 @@ class Administration:
 class AdminSignIn:
     """How others than the holder of ``admin.token`` are let in, and where it is written down."""
 
-    desk: Desk
+    authenticator: RequestAuthenticator
     signing: Signing
 
 
 def admin_app(administration: Administration, token: str, signin: AdminSignIn | None = None) -> Starlette:
     """Builds the application of the admin port; without ``signin`` the token alone opens it."""
 
-    async def tell_status(_request: Request) -> Response:
-        return JSONResponse(dict(await run_in_threadpool(administration.tell_status)))
+    async def read_status(_request: Request) -> Response:
+        return JSONResponse(dict(await run_in_threadpool(administration.read_status)))
 
     async def reindex(_request: Request) -> Response:
         return JSONResponse(dict(await run_in_threadpool(administration.reindex)), status_code=202)
@@ -77,7 +77,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
     routes = [
         *health_routes(administration.find_problems),
         metrics_route(administration.render_metrics),
-        Route("/api/v1/status", tell_status),
+        Route("/api/v1/status", read_status),
         Route("/api/v1/reindex", reindex, methods=["POST"]),
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
         *(stylesheet_routes(administration.stylesheets) if administration.stylesheets is not None else ()),
@@ -89,7 +89,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
     lock = Middleware(
         AdminLock,
         token=token,
-        desk=signin.desk if signin is not None else None,
+        authenticator=signin.authenticator if signin is not None else None,
         auditing=signin.signing.auditing if signin is not None else None,
     )
     return Starlette(
@@ -100,9 +100,9 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
 
 
 def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
-    """Gives the route ``/metrics``; who may ask is decided around it."""
+    """Returns the route ``/metrics``; who may ask is decided around it."""
 
-    async def tell_metrics(_request: Request) -> Response:
+    async def show_metrics(_request: Request) -> Response:
         return Response(await run_in_threadpool(render_metrics), headers={"content-type": CONTENT_TYPE})
 
-    return Route("/metrics", tell_metrics)
+    return Route("/metrics", show_metrics)

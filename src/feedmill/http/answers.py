@@ -37,7 +37,7 @@ class Body:
         self.is_whole = False
 
     async def __call__(self) -> Message:
-        """Gives the next message."""
+        """Returns the next message."""
         message = await self._receive()
         self.is_whole = not message.get("more_body", False)
         return message

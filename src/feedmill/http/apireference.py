@@ -14,7 +14,7 @@ search port's resources: [search port](search-api.md); on the feed port's: [feed
 
 
 def write_reference() -> str:
-    """Gives the page."""
+    """Returns the page."""
     parts = [HEAD]
     models: dict[str, Any] = {}
     for title, port in (("Search port", SEARCH_PORT), ("Feed port", FEED_PORT)):

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.core.networks import name_network
-from feedmill.http.asker import find_asker
+from feedmill.http.currentuser import find_current_user
 from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.parameters import read_number
 from feedmill.http.signin.clients import Clients
@@ -67,7 +67,7 @@ def _cut(values: Mapping[str, str], name: str, size: int) -> str:
 
 
 def click_route(log: ClickLog, clock: Callable[[], datetime], clients: Clients) -> Callable[[Request], Awaitable[Response]]:
-    """Gives the endpoint that takes clicks."""
+    """Returns the endpoint that takes clicks."""
 
     async def take_click(request: Request) -> Response:
         click = read_click(request.query_params, clock())
@@ -80,7 +80,7 @@ def click_route(log: ClickLog, clock: Callable[[], datetime], clients: Clients) 
 
 def find_sender(request: Request, clients: Clients) -> ClickSender:
     """Returns whose clicks are counted with a request's: a signed-in user's, else an address's, of IPv6 a /64 network's."""
-    users = find_asker(request).identity.users
+    users = find_current_user(request).identity.users
     if users:
         return ClickSender(name="user " + "|".join(f"{user.namespace}\\{user.name}" for user in users))
     client = clients.find(request.scope)

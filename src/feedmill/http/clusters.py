@@ -16,7 +16,7 @@ from feedmill.http.gsaparameters import read_wanted, split_pairs
 from feedmill.http.gsasearch import restrict
 from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.searchthreads import find_deadline
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
 from feedmill.services.searching.searcher import Searcher
 from feedmill.wire.xmltext import clean_text
@@ -27,7 +27,7 @@ ALGORITHM = "Concepts"
 class ClusterRoute:
     """Answers what asks for clusters."""
 
-    def __init__(self, searcher: Searcher, identify: Callable[[Request], ClassSet], find_clusters: FindClusters) -> None:
+    def __init__(self, searcher: Searcher, identify: Callable[[Request], AccessFilter], find_clusters: FindClusters) -> None:
         self._searcher = searcher
         self._identify = identify
         self._find_clusters = find_clusters

@@ -70,7 +70,7 @@ class Place(Protocol):
         """Notes that a request is being answered."""
 
     def leave(self) -> None:
-        """Gives the place back."""
+        """Returns the place back."""
 
 
 class TimedProtocol(BoundedProtocol):
@@ -90,7 +90,7 @@ class TimedProtocol(BoundedProtocol):
         self._since = self._unsent_since = self.loop.time()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Gives the place back."""
+        """Returns the place back."""
         super().connection_lost(exc)
         if self.place is not None:
             self.place.leave()

@@ -18,7 +18,7 @@ from feedmill.model.query import Everything, MetaDates, MetaEquals, MetaNumbers,
 SHOWN_AT_ONCE = 6
 
 Href = Callable[[str], str]
-"""Gives the page of the same search with another choice."""
+"""Returns the page of the same search with another choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Chosen:
 
 
 def show_facets(counted: Sequence[FacetCounts], navigation: str, href: Href) -> tuple[ShownFacet, ...]:
-    """Gives the facets that have something to choose."""
+    """Returns the facets that have something to choose."""
     chosen = _parts(navigation)
     shown = []
     for counts in counted:
@@ -67,7 +67,7 @@ def _show_value(facet: Facet, value: FacetValue, chosen: Sequence[Node], href: H
 
 
 def show_chosen(navigation: str, facets: Sequence[Facet], href: Href) -> tuple[Chosen, ...]:
-    """Gives what was chosen, in order."""
+    """Returns what was chosen, in order."""
     parts = _parts(navigation)
     found = []
     for place, part in enumerate(parts):

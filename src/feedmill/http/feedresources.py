@@ -55,7 +55,7 @@ class FeedResources:
         self._workers = workers
 
     def routes(self) -> list[Route]:
-        """Gives the routes."""
+        """Returns the routes."""
         return [
             Route("/api/v1/feeds", self.list_feeds),
             Route("/api/v1/feeds/{feed_id}", self.show_feed),
@@ -117,14 +117,14 @@ class FeedResources:
         name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
         client = request.client.host if request.client else ""
         _check_name(find_right(request.scope), name)
-        await self._run(lambda: self._tell_removal(request, client))
+        await self._run(lambda: self._describe_removal(request, client))
         feed_id = await self._run(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
         state = await self._wait_until_removed(feed_id)
         if state is FeedState.FAILED_IN_ERROR:
             raise Busy(f"deleting data source {name} failed, see feed {feed_id}; try again")
         return JSONResponse({"name": name, "feed": str(feed_id), "state": "destroyed" if destroy else "deleted"})
 
-    def _tell_removal(self, request: Request, client: str) -> None:
+    def _describe_removal(self, request: Request, client: str) -> None:
         """Puts what a client asks for into the audit log, before it is done."""
         if self._auditing is not None:
             actor = find_right(request.scope).label
@@ -132,7 +132,7 @@ class FeedResources:
             self._auditing.tell(AuditKind.ADMINISTERED, actor=actor, address=client, details=details)
 
     async def count_backlog(self, _request: Request) -> Response:
-        """Gives the number of feeds that wait, and nothing else."""
+        """Returns the number of feeds that wait, and nothing else."""
         return Response(str(await self._run(self._count_waiting)), media_type="text/plain")
 
     async def _wait_until_removed(self, feed_id: int) -> FeedState:

@@ -32,7 +32,7 @@ _POLICY = (
 )
 
 Stylesheets = Callable[[], Mapping[str, str]]
-"""Gives the path of each front end's stylesheet, "" for the built-in page."""
+"""Returns the path of each front end's stylesheet, "" for the built-in page."""
 
 
 XSL = "{http://www.w3.org/1999/XSL/Transform}"

@@ -51,7 +51,7 @@ def gate_app(
     tokens: PushTokens | None = None,
     find_stuck: FindStuck = finds_none,
 ) -> ASGIApp:
-    """Gives the application of ports 19900 and 19902.
+    """Returns the application of ports 19900 and 19902.
 
     Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers; ``auditing`` is told of removals;
     ``tokens`` checks those of scope ``push``, without it none is right; ``find_stuck`` finds the queue that keeps a feed from its end.
@@ -86,7 +86,7 @@ def gate_app(
 
 
 def dtd_app(dtd: str, find_problems: Problems) -> ASGIApp:
-    """Gives the application of port 7800: the feed DTD, for validators, and nothing else."""
+    """Returns the application of port 7800: the feed DTD, for validators, and nothing else."""
     return Starlette(routes=[*_dtd_routes(dtd), *health_routes(find_problems)], middleware=[Middleware(OriginCheck)])
 
 

@@ -20,4 +20,4 @@ class GateConfig:
 
 
 CurrentConfig = Callable[[], GateConfig]
-"""Gives the settings as they are now."""
+"""Returns the settings as they are now."""

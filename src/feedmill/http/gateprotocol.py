@@ -2,10 +2,10 @@
 
 from feedmill.http.answers import DROP_EXTENSION
 from feedmill.http.deadlines import STEADY_BODIES
-from feedmill.http.lingering import LingeringProtocol
+from feedmill.http.draining import DrainingProtocol
 
 
-class GateProtocol(LingeringProtocol):
+class GateProtocol(DrainingProtocol):
     """To be given to uvicorn as ``http=GateProtocol``."""
 
     body_rule = STEADY_BODIES

@@ -93,7 +93,7 @@ def _read_num(text: str) -> int:
 
 
 def echo_parameters(wanted: Wanted, client: str, start: int | None = None) -> tuple[Parameter, ...]:
-    """Gives the parameters as the answer tells them back.
+    """Returns the parameters as the answer tells them back.
 
     Shape: ``client`` is the asker's address, "" where it is not known; ``start`` where the page begins, None as it was asked for.
     """
@@ -116,7 +116,7 @@ def _echo(pair: Pair, used: Mapping[str, str], charset: str | None) -> Parameter
 
 
 def page_url(wanted: Wanted, start: int) -> str:
-    """Gives the relative URL of another page of the same search."""
+    """Returns the relative URL of another page of the same search."""
     kept = [f"{_ascii(pair.name)}={_ascii(pair.value)}" for pair in wanted.pairs if pair.name not in ("start", "sa")]
     return "/search?" + "&".join([*kept, f"start={start}", "sa=N"])
 

@@ -22,7 +22,7 @@ from feedmill.http.parameters import MAX_FACETS
 from feedmill.http.searchthreads import SearchThreads, find_deadline
 from feedmill.http.signin.site import SignInSite
 from feedmill.metrics import observe_query
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.facets import Facet
 from feedmill.model.query import And, Node, Or, Site
@@ -42,11 +42,11 @@ Show = Callable[[ResultPage, SearchRequest, Request], Response]
 
 
 FindFacets = Callable[[str], tuple[Facet, ...]]
-"""Gives the facets of a front end, by its name."""
+"""Returns the facets of a front end, by its name."""
 
 
 def no_facets(_client: str) -> tuple[Facet, ...]:
-    """Gives no facets, whatever the front end."""
+    """Returns no facets, whatever the front end."""
     return ()
 
 
@@ -55,7 +55,7 @@ class ProtocolTools:
     """What the protocol works with. ``identify`` tells which classes the sender of a request may see,
     ``find_facets`` by what a front end narrows its results."""
 
-    identify: Callable[[Request], ClassSet]
+    identify: Callable[[Request], AccessFilter]
     clock: Callable[[], datetime]
     frontends: FrontEnds
     copies: CachedCopies | None
@@ -150,7 +150,7 @@ class SearchProtocol:
     def _with_facets(self, wanted: Wanted) -> SearchRequest:
         return replace(wanted.request, facets=self._find_facets(wanted.request.client)[:MAX_FACETS])
 
-    def _list(self, wanted: Wanted, access: ClassSet, deadline: Deadline) -> ResultList:
+    def _list(self, wanted: Wanted, access: AccessFilter, deadline: Deadline) -> ResultList:
         thinning = UNTHINNED if asks_for_site(wanted.request) else wanted.thinning
         request = self._with_facets(wanted)
         found = list_results(self._searcher, request, access, thinning, deadline)
@@ -175,7 +175,7 @@ def _add_pages(reply: Reply, wanted: Wanted, found: ResultList) -> Reply:
     )
 
 
-def restrict(may_see: ClassSet, access: str) -> ClassSet:
+def restrict(may_see: AccessFilter, access: str) -> AccessFilter:
     """Returns what of the classes that an asker may see ``access=`` lets through: p public, s secure, a all of them."""
     if access == "a":
         return may_see

@@ -43,17 +43,17 @@ class _Readiness:
 
 
 def health_routes(find_problems: Problems) -> list[Route]:
-    """Gives the two routes to put into a port's application."""
+    """Returns the two routes to put into a port's application."""
 
     readiness = _Readiness(find_problems)
 
-    async def tell_health(_request: Request) -> JSONResponse:
+    async def show_health(_request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
 
-    async def tell_readiness(_request: Request) -> JSONResponse:
+    async def show_readiness(_request: Request) -> JSONResponse:
         problems = await run_in_threadpool(readiness.find)
         if problems:
             return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
         return JSONResponse({"status": "ready"})
 
-    return [Route("/healthz", tell_health), Route("/readyz", tell_readiness)]
+    return [Route("/healthz", show_health), Route("/readyz", show_readiness)]

@@ -16,7 +16,7 @@ ROLE_LISTENERS = {"gate": ("gate", "gate_tls", "dtd"), "web": ("search",), "admi
 
 
 def listener_addresses(settings: Settings) -> dict[str, tuple[str, int]]:
-    """Gives bind and port of every listener that is to be opened; TLS of the gate only where there is a certificate."""
+    """Returns bind and port of every listener that is to be opened; TLS of the gate only where there is a certificate."""
     addresses = {
         "gate": (settings.gate.bind, settings.gate.port),
         "gate_tls": (settings.gate.bind, settings.gate.tls_port),

@@ -15,7 +15,7 @@ from feedmill.http.gateprotocol import GateProtocol
 from feedmill.http.hostcheck import DTD_PATHS, FEED_CLIENT_PATHS, FindNames
 from feedmill.http.ownnames import OwnNames
 from feedmill.http.places import Share, ShareOf, share_by_client, share_by_trust
-from feedmill.http.serving import Listener
+from feedmill.http.server import Listener
 from feedmill.settings import Settings
 
 STRANGERS_PLACES: Final = 200

@@ -94,7 +94,7 @@ class Places:
         return True
 
     def leave(self, occupant: Occupant) -> None:
-        """Gives a connection's place back, if it has one."""
+        """Returns a connection's place back, if it has one."""
         name = self._shares.pop(occupant, None)
         if name is None:
             return

@@ -33,7 +33,7 @@ def tell_policies(store: Store, url: str | None = None) -> dict[str, Any]:
 
 
 def policy_routes(store: Store, editor: SettingsEditor) -> list[Route]:
-    """Gives the routes."""
+    """Returns the routes."""
 
     async def tell(request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(tell_policies, store, request.query_params.get("url")))
@@ -54,6 +54,6 @@ def policy_routes(store: Store, editor: SettingsEditor) -> list[Route]:
 
 
 def export_policies(store: Store) -> str:
-    """Gives the policies in force as lines of text."""
+    """Returns the policies in force as lines of text."""
     with store.reading() as unit:
         return render_policies(unit.policies.current().policies)

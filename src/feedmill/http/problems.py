@@ -62,18 +62,18 @@ _TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
 
 
 def find_problem(error: Exception) -> Problem:
-    """Gives the problem that an error is to the asker; what is none of the house's is internal."""
+    """Returns the problem that an error is to the asker; what is none of the house's is internal."""
     return next((problem for kind, problem in _TABLE if isinstance(error, kind)), Problem.INTERNAL)
 
 
 def problem_of(status: int) -> Problem:
-    """Gives the problem that a status stands for; one without is a bad request below 500, else internal."""
+    """Returns the problem that a status stands for; one without is a bad request below 500, else internal."""
     otherwise = Problem.BAD_REQUEST if status < Problem.INTERNAL.status else Problem.INTERNAL
     return next((problem for problem in Problem if problem.status == status), otherwise)
 
 
 def describe_problem(problem: Problem, message: str) -> dict[str, dict[str, str]]:
-    """Gives a problem's JSON."""
+    """Returns a problem's JSON."""
     return {"error": {"code": problem.code, "message": message, "docs": f"{DOCS}#{problem.code}"}}
 
 

@@ -48,7 +48,7 @@ class _Ambiguous(Exception):
 
 
 def read_proxy_identity(scope: HttpScope, trust: ProxyTrust) -> Identity | None:
-    """Gives who a trusted proxy says is asking; None where no trusted proxy names somebody."""
+    """Returns who a trusted proxy says is asking; None where no trusted proxy names somebody."""
     peer = scope.get("client")
     if not trust.trusted.covers(peer[0] if peer else None):
         return None

@@ -23,7 +23,7 @@ from feedmill.core.submission import SOURCE_FIELDS, Submission, read_groups_subm
 from feedmill.http.answers import DISK_FULL, STRANGERS, SUCCESS, TRUSTED, UNAUTHORIZED, Body, drop, send_early, send_text
 from feedmill.http.gateconfig import CurrentConfig, GateConfig
 from feedmill.http.pushtoken import find_right
-from feedmill.http.signin.desk import BASIC_CHALLENGE
+from feedmill.http.signin.requestauthenticator import BASIC_CHALLENGE
 from feedmill.http.spool import Spool
 from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
 from feedmill.model.feed import FeedKind

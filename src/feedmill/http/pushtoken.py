@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from feedmill.http.answers import STRANGERS, UNAUTHORIZED, Body, drop, send_early
 from feedmill.http.gateconfig import CurrentConfig
 from feedmill.http.problems import Problem, find_problem, send_problem
-from feedmill.http.signin.desk import BASIC_CHALLENGE, BEARER_CHALLENGE, read_basic
+from feedmill.http.signin.requestauthenticator import BASIC_CHALLENGE, BEARER_CHALLENGE, read_basic
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.errors import FeedmillError
 from feedmill.services.auditing import Auditing
@@ -94,7 +94,7 @@ class PushTokenCheck:
             await _refuse(scope, body, send)
         elif right.is_limited and scope["path"].startswith("/api/") and not _LIMITED_PATHS.fullmatch(scope["path"]):
             await send_problem(body, send, Problem.FORBIDDEN, "this needs a token for all data sources", STRANGERS)
-            await self._run(self._tell_refusal, scope, "the token is for some data sources alone", right.label)
+            await self._run(self._report_refusal, scope, "the token is for some data sources alone", right.label)
         else:
             scope[_RIGHT] = right
             await self._serve(scope, receive, send, right)
@@ -111,7 +111,7 @@ class PushTokenCheck:
 
         await self._app(scope, receive, send_noted if right.is_limited else send)
         if status in _REFUSED:
-            await self._run(self._tell_refusal, scope, "the token is for other data sources", right.label)
+            await self._run(self._report_refusal, scope, "the token is for other data sources", right.label)
 
     async def _find(self, scope: Scope) -> PushRight | None:
         """Finds what a request may do; None for nothing."""
@@ -123,15 +123,15 @@ class PushTokenCheck:
             return UNLIMITED
         right = await self._run(self._check, presented.text) if presented is not None and presented.text else None
         if right is None and presented is not None:
-            await self._run(self._tell_refusal, scope, "the token is unknown, has expired or is of another scope")
+            await self._run(self._report_refusal, scope, "the token is unknown, has expired or is of another scope")
         elif right is None:
-            await self._run(self._tell_refusal, scope, "there is no token")
+            await self._run(self._report_refusal, scope, "there is no token")
         return right
 
     def _check(self, text: str) -> PushRight | None:
         return self._tokens.find(text) if self._tokens is not None else None
 
-    def _tell_refusal(self, scope: Scope, reason: str, actor: str = "") -> None:
+    def _report_refusal(self, scope: Scope, reason: str, actor: str = "") -> None:
         """Puts a refusal into the audit log; of a flood of them the first ones, and that there are more."""
         if self._tokens is None:
             return

@@ -8,7 +8,7 @@ from feedmill.model.document import Event
 from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry
 from feedmill.model.queue import StuckQueue
 from feedmill.services.inspection import Inspection, Past
-from feedmill.services.queues import tell_stuck
+from feedmill.services.queues import describe_stuck
 from feedmill.wire.jsonvalues import group_metadata, render_time
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ _FEEDTYPES = {FeedKind.GROUPS_FULL: "full", FeedKind.GROUPS_INCREMENTAL: "increm
 
 
 def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = None) -> Json:
-    """Gives a feed's receipt; ``stuck`` is the queue that keeps it from its end."""
+    """Returns a feed's receipt; ``stuck`` is the queue that keeps it from its end."""
     return {
         "id": str(feed.id),
         "datasource": feed.datasource,
@@ -32,13 +32,13 @@ def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = 
         "errors": feed.errors,
         "finished_at": render_time(feed.finished_at),
         "searchable_at": render_time(feed.searchable_at),
-        "stuck": tell_stuck(stuck),
+        "stuck": describe_stuck(stuck),
         "log": [_render_entry(entry) for entry in log],
     }
 
 
 def render_document(inspection: Inspection) -> Json:
-    """Gives what is known of a document."""
+    """Returns what is known of a document."""
     document, standing = inspection.document, inspection.standing
     attributes, text = document.attributes, document.text
     mimetype = text.mimetype if text is not None else None
@@ -63,7 +63,7 @@ def render_document(inspection: Inspection) -> Json:
 
 
 def render_past(past: Past) -> Json:
-    """Gives what is known of a URL that has no document now; its last event says why."""
+    """Returns what is known of a URL that has no document now; its last event says why."""
     last = past.history[-1]
     reason = f"{last.kind.value}: {last.detail}" if last.detail else last.kind.value
     history = [_render_event(event) for event in past.history]
@@ -71,7 +71,7 @@ def render_past(past: Past) -> Json:
 
 
 def render_source(source: DataSource) -> Json:
-    """Gives a data source with its counts."""
+    """Returns a data source with its counts."""
     return {"name": source.name, "kind": source.kind, "documents": source.documents, "feeds": source.feeds}
 
 

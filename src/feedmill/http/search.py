@@ -30,9 +30,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from feedmill.core.concepts import Edge
-from feedmill.http.asker import AskerCheck, find_asker
 from feedmill.http.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.clusters import ClusterRoute
+from feedmill.http.currentuser import AuthenticationMiddleware, find_current_user
 from feedmill.http.cursors import read_cursor, write_cursor
 from feedmill.http.frontends import FrontEnds
 from feedmill.http.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
@@ -54,7 +54,7 @@ from feedmill.http.signin.site import SignInSite
 from feedmill.http.stricttransport import StrictTransport
 from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.role import Role
 from feedmill.model.search import ResultPage, SearchRequest
@@ -68,7 +68,7 @@ log = structlog.get_logger(__name__)
 MAX_PAGE_NUM = 100
 APPLIANCE_VERSION = "7.4.0-0"
 
-Identify = Callable[[Request], ClassSet]
+Identify = Callable[[Request], AccessFilter]
 """Tells which classes of documents the sender of a request may see."""
 
 _HERE = Path(__file__).parent
@@ -88,8 +88,9 @@ def _now() -> datetime:
 class SearchSite:
     """What the search port needs besides the searcher.
 
-    ``identify`` goes by ``find_asker`` unless given; ``find_problems`` adds to what ``/readyz`` learns from the searcher; ``find_facets``
-    gives the facets of a front end by its name; without ``signin`` nobody but a trusted proxy, named by ``proxy``, says who asks.
+    By default ``identify`` is ``find_current_user``. ``find_problems`` adds to what ``/readyz`` learns from the searcher.
+    ``find_facets`` returns the facets of a front end by its name. Without ``signin`` only a trusted proxy, named by ``proxy``, says who the
+    user is.
     """
 
     identify: Identify | None = None
@@ -116,11 +117,11 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
     """Builds the application of the search port; ``routes`` are added to its own."""
     site = site or SearchSite()
 
-    def identify_by_asker(request: Request) -> ClassSet:
-        asker = find_asker(request)
-        return searcher.classes_of(asker.identity, asker.login, find_deadline(request))
+    def identify_by_current_user(request: Request) -> AccessFilter:
+        current_user = find_current_user(request)
+        return searcher.classes_of(current_user.identity, current_user.login, find_deadline(request))
 
-    identify = site.identify or identify_by_asker
+    identify = site.identify or identify_by_current_user
     endpoints = _Endpoints(searcher, site, identify)
     tools = ProtocolTools(
         identify=identify,
@@ -131,7 +132,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         signin=site.signin,
     )
     suggestions = Suggestions(searcher, identify)
-    clients = site.signin.desk.clients if site.signin is not None else Clients()
+    clients = site.signin.authenticator.clients if site.signin is not None else Clients()
     threads = SearchThreads(site.bounds, clients)
     in_thread = threads.endpoint
     protocol = SearchProtocol(searcher, tools, endpoints.show_results, threads)
@@ -146,7 +147,7 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         Route("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"]),
         Route("/api/v1/documents", in_thread(endpoints.find_document), methods=["GET"]),
         Route("/api/v1/openapi.json", endpoints.describe, methods=["GET"]),
-        Route("/sw_version.txt", endpoints.tell_version, methods=["GET"]),
+        Route("/sw_version.txt", endpoints.show_version, methods=["GET"]),
         *health_routes(endpoints.find_problems),
         Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),
     ]
@@ -156,7 +157,9 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
             Middleware(StrictTransport, public_url=site.signin.public_url if site.signin else ""),
             Middleware(GuardHeaders),
             Middleware(OriginCheck, allowed=site.list_own_origins(), open_paths=FORMS_FROM_ELSEWHERE),
-            Middleware(SignInCheck, desk=site.signin.desk) if site.signin else Middleware(AskerCheck, proxy=site.proxy),
+            Middleware(SignInCheck, authenticator=site.signin.authenticator)
+            if site.signin
+            else Middleware(AuthenticationMiddleware, proxy=site.proxy),
         ],
         exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
     )
@@ -194,7 +197,7 @@ class _Endpoints:
         names = request.query_params.getlist("facet")
         configured = self.site.find_facets(request.query_params.get("client", "")) if names else ()
         facets, told = read_facets(names, configured)
-        is_administrator = find_asker(request).role is Role.ADMINISTRATOR
+        is_administrator = find_current_user(request).role is Role.ADMINISTRATOR
         explains = request.query_params.get("explain", "") == "1" and is_administrator
         text = request.query_params.get("cursor", "")
         cursor = read_cursor(text, asked.request) if text else None
@@ -217,7 +220,7 @@ class _Endpoints:
         """Describes the JSON resources of this port as OpenAPI."""
         return JSONResponse(build_openapi(SEARCH_PORT))
 
-    async def tell_version(self, _request: Request) -> Response:
+    async def show_version(self, _request: Request) -> Response:
         """Tells the appliance version that clients go by."""
         return PlainTextResponse(self.site.version)
 

@@ -12,7 +12,7 @@ from typing import Final
 from starlette.requests import Request
 
 from feedmill.core.networks import name_network
-from feedmill.http.asker import find_asker
+from feedmill.http.currentuser import find_current_user
 from feedmill.http.signin.clients import Clients
 
 WAITING: Final = 4
@@ -46,7 +46,7 @@ class SearchPlaces:
 
     def find_owner(self, request: Request) -> Owner:
         """Returns whose search a request is: a signed-in user's, else an address's, of IPv6 a /64 network's."""
-        users = find_asker(request).identity.users
+        users = find_current_user(request).identity.users
         if users:
             return Owner("user " + "|".join(f"{user.namespace}\\{user.name}" for user in users), self._at_once)
         client = self._clients.find(request.scope)
@@ -76,7 +76,7 @@ class SearchPlaces:
         return True
 
     def leave(self, owner: Owner) -> None:
-        """Gives a place back, to the one that waited longest."""
+        """Returns a place back, to the one that waited longest."""
         line = self._lines[owner.name]
         while line.waiting:
             turn = line.waiting.popleft()

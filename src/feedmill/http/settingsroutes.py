@@ -30,7 +30,7 @@ MAX_IMPORT_BYTES = 3 * MAX_KEPT_BYTES
 
 
 def settings_routes(editor: SettingsEditor) -> list[Route]:
-    """Gives the routes over an editor."""
+    """Returns the routes over an editor."""
 
     async def list_entries(request: Request) -> Response:
         entries = await run_in_threadpool(editor.list, request.path_params["section"])
@@ -69,7 +69,7 @@ def settings_routes(editor: SettingsEditor) -> list[Route]:
 
 
 def read_file(request: Request, body: bytes) -> bytes:
-    """Gives the bytes of a file that was sent as it is, or as the text of a JSON object. Errors: BadRequest."""
+    """Returns the bytes of a file that was sent as it is, or as the text of a JSON object. Errors: BadRequest."""
     if not request.headers.get("content-type", "").startswith("application/json"):
         return body
     value = _read_json(body)

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from feedmill.model.serving import KeptSetting
+from feedmill.model.serving import StoredSetting
 from feedmill.ports import Store
 from feedmill.runstate import find_server
-from feedmill.services.overview import tell_overview
+from feedmill.services.overview import read_overview
 from feedmill.services.queues import QueueWatch
 from feedmill.settings import Loaded, dotted, list_values
 from feedmill.settings.editing import API, list_held
@@ -18,11 +18,11 @@ _SECRET = ("store.url", "crawl.access", "sources", "dataload", "signin.proxy.sec
 HIDDEN = "(set)"
 
 
-def tell_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> dict[str, Any]:
-    """Gives the status as JSON. Errors: Busy, Corrupt."""
+def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> dict[str, Any]:
+    """Returns the status as JSON. Errors: Busy, Corrupt."""
     server = find_server(data)
     with store.reading() as unit:
-        kept = unit.kept_settings.list()
+        kept = unit.stored_settings.list()
     return {
         "running": server is not None,
         "pid": server.pid if server else None,
@@ -30,14 +30,14 @@ def tell_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
         "addresses": server.addresses if server else {},
         "roles": {name: asdict(role) for name, role in server.roles.items()} if server else {},
         "sandbox": server.sandbox if server else {},
-        **tell_overview(store),
+        **read_overview(store),
         "queues": watch.tell(),
         "warnings": list(loaded.warnings),
         "settings": list_settings(loaded, kept),
     }
 
 
-def list_settings(loaded: Loaded, kept: Sequence[KeptSetting] = ()) -> dict[str, dict[str, Any]]:
+def list_settings(loaded: Loaded, kept: Sequence[StoredSetting] = ()) -> dict[str, dict[str, Any]]:
     """Lists every setting by its key with value and origin; what may hold a password is hidden.
 
     Entries that can be set by API are also listed one by one, as ``SECTION.NAME``.
@@ -52,7 +52,7 @@ def list_settings(loaded: Loaded, kept: Sequence[KeptSetting] = ()) -> dict[str,
     return listed
 
 
-def _list_section(section: str, loaded: Loaded, kept: Sequence[KeptSetting]) -> dict[str, dict[str, Any]]:
+def _list_section(section: str, loaded: Loaded, kept: Sequence[StoredSetting]) -> dict[str, dict[str, Any]]:
     entries = list(list_held(loaded, kept, section))
     if section in WHOLE:
         keys = entries[0].value.items()

@@ -12,11 +12,11 @@ from starlette.routing import Route
 from feedmill.http.bodies import read_body
 from feedmill.http.settingsroutes import read_condition
 from feedmill.http.stylesheets import MAX_STYLESHEET_BYTES
-from feedmill.http.stylesheetshelf import StylesheetShelf
+from feedmill.http.stylesheetstore import StylesheetStore
 
 
-def stylesheet_routes(shelf: StylesheetShelf) -> list[Route]:
-    """Gives the routes over a shelf."""
+def stylesheet_routes(shelf: StylesheetStore) -> list[Route]:
+    """Returns the routes over a shelf."""
 
     async def get(request: Request) -> Response:
         return Response(await run_in_threadpool(shelf.get, request.path_params["name"]), media_type="text/xml")

@@ -61,7 +61,7 @@ class _Refusal(etree.Resolver):
 
 
 class _Nothing(etree.Resolver):
-    """Gives an empty document for whatever a document names."""
+    """Returns an empty document for whatever a document names."""
 
     def resolve(self, system_url: str, public_id: str, context: Any = None) -> Any:  # noqa: ARG002 - lxml names them
         return self.resolve_empty(context)  # type: ignore[attr-defined]  # the stub leaves it out

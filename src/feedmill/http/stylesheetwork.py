@@ -91,12 +91,12 @@ def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes, custom: byte
     except BadRequest as exc:
         return REFUSAL, str(exc).encode()
     except (Corrupt, etree.LxmlError) as exc:
-        return FAULT, f"{exc}{_tell_memory(memory)}".encode("utf-8", "replace")
+        return FAULT, f"{exc}{_describe_memory(memory)}".encode("utf-8", "replace")
     except MemoryError:
-        return FAULT, f"it needs too much memory{_tell_memory(memory)}".encode()
+        return FAULT, f"it needs too much memory{_describe_memory(memory)}".encode()
 
 
-def _tell_memory(memory: int) -> str:
+def _describe_memory(memory: int) -> str:
     """Tells how large the process has grown, if it has.
 
     An engine that gets no memory gives all kinds of reasons, often one of what it met next.
@@ -108,7 +108,7 @@ def _tell_memory(memory: int) -> str:
 
 
 def _peak_bytes(memory: int) -> int:
-    """Gives the most that this program has held; what the kernel accounts to the process counts its parent's memory too."""
+    """Returns the most that this program has held; what the kernel accounts to the process counts its parent's memory too."""
     lines = os.pread(memory, 1 << 16, 0).decode("ascii", "replace").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 

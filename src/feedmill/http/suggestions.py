@@ -18,7 +18,7 @@ from feedmill.http.gsasearch import restrict
 from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.parameters import read_number
 from feedmill.http.searchthreads import find_deadline
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.suggesting import MAX_SUGGESTIONS, Typing, suggest
@@ -29,7 +29,7 @@ _CALLBACK = re.compile(r"[A-Za-z_$][\w$]{0,63}(?:\.[A-Za-z_$][\w$]{0,63}){0,5}",
 _FORMATS = ("os", "rich")
 _IN_SCRIPTS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
-Identify = Callable[[Request], ClassSet]
+Identify = Callable[[Request], AccessFilter]
 
 
 class Suggestions:
@@ -64,7 +64,7 @@ class Suggestions:
         body = json.dumps({"query": typed, "suggestions": list(found)}, ensure_ascii=False).encode("utf-8", "replace")
         return Response(body, media_type="application/json", headers=KEPT_IN_PRIVATE)
 
-    def _suggest(self, typed: str, number: str, request: Request, access: ClassSet) -> tuple[str, ...]:
+    def _suggest(self, typed: str, number: str, request: Request, access: AccessFilter) -> tuple[str, ...]:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))
         limit = read_number(number, default=DEFAULT_MAX, at_most=MAX_SUGGESTIONS)
         return suggest(self._searcher, Typing(text=typed, limit=limit, site=site, client=client), access, find_deadline(request))

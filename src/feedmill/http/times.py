@@ -8,7 +8,7 @@ from feedmill.model.errors import BadRequest
 
 
 def find_time(asked: Mapping[str, str], name: str) -> datetime | None:
-    """Gives the time of a parameter, None where there is none. Errors: BadRequest."""
+    """Returns the time of a parameter, None where there is none. Errors: BadRequest."""
     text = asked.get(name, "")
     if not text:
         return None

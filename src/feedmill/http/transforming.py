@@ -32,7 +32,7 @@ class Transformer:
             self._free.put(None)
 
     def transform(self, stylesheet: bytes, xml: bytes, custom: bytes = b"") -> bytes:
-        """Gives the page. Errors: Corrupt for a stylesheet that fails, says why; Busy when all are at work for too long.
+        """Returns the page. Errors: Corrupt for a stylesheet that fails, says why; Busy when all are at work for too long.
 
         Shape: ``custom`` is what is to stand in the XML as CUSTOM, not parsed yet. Errors: BadRequest where it is refused.
         """
@@ -67,7 +67,7 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(self, stylesheet: bytes, xml: bytes, custom: bytes) -> bytes:
-        """Gives the page. Errors: Corrupt; BadRequest for ``custom``."""
+        """Returns the page. Errors: Corrupt; BadRequest for ``custom``."""
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None
         assert sink is not None
@@ -77,16 +77,16 @@ class _Worker:
             kind, is_last, size = ANSWER.unpack(source.read(ANSWER.size))
             body = source.read(size)
         except (OSError, struct.error) as exc:
-            raise Corrupt(self._tell_end()) from exc
+            raise Corrupt(self._report_end()) from exc
         if len(body) < size:
-            raise Corrupt(self._tell_end())
+            raise Corrupt(self._report_end())
         if is_last:
             self._process.wait()
         if kind == PAGE:
             return body
         raise (BadRequest if kind == REFUSAL else Corrupt)(body.decode("utf-8", "replace"))
 
-    def _tell_end(self) -> str:
+    def _report_end(self) -> str:
         """Tells why the process ended, which closed its pipes."""
         status = self._process.wait()
         if status == -signal.SIGALRM:

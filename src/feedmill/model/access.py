@@ -130,7 +130,7 @@ class AclVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spell:
+class ClassPeriod:
     """A time during which a document was in one class. Shape: ``access_class`` None while it was gone; ``feed_id`` 0 for no feed."""
 
     access_class: int | None
@@ -160,29 +160,30 @@ class ClassMap(Set[int]):
         return self.table.count(1)
 
     def united(self, other: "ClassMap") -> "ClassMap":
-        """Gives what is in one of both."""
+        """Returns what is in one of both."""
         both = int.from_bytes(self.table, "little") | int.from_bytes(other.table, "little")
         return ClassMap(both.to_bytes(max(len(self.table), len(other.table)), "little"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassSet:
+class AccessFilter:
     """The classes an asker may see; no index query can be made without one.
 
-    A class that is not named is not permitted, so a class newer than the set is hidden. ``asker`` is who signed in, for whom what leaves
-    is decided once more. ``late`` says of which other classes another server may be asked, document by document; None: of none.
+    A class that is not named is not permitted, so a class newer than the set is hidden. ``current_user`` is the signed-in
+    user, for whom each result is decided once more. ``late`` says of which other classes another server may be asked, document by document;
+    None: of none.
     """
 
     permitted: Set[int]
-    asker: Identity = NOBODY
+    current_user: Identity = NOBODY
     late: LateAccess | None = None
 
-    def early(self) -> "ClassSet":
-        """Gives it without what another server would have to be asked about."""
+    def early(self) -> "AccessFilter":
+        """Returns it without what another server would have to be asked about."""
         return replace(self, late=None)
 
-    def candidates(self) -> "ClassSet":
-        """Gives the classes permitted and those to be asked about together.
+    def candidates(self) -> "AccessFilter":
+        """Returns the classes permitted and those to be asked about together.
 
         Whatever is found by it must be decided before it is counted or shown.
         """
@@ -190,23 +191,23 @@ class ClassSet:
             return self
         return replace(self, permitted=unite(self.permitted, self.late.classes), late=None)
 
-    def only_public(self) -> "ClassSet":
-        """Gives what of it is everybody's."""
+    def only_public(self) -> "AccessFilter":
+        """Returns what of it is everybody's."""
         return replace(self, permitted=self.permitted & ANONYMOUS.permitted, late=None)
 
-    def only_secure(self) -> "ClassSet":
-        """Gives what of it is not everybody's."""
+    def only_secure(self) -> "AccessFilter":
+        """Returns what of it is not everybody's."""
         if isinstance(self.permitted, ClassMap):
             return replace(self, permitted=ClassMap(b"\0" + self.permitted.table[1:]))
         return replace(self, permitted=frozenset(self.permitted) - {int(AccessClass.PUBLIC)})
 
 
 def unite(first: Set[int], second: Set[int]) -> Set[int]:
-    """Gives the classes that are in one of both."""
+    """Returns the classes that are in one of both."""
     if isinstance(first, ClassMap) and isinstance(second, ClassMap):
         return first.united(second)
     return frozenset(first) | frozenset(second)
 
 
-ANONYMOUS = ClassSet(permitted=frozenset({int(AccessClass.PUBLIC)}))
+ANONYMOUS = AccessFilter(permitted=frozenset({int(AccessClass.PUBLIC)}))
 """What somebody who is not signed in may see: public documents only."""

@@ -12,7 +12,7 @@ from feedmill.model.feed import LogLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SourcePosition:
     """Where in its feed a change stands. Units: record counts from 1 over all ``<record>`` elements (0: not a record), line from 1."""
 
     record: int
@@ -60,7 +60,7 @@ class PutDocument:
     ``whole``: what is not given is gone (a full feed); else it stays as it was. ``metadata`` and ``content`` are None when not given.
     """
 
-    place: Place
+    place: SourcePosition
     url: str
     attributes: Attributes
     metadata: Metadata | None = None
@@ -74,7 +74,7 @@ class PutDocument:
 class RequestCrawl:
     """Name a URL for the crawler, with the metadata to keep beside what will be fetched."""
 
-    place: Place
+    place: SourcePosition
     url: str
     attributes: Attributes
     metadata: Metadata | None = None
@@ -86,7 +86,7 @@ class RequestCrawl:
 class Delete:
     """Delete a URL's document, or its ACL where it has no document."""
 
-    place: Place
+    place: SourcePosition
     url: str
     notes: tuple[Note, ...] = ()
 
@@ -95,21 +95,21 @@ class Delete:
 class PutAcl:
     """Put the ACL of a URL that stands apart from any record; None removes it."""
 
-    place: Place
+    place: SourcePosition
     url: str
     acl: Acl | None
     notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faulty:
+class InvalidRecord:
     """A record (or, with ``place.record`` 0, a group-level ACL) in error: it changes nothing and is counted.
 
     ``url``, or in a groups feed ``group``, is kept when it could be read, so that a full feed does not sweep what an unreadable record
     named.
     """
 
-    place: Place
+    place: SourcePosition
     url: str | None
     reason: str
     notes: tuple[Note, ...] = field(default=())
@@ -120,13 +120,13 @@ class Faulty:
 class PutGroup:
     """Define a group anew: these members and no others; without members it is gone."""
 
-    place: Place
+    place: SourcePosition
     group: Principal
     members: tuple[Principal, ...]
     notes: tuple[Note, ...] = ()
 
 
-GroupChange = PutGroup | Faulty
+GroupChange = PutGroup | InvalidRecord
 """What a groups feed is made of; there a record is a membership."""
 
-Change = PutDocument | RequestCrawl | Delete | PutAcl | Faulty
+Change = PutDocument | RequestCrawl | Delete | PutAcl | InvalidRecord

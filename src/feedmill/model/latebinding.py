@@ -42,7 +42,7 @@ class LateOutcome(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestingServer:
+class OpenCircuit:
     """A server that is left alone for a while, and why."""
 
     rule: str
@@ -87,7 +87,7 @@ class AuthorizationRule:
     """Where is asked about the documents of URL patterns, and how.
 
     Units: ``seconds`` for one request, ``batch`` documents a request, ``parallel`` requests at once for one search. ``label`` is for the
-    log. ``endpoint``, ``issuer``, ``tells_credential`` and ``form`` are for SAML; ``uses_get``, ``user_header`` ("" for none) and
+    log. ``endpoint``, ``issuer``, ``holds_credential`` and ``form`` are for SAML; ``uses_get``, ``user_header`` ("" for none) and
     ``allow_private``, the patterns of documents whose servers may have private addresses, for requests as the user.
     """
 
@@ -97,7 +97,7 @@ class AuthorizationRule:
     endpoint: str = ""
     issuer: str = ""
     namespace: str = DEFAULT_NAMESPACE
-    tells_credential: bool = True
+    holds_credential: bool = True
     form: QueryForm = QueryForm.BATCH
     forwards_password: bool = False
     user_header: str = ""

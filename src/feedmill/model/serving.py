@@ -108,13 +108,13 @@ class Serving:
     stop_words: tuple[str, ...] = ()
 
     def get_frontend(self, name: str) -> FrontEnd:
-        """Gives a front end, the default one for a name that nobody set."""
+        """Returns a front end, the default one for a name that nobody set."""
         found = self.frontends.get(name) or self.frontends.get(DEFAULT_FRONTEND)
         return found or FrontEnd(name=DEFAULT_FRONTEND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptSetting:
+class StoredSetting:
     """A setting that was made by API: an entry of a section, as JSON, and how often it was changed."""
 
     section: str

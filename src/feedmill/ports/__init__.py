@@ -5,77 +5,77 @@ Signing in and late binding have theirs in ``ports.signin`` and ``ports.authoriz
 
 from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
-from feedmill.ports.documents import Acls, Classes, Documents, KeptRefs, LiveUrl, Spells
+from feedmill.ports.documents import Acls, Classes, ClassPeriods, Documents, LiveUrl, StoredRefs
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
 from feedmill.ports.groups import (
-    ComparedTo,
-    DeadGroup,
-    ForgottenTo,
+    ComparisonCursor,
     GroupDefinition,
     GroupGarbage,
     GroupHistory,
-    GroupLayers,
     Groups,
+    GroupSnapshots,
+    ObsoleteGroup,
     PastMembership,
     Publication,
+    PurgeCursor,
 )
+from feedmill.ports.indextasks import IndexTask, IndexTasks, KeyValueStore, Lane, Stage, StoredSettings
 from feedmill.ports.links import Links, LinkWork
-from feedmill.ports.marks import Facts, KeptSettings, Lane, Mark, Marks, Stage
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
 from feedmill.ports.store import Store, UnitOfWork
-from feedmill.ports.work import Bell, Extractor, FeedFile, FeedFiles, InFlight
+from feedmill.ports.work import Extractor, FeedFile, FeedFiles, InFlight, Notifier
 
 __all__ = [
     "Acls",
-    "Bell",
     "BlobFile",
     "BlobGarbage",
     "BlobStore",
     "BuiltEntries",
+    "ClassPeriods",
     "Classes",
     "Clock",
-    "ComparedTo",
-    "DeadGroup",
+    "ComparisonCursor",
     "Documents",
     "EntryBuilder",
     "Extractor",
-    "Facts",
     "Failures",
     "FeedFile",
     "FeedFiles",
     "Feeds",
     "FileUse",
-    "ForgottenTo",
     "GroupDefinition",
     "GroupGarbage",
     "GroupHistory",
-    "GroupLayers",
+    "GroupSnapshots",
     "Groups",
     "InFlight",
+    "IndexTask",
+    "IndexTasks",
     "IndexWriter",
     "Interruptions",
-    "KeptRefs",
-    "KeptSettings",
+    "KeyValueStore",
     "Lane",
     "Lease",
     "LinkWork",
     "Links",
     "LiveUrl",
-    "Mark",
-    "Marks",
+    "Notifier",
+    "ObsoleteGroup",
     "PastMembership",
     "Policies",
     "PreparedEntry",
     "Publication",
+    "PurgeCursor",
     "Queues",
     "SearchIndex",
     "Sources",
-    "Spells",
     "Stage",
     "Store",
+    "StoredRefs",
+    "StoredSettings",
     "UnitOfWork",
     "Vocabulary",
 ]

@@ -36,7 +36,7 @@ class Reply:
     body: bytes = b""
 
 
-class Line(Protocol):
+class ServerConnection(Protocol):
     """A connection to one server, opened when first needed. For one thread at a time."""
 
     def send(self, call: Call, seconds: float) -> Reply:
@@ -47,7 +47,7 @@ class Line(Protocol):
 
 
 class Caller(Protocol):
-    """Gives lines. May be used from several threads."""
+    """Returns lines. May be used from several threads."""
 
-    def open(self, server: ServerAddress) -> Line:
-        """Gives a line to a server, without having spoken to it yet."""
+    def open(self, server: ServerAddress) -> ServerConnection:
+        """Returns a line to a server, without having spoken to it yet."""

@@ -22,10 +22,10 @@ class BlobStore(Protocol):
         """Reads all bytes of a blob. Errors: Corrupt."""
 
     def size(self, ref: BlobRef) -> int:
-        """Gives the size of a blob in bytes."""
+        """Returns the size of a blob in bytes."""
 
     def path(self, ref: BlobRef) -> str | None:
-        """Gives the path of a blob that is a file of its own, None for a packed one."""
+        """Returns the path of a blob that is a file of its own, None for a packed one."""
 
     def close(self) -> None:
         """Closes the files."""
@@ -61,7 +61,7 @@ class BlobGarbage(Protocol):
         """Lists single files by name."""
 
     def home(self, ref: BlobRef) -> str:
-        """Gives the name of the pack or file that a blob is in. Errors: Corrupt for what is no reference."""
+        """Returns the name of the pack or file that a blob is in. Errors: Corrupt for what is no reference."""
 
     def put_copy(self, data: bytes) -> BlobRef:
         """Writes a copy of a blob, also where room is short: what it was copied out of is removed then. Errors: DiskFull."""

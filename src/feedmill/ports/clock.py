@@ -4,4 +4,4 @@ from collections.abc import Callable
 from datetime import datetime
 
 Clock = Callable[[], datetime]
-"""Gives the time now as an aware UTC time."""
+"""Returns the time now as an aware UTC time."""

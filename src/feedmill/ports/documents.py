@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.model.access import AccessKey, AclVersion, PackedClasses, Spell, StoredAcl
+from feedmill.model.access import AccessKey, AclVersion, ClassPeriod, PackedClasses, StoredAcl
 from feedmill.model.document import BlobRef, Document, Event, Text
 
 
@@ -63,10 +63,10 @@ class Documents(Protocol):
     def count_live(self) -> int:
         """Counts live documents."""
 
-    def list_refs(self, *, after: int, limit: int) -> list["KeptRefs"]:
+    def list_refs(self, *, after: int, limit: int) -> list["StoredRefs"]:
         """Lists what live documents keep as blobs, by id from ``after`` on; those that keep nothing are left out."""
 
-    def move_refs(self, moves: Sequence[tuple["KeptRefs", "KeptRefs"]]) -> int:
+    def move_refs(self, moves: Sequence[tuple["StoredRefs", "StoredRefs"]]) -> int:
         """Sets the second in place of the first, where a document still keeps exactly the first, and counts these."""
 
     def forget_old(self, before: datetime, *, after: int, limit: int) -> int | None:
@@ -89,7 +89,7 @@ class LiveUrl:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRefs:
+class StoredRefs:
     """What one document keeps in the blob store: its content, and the text that was made of one."""
 
     document_id: int
@@ -97,10 +97,10 @@ class KeptRefs:
     text: Text | None
 
 
-class Spells(Protocol):
+class ClassPeriods(Protocol):
     """Which class each document was in, and when."""
 
-    def list_of(self, ids: Sequence[int]) -> dict[int, list[Spell]]:
+    def list_of(self, ids: Sequence[int]) -> dict[int, list[ClassPeriod]]:
         """Lists what documents were in and are in, by id, oldest first; each spell ends where the next begins."""
 
     def list_held(self, *, after: int, limit: int) -> dict[int, int]:
@@ -141,7 +141,7 @@ class Acls(Protocol):
         """Finds the newest version that any of these URLs' ACLs has got after a time and up to another."""
 
     def newest_version(self) -> int:
-        """Gives the number of the newest version, 0 when there is none."""
+        """Returns the number of the newest version, 0 when there is none."""
 
     def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
         """Lists versions of ACLs by number."""
@@ -157,19 +157,19 @@ class Classes(Protocol):
     """The classes of documents with the same access key. A number once given is never given to another."""
 
     def number_many(self, keys: Sequence[AccessKey]) -> dict[AccessKey, int]:
-        """Gives the number of each class, a new one where there is none yet."""
+        """Returns the number of each class, a new one where there is none yet."""
 
     def newest(self) -> int:
-        """Gives the highest number given so far."""
+        """Returns the highest number given so far."""
 
     def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
-        """Gives what classes are; those that are no more are left out."""
+        """Returns what classes are; those that are no more are left out."""
 
     def find_rules(self, numbers: Sequence[int]) -> dict[int, int]:
         """Finds the policies of classes, 0 for none; classes that are no more are left out."""
 
     def iter_packed(self, after: int) -> Iterator[PackedClasses]:
-        """Gives all classes whose number is greater, by number, many at a time."""
+        """Returns all classes whose number is greater, by number, many at a time."""
 
     def remove_unused(self, *, after: int, limit: int) -> int | None:
         """Goes through classes by number from ``after`` on: removes those that no document, ACL or version has.

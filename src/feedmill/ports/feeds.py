@@ -34,7 +34,7 @@ class Feeds(Protocol):
         """Keeps a feed as received and gives its id; ids grow in the order of acknowledgement."""
 
     def get(self, feed_id: int) -> Feed:
-        """Gives a feed. Errors: NotFound."""
+        """Returns a feed. Errors: NotFound."""
 
     def list_newest(self, datasource: str | None, limit: int) -> list[Feed]:
         """Lists feeds, newest first, of one data source or of all."""
@@ -53,7 +53,7 @@ class Feeds(Protocol):
         """
 
     def release(self, owner: str) -> None:
-        """Gives back all that ``owner`` holds."""
+        """Returns back all that ``owner`` holds."""
 
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
         """Stores a feed's progress and appends to its log; the feed has moved, and the failure of its last step is forgotten."""

@@ -11,7 +11,7 @@ from feedmill.model.identity import PrincipalKey, Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadGroup:
+class ObsoleteGroup:
     """A definition of a group that a later one, or its source's end, has overtaken."""
 
     id: int
@@ -38,7 +38,7 @@ class Groups(Protocol):
         """Finds the groups that have members of these keys: each key with each such group, once, in any order."""
 
     def generation(self) -> int:
-        """Gives a number that grows whenever groups change for those who look; 0 before there were any."""
+        """Returns a number that grows whenever groups change for those who look; 0 before there were any."""
 
     def list_visible(self) -> dict[int, str]:
         """Lists the layers that are seen, by feed, with their sources."""
@@ -46,17 +46,17 @@ class Groups(Protocol):
     def list_building(self) -> list[int]:
         """Lists the feeds whose layers are being built."""
 
-    def measure_layer(self, feed_id: int) -> tuple[int, int]:
+    def measure_snapshot(self, feed_id: int) -> tuple[int, int]:
         """Counts a layer's definitions and their members."""
 
     def is_redefined(self, feed_id: int) -> bool:
         """Whether a definition of a layer, or of a later one, was replaced or taken away while it was built."""
 
     def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
-        """Gives the definitions of a layer by id, those behind one, also those that a newer layer covers."""
+        """Returns the definitions of a layer by id, those behind one, also those that a newer layer covers."""
 
     def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Gives the members of a layer's definitions behind one and up to another, by definition.
+        """Returns the members of a layer's definitions behind one and up to another, by definition.
 
         Shape: the definition's id and the digests of members' keys, one behind the other; one of very many comes in several pieces.
         """
@@ -65,7 +65,7 @@ class Groups(Protocol):
         """Counts the members of all groups that are seen, a member once in each group and source."""
 
 
-class GroupLayers(Protocol):
+class GroupSnapshots(Protocol):
     """The groups database, for who changes it: a groups feed builds a layer that nobody sees, and publishes or drops it as a whole.
 
     Groups feeds are worked on one after the other, so one layer at a time is built.
@@ -90,13 +90,13 @@ class GroupLayers(Protocol):
         """Shows a layer; a whole one in place of all that its source had."""
 
     def drop(self, feed_id: int) -> None:
-        """Gives up a layer, if there is one."""
+        """Returns up a layer, if there is one."""
 
 
 class GroupGarbage(Protocol):
     """What of the groups database nobody sees any more, for who removes it."""
 
-    def list_dead(self, *, after: int, limit: int) -> list[DeadGroup]:
+    def list_dead(self, *, after: int, limit: int) -> list[ObsoleteGroup]:
         """Lists definitions that nobody sees any more, by id from ``after`` on."""
 
     def trim_dead(self, definition_id: int, limit: int) -> int:
@@ -105,12 +105,12 @@ class GroupGarbage(Protocol):
     def remove_dead(self, definition_ids: Sequence[int]) -> None:
         """Removes dead definitions with their members."""
 
-    def remove_empty_layers(self) -> None:
+    def remove_empty_snapshots(self) -> None:
         """Forgets layers without definitions, but for one that is being built."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedTo:
+class ComparisonCursor:
     """How far the comparison of a layer with what is seen is. Opaque to all but who gave it."""
 
     gains_only: bool = True
@@ -119,7 +119,7 @@ class ComparedTo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgottenTo:
+class PurgeCursor:
     """How far the forgetting of old changes is. Opaque to all but who gave it."""
 
     member: bytes = b""
@@ -161,7 +161,7 @@ class GroupHistory(Protocol):
     gives None, then ``publish`` in the transaction that publishes the layer; what was compared for a layer that is given up is forgotten.
     """
 
-    def compare(self, feed_id: int, after: ComparedTo, limit: int) -> ComparedTo | None:
+    def compare(self, feed_id: int, after: ComparisonCursor, limit: int) -> ComparisonCursor | None:
         """Keeps what publishing a layer will change, about as many members at once as the limit says. None at the end."""
 
     def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
@@ -173,5 +173,5 @@ class GroupHistory(Protocol):
     def list_memberships(self, keys: Sequence[PrincipalKey], since: datetime) -> list[PastMembership]:
         """Lists the groups that have, or have had since a time, members of these keys, each pair once."""
 
-    def forget(self, before: datetime, after: ForgottenTo, limit: int) -> ForgottenTo | None:
+    def forget(self, before: datetime, after: PurgeCursor, limit: int) -> PurgeCursor | None:
         """Forgets changes older than a time, going through some of them at once. None at the end."""

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from feedmill.model.queue import QueueName, WaitingQueue
-from feedmill.ports.marks import Stage
+from feedmill.ports.indextasks import Stage
 
 
 class Queues(Protocol):

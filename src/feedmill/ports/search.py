@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from feedmill.core.snippets import Sought
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
@@ -20,16 +20,16 @@ def go_on() -> None:
 class Vocabulary(Protocol):
     """The words of an index as people write them, but for letter case and accents."""
 
-    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[tuple[str, int]]:
+    def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[tuple[str, int]]:
         """Finds words of titles that begin so, in documents that match and that the asker may see, each with their number, most first.
 
         Where the start holds several words, those before the last are in the same titles.
         """
 
-    def count(self, word: str, access: ClassSet) -> int:
+    def count(self, word: str, access: AccessFilter) -> int:
         """Counts the documents that hold a word in title or text and that the asker may see; more than a hundred may be an estimate."""
 
-    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+    def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds the likeliest word that differs little from a word and stands in more than so many documents that the asker may see.
 
         Which of several words it is depends on those documents alone.
@@ -42,7 +42,7 @@ class SearchIndex(Protocol):
     def search(
         self,
         query: Node,
-        access: ClassSet,
+        access: AccessFilter,
         *,
         start: int,
         num: int,
@@ -55,11 +55,11 @@ class SearchIndex(Protocol):
         ``bias`` moves the best of them where they are not sorted otherwise; ``explains`` gives scores in their parts.
         """
 
-    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+    def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
         """Lists documents that match and that the asker may see by their keys, those behind one; the total counts all that match."""
 
     def count_facets(
-        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+        self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
         """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact.
 
@@ -71,13 +71,13 @@ class SearchIndex(Protocol):
         """The words of the index as it is now."""
 
     def terms(self, query: Node) -> tuple[str, ...]:
-        """Gives the words that a query would highlight, as the index folds them."""
+        """Returns the words that a query would highlight, as the index folds them."""
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does: folded token, start and end character in the text."""
 
     def seek(self, query: Node) -> Sought:
-        """Gives what a query highlights, its words in all the forms that it finds."""
+        """Returns what a query highlights, its words in all the forms that it finds."""
 
     def is_visible(self, token: str) -> bool:
         """Whether searches from now on see what the commit that gave the token wrote; reloads when behind."""

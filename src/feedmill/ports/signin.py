@@ -69,14 +69,14 @@ class ApiTokens(Protocol):
         """Keeps when a token was used last."""
 
 
-class OneTimes(Protocol):
+class OneTimeValues(Protocol):
     """Values that may be taken once, and names that may be used once, each for a bounded time."""
 
     def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:
         """Keeps a value. Whether there was none of that digest."""
 
     def take(self, digest: bytes, now: datetime) -> str | None:
-        """Gives a value and forgets it; None for an expired one too."""
+        """Returns a value and forgets it; None for an expired one too."""
 
     def remove_expired(self, now: datetime) -> int:
         """Removes what has expired, and counts it."""
@@ -86,7 +86,7 @@ class PasswordHasher(Protocol):
     """Hashes passwords so slowly that guessing is dear."""
 
     def hash(self, password: str) -> str:
-        """Gives a hash that holds its own parameters and salt."""
+        """Returns a hash that holds its own parameters and salt."""
 
     def is_match(self, password_hash: str, password: str) -> bool:
         """Whether a password is the one of a hash; takes as long for a wrong one. Errors: Busy when too many wait."""
@@ -111,11 +111,11 @@ class Directory(Provider, Protocol):
     """A directory that proves users by their passwords. Errors: Busy when it does not answer."""
 
     def verify(self, name: str, password: str) -> Credential | None:
-        """Gives the credential of a user, None when name or password is wrong. Shape: an empty password proves nobody."""
+        """Returns the credential of a user, None when name or password is wrong. Shape: an empty password proves nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Departure:
+class ProviderRedirect:
     """How a browser is sent to a provider: by going to an address, or by sending it a form."""
 
     url: str
@@ -123,7 +123,7 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogoutAsked:
+class LogoutRequest:
     """What a provider wants ended: its sessions of these indexes, or all of ``name`` where there are none.
 
     ``id`` may be used once until ``until``; ``number`` is what an answer names.
@@ -152,19 +152,19 @@ class OpenIdProvider(BrowserProvider, Protocol):
     """A provider of OpenID Connect. Errors: Busy when it does not answer."""
 
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
-        """Gives the address to send a browser to; it comes back to ``back_url``."""
+        """Returns the address to send a browser to; it comes back to ``back_url``."""
 
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
-        """Gives the credential that a code stands for. Errors: Denied, for anything that is not as it must be."""
+        """Returns the credential that a code stands for. Errors: Denied, for anything that is not as it must be."""
 
     @property
     def single_logout(self) -> bool:
         """Whether both sides tell each other that somebody leaves."""
 
-    def leave(self, session: ProviderSession, left_url: str) -> Departure | None:
-        """Gives how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+    def leave(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
+        """Returns how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
 
-    def read_logout(self, text: str) -> LogoutAsked:
+    def read_logout(self, text: str) -> LogoutRequest:
         """Reads the provider's word that somebody left, which counts once. Errors: Denied."""
 
 
@@ -189,14 +189,14 @@ class LogoutMessage:
 class SamlLogout(Protocol):
     """How a provider of SAML and this server tell each other that somebody leaves."""
 
-    def begin(self, session: ProviderSession, entity_id: str) -> Departure | None:
-        """Gives how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+    def begin(self, session: ProviderSession, entity_id: str) -> ProviderRedirect | None:
+        """Returns how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
 
-    def read(self, message: LogoutMessage, logout_url: str) -> LogoutAsked:
+    def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
         """Reads the provider's request. Errors: Denied, for anything that is not as it must be."""
 
-    def answer(self, asked: LogoutAsked, entity_id: str, relay_state: str, *, is_done: bool) -> Departure | None:
-        """Gives how a browser takes the answer back; None where the provider has no place for it."""
+    def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
+        """Returns how a browser takes the answer back; None where the provider has no place for it."""
 
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:
         """Reads what the provider says to a request of this server. Errors: Denied, also where it did not end the session."""
@@ -206,16 +206,16 @@ class SamlProvider(BrowserProvider, Protocol):
     """A provider of SAML 2.0, which sends a form back."""
 
     def begin(self, back_url: str, request_id: str) -> str:
-        """Gives the address to send a browser to; the form comes to ``back_url``."""
+        """Returns the address to send a browser to; the form comes to ``back_url``."""
 
     def read(self, encoded: str, back_url: str) -> Assertion:
         """Reads a posted response. Errors: Denied, for anything that is not as it must be."""
 
     def describe(self, back_url: str) -> bytes:
-        """Gives the metadata of this server for the provider, as XML."""
+        """Returns the metadata of this server for the provider, as XML."""
 
     def entity_id(self, back_url: str) -> str:
-        """Gives the name by which the provider knows this server."""
+        """Returns the name by which the provider knows this server."""
 
     @property
     def logout(self) -> SamlLogout | None:

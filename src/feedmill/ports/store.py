@@ -7,15 +7,15 @@ exception; ``with store.reading() as unit`` is a snapshot that sees no half of a
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from feedmill.ports.documents import Acls, Classes, Documents, Spells
+from feedmill.ports.documents import Acls, Classes, ClassPeriods, Documents
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import Feeds, Sources
-from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupLayers, Groups
+from feedmill.ports.groups import GroupGarbage, GroupHistory, Groups, GroupSnapshots
+from feedmill.ports.indextasks import IndexTasks, KeyValueStore, StoredSettings
 from feedmill.ports.links import Links
-from feedmill.ports.marks import Facts, KeptSettings, Marks
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
-from feedmill.ports.signin import Accounts, ApiTokens, OneTimes, Sessions
+from feedmill.ports.signin import Accounts, ApiTokens, OneTimeValues, Sessions
 
 
 class UnitOfWork(Protocol):
@@ -42,11 +42,11 @@ class UnitOfWork(Protocol):
         """The classes of documents."""
 
     @property
-    def spells(self) -> Spells:
+    def class_periods(self) -> ClassPeriods:
         """Which class documents were in."""
 
     @property
-    def marks(self) -> Marks:
+    def index_tasks(self) -> IndexTasks:
         """The outbox."""
 
     @property
@@ -62,8 +62,8 @@ class UnitOfWork(Protocol):
         """What documents tell of others."""
 
     @property
-    def facts(self) -> Facts:
-        """The facts."""
+    def key_values(self) -> KeyValueStore:
+        """Single values by name."""
 
     @property
     def queues(self) -> Queues:
@@ -74,7 +74,7 @@ class UnitOfWork(Protocol):
         """The groups database."""
 
     @property
-    def group_layers(self) -> GroupLayers:
+    def group_layers(self) -> GroupSnapshots:
         """The groups database, to change it."""
 
     @property
@@ -86,7 +86,7 @@ class UnitOfWork(Protocol):
         """How groups were before."""
 
     @property
-    def kept_settings(self) -> KeptSettings:
+    def stored_settings(self) -> StoredSettings:
         """What was set by API."""
 
     @property
@@ -106,7 +106,7 @@ class UnitOfWork(Protocol):
         """The tokens of programs."""
 
     @property
-    def one_times(self) -> OneTimes:
+    def one_times(self) -> OneTimeValues:
         """Values for one use."""
 
 

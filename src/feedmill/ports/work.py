@@ -13,22 +13,22 @@ class Extractor(Protocol):
         """Hands a task over; ``quick`` uses the workers kept free for small work, with a short time limit."""
 
     def collect(self, timeout_seconds: float) -> list[Answer]:
-        """Gives what is done, waiting up to the time for the first. Every task submitted is answered exactly once.
+        """Returns what is done, waiting up to the time for the first. Every task submitted is answered exactly once.
 
         Errors: Busy while nothing can be extracted; what was submitted waits.
         """
 
     def capacity(self, *, quick: bool) -> int:
-        """Gives how many more tasks may be submitted now without piling up."""
+        """Returns how many more tasks may be submitted now without piling up."""
 
     def close(self) -> None:
         """Ends the workers."""
 
 
-class Bell(Protocol):
+class Notifier(Protocol):
     """Wakes another process when there is something to do; a ring may be lost, so who waits also looks by himself now and then."""
 
-    def ring(self, role: str) -> None:
+    def notify(self, role: str) -> None:
         """Wakes a role."""
 
     def wait(self, timeout_seconds: float) -> None:

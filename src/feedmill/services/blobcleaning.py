@@ -20,7 +20,7 @@ import structlog
 
 from feedmill.model.document import BlobRef
 from feedmill.model.errors import Conflict, Corrupt
-from feedmill.ports import BlobGarbage, BlobStore, KeptRefs, Store
+from feedmill.ports import BlobGarbage, BlobStore, Store, StoredRefs
 
 PACK_REST_SECONDS = 3600.0
 FILE_REST_SECONDS = 86400.0
@@ -58,7 +58,7 @@ class BlobCleaning:
         if thin:
             yield from self._thin_out(thin)
 
-    def _documents(self) -> Iterator[list[KeptRefs]]:
+    def _documents(self) -> Iterator[list[StoredRefs]]:
         reached = 0
         while True:
             with self._store.reading() as unit:
@@ -68,7 +68,7 @@ class BlobCleaning:
             reached = refs[-1].document_id
             yield refs
 
-    def _add_up(self, refs: list[KeptRefs], kept_bytes: dict[str, int], unkept_files: set[str]) -> None:
+    def _add_up(self, refs: list[StoredRefs], kept_bytes: dict[str, int], unkept_files: set[str]) -> None:
         for ref in (ref for kept in refs for ref in _refs_of(kept)):
             with suppress(Corrupt):
                 name = self._garbage.home(ref)
@@ -94,7 +94,7 @@ class BlobCleaning:
 
     def _thin_out(self, thin: Set[str]) -> Iterator[None]:
         for refs in self._documents():
-            moving: list[KeptRefs] = []
+            moving: list[StoredRefs] = []
             size_bytes = 0
             for kept in refs:
                 if not self._is_to_move(kept, thin):
@@ -108,7 +108,7 @@ class BlobCleaning:
             self._move(moving, thin)
             yield
 
-    def _is_to_move(self, kept: KeptRefs, thin: Set[str]) -> bool:
+    def _is_to_move(self, kept: StoredRefs, thin: Set[str]) -> bool:
         if kept.content is not None and (kept.text is None or kept.text.source != kept.content):
             return False
         try:
@@ -116,7 +116,7 @@ class BlobCleaning:
         except Corrupt:
             return False
 
-    def _move(self, moving: list[KeptRefs], thin: Set[str]) -> None:
+    def _move(self, moving: list[StoredRefs], thin: Set[str]) -> None:
         """Copies blobs, makes the copies durable, and only then changes the references."""
         moves = [(kept, copied) for kept in moving if (copied := self._copy(kept, thin)) is not None]
         if not moves:
@@ -126,8 +126,8 @@ class BlobCleaning:
             moved = unit.documents.move_refs(moves)
         log.info("blobs_moved", documents=moved, of=len(moves))
 
-    def _copy(self, kept: KeptRefs, thin: Set[str]) -> KeptRefs | None:
-        """Gives references to copies, None where the bytes cannot be read: they stay where somebody may still mend them."""
+    def _copy(self, kept: StoredRefs, thin: Set[str]) -> StoredRefs | None:
+        """Returns references to copies, None where the bytes cannot be read: they stay where somebody may still mend them."""
         try:
             content = None if kept.content is None else self._copy_blob(kept.content, thin)
             text = kept.text
@@ -147,7 +147,7 @@ class BlobCleaning:
         return self._garbage.put_copy(data)
 
 
-def _refs_of(kept: KeptRefs) -> list[BlobRef]:
+def _refs_of(kept: StoredRefs) -> list[BlobRef]:
     refs = [kept.content, None if kept.text is None else kept.text.blob]
     return [ref for ref in refs if ref is not None]
 

@@ -37,7 +37,7 @@ class FailureNote:
             self.reason, self.noted_at = reason, now
 
 
-def tell_fault(error: BaseException) -> str:
+def describe_fault(error: BaseException) -> str:
     """Returns what a fault of the program is told as, in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -11,7 +11,7 @@ from feedmill.model.access import StoredAcl
 from feedmill.model.document import Document, DocumentState, Event, Origin
 from feedmill.model.errors import NotFound
 from feedmill.model.failure import Failure
-from feedmill.ports import Mark, Stage, Store
+from feedmill.ports import IndexTask, Stage, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +42,20 @@ class Past:
 
 
 def inspect_url(store: Store, url: str) -> Inspection:
-    """Gives what is known of a URL's document. Errors: NotFound where there is none now, whatever ACL the URL has; Busy."""
+    """Returns what is known of a URL's document. Errors: NotFound where there is none now, whatever ACL the URL has; Busy."""
     with store.reading() as unit:
         document = unit.documents.find_many([url]).get(url)
         if document is None or document.id is None or document.state is not DocumentState.LIVE:
             raise unknown_document(url)
         acl = unit.acls.find_many([url]).get(url)
-        mark = unit.marks.find_many([document.id]).get(document.id)
+        mark = unit.index_tasks.find_many([document.id]).get(document.id)
         failure = unit.failures.find_many([document.id]).get(document.id)
         history = unit.documents.list_events(document.id)
     return Inspection(document=document, acl=acl, standing=judge(document, mark, failure), history=history)
 
 
 def recall_url(store: Store, url: str) -> Past:
-    """Gives what is kept of a URL whose document is gone or was never taken. Errors: NotFound where nothing is kept; Busy."""
+    """Returns what is kept of a URL whose document is gone or was never taken. Errors: NotFound where nothing is kept; Busy."""
     with store.reading() as unit:
         document = unit.documents.find_many([url]).get(url)
         history = unit.documents.list_events(document.id) if document is not None and document.id is not None else []
@@ -69,10 +69,10 @@ def unknown_document(url: str) -> NotFound:
     return NotFound(f"there is no document {url[:2000]!a}")
 
 
-def judge(document: Document, mark: Mark | None, failure: Failure | None = None) -> Standing:
+def judge(document: Document, mark: IndexTask | None, failure: Failure | None = None) -> Standing:
     """Tells where a live document stands. Shape: ``mark`` is the document's, None when nothing of it waits; ``failure`` its newest."""
     text = document.text
-    is_waiting = mark is not None and not mark.repeats
+    is_waiting = mark is not None and not mark.is_refresh
     if document.origin is Origin.WEB and document.content is None:
         return Standing(state="known, not crawled", searchable=False, reason="it was named for crawling and has not been crawled")
     if mark is not None and mark.stage is Stage.EXTRACT:

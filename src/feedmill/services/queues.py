@@ -17,7 +17,7 @@ import structlog
 from feedmill.model.feed import Feed
 from feedmill.model.queue import FEED_QUEUES, QueueName, StuckQueue, WaitingQueue, queue_of
 from feedmill.ports import Clock, Stage, Store, UnitOfWork
-from feedmill.services import facts
+from feedmill.services import keyvalues
 from feedmill.services.sweeps.admissionsweep import is_between_rounds
 
 LOOK_SECONDS = 1.0
@@ -56,14 +56,14 @@ class QueueWatch:
         now = self.clock()
         queues = self._read()
         stuck = {each.name: each for each in self._find(queues, now)}
-        return [_tell(queue, stuck.get(queue.name), now) for queue in queues]
+        return [_report(queue, stuck.get(queue.name), now) for queue in queues]
 
     def find_stuck(self) -> Sequence[StuckQueue]:
         """Finds the queues that do not move; an answer serves for a second. Errors: Busy, Corrupt."""
         with self._lock:
             if self._looked_at is None or time.monotonic() - self._looked_at >= LOOK_SECONDS:
                 found = self._find(self._read(), self.clock())
-                self._tell_log(found)
+                self._describe_log(found)
                 self._found, self._looked_at = found, time.monotonic()
             return self._found
 
@@ -87,7 +87,7 @@ class QueueWatch:
             stages = unit.queues.list_stages(feed.id)
         return next((each for each in stuck if _STAGES.get(each.name) in stages), None)
 
-    def tell_oldest(self) -> dict[str, float]:
+    def read_oldest(self) -> dict[str, float]:
         """Returns how long the oldest item of each queue waits. Units: seconds. Errors: Busy, Corrupt."""
         return {queue["name"]: float(queue["oldest_seconds"] or 0) for queue in self.tell()}
 
@@ -112,7 +112,7 @@ class QueueWatch:
                 found.append(stuck)
         return found
 
-    def _tell_log(self, found: Sequence[StuckQueue]) -> None:
+    def _describe_log(self, found: Sequence[StuckQueue]) -> None:
         known = {each.name for each in self._found}
         for each in found:
             if each.name not in known:
@@ -120,7 +120,7 @@ class QueueWatch:
                 log.error("queue_stuck", queue=each.name.value, since=since, document=each.document, reason=each.reason)
 
 
-def tell_stuck(stuck: StuckQueue | None) -> dict[str, Any] | None:
+def describe_stuck(stuck: StuckQueue | None) -> dict[str, Any] | None:
     """Returns a stuck queue as JSON, None for none."""
     if stuck is None:
         return None
@@ -131,14 +131,14 @@ def tell_stuck(stuck: StuckQueue | None) -> dict[str, Any] | None:
 def _count_begun(unit: UnitOfWork) -> dict[QueueName, int]:
     """Returns whether a rebuild and each sweep are under way: 1 or 0. A sweep that rests between its rounds waits for nobody."""
     names = {
-        QueueName.REBUILD: facts.INDEX_REBUILD,
-        QueueName.ADMISSION: facts.ADMISSION_CURSOR,
-        QueueName.POLICIES: facts.POLICIES_CURSOR,
-        QueueName.PATTERNS: facts.PATTERNS_CURSOR,
+        QueueName.REBUILD: keyvalues.INDEX_REBUILD,
+        QueueName.ADMISSION: keyvalues.ADMISSION_CURSOR,
+        QueueName.POLICIES: keyvalues.POLICIES_CURSOR,
+        QueueName.PATTERNS: keyvalues.PATTERNS_CURSOR,
     }
-    found = unit.facts.find_many(list(names.values()))
+    found = unit.key_values.find_many(list(names.values()))
     is_begun = {queue: bool(found.get(name)) for queue, name in names.items()}
-    is_begun[QueueName.ADMISSION] &= not is_between_rounds(found.get(facts.ADMISSION_CURSOR))
+    is_begun[QueueName.ADMISSION] &= not is_between_rounds(found.get(keyvalues.ADMISSION_CURSOR))
     return {queue: int(is_one) for queue, is_one in is_begun.items()}
 
 
@@ -176,7 +176,7 @@ def _keeps(stuck: StuckQueue, feed: Feed) -> bool:
     return not feed.kind.is_groups and stuck.name is not QueueName.GROUPS and feed.datasource in stuck.datasources
 
 
-def _tell(queue: WaitingQueue, stuck: StuckQueue | None, now: datetime) -> dict[str, Any]:
+def _report(queue: WaitingQueue, stuck: StuckQueue | None, now: datetime) -> dict[str, Any]:
     oldest_at = queue.oldest_at if queue.waiting else None
     return {
         "name": queue.name.value,

@@ -14,7 +14,7 @@ import structlog
 
 from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed
-from feedmill.ports import BlobGarbage, BlobStore, Clock, FeedFiles, ForgottenTo, Store
+from feedmill.ports import BlobGarbage, BlobStore, Clock, FeedFiles, PurgeCursor, Store
 from feedmill.services.blobcleaning import BlobCleaning
 from feedmill.services.feeds.filecleaning import tidy_feed_files
 from feedmill.services.feeds.groupcleaning import clean_groups
@@ -139,7 +139,7 @@ class Upkeep:
 
     def _forget_groups(self) -> Iterator[None]:
         before = self._clock() - self._limits.history
-        reached: ForgottenTo | None = ForgottenTo()
+        reached: PurgeCursor | None = PurgeCursor()
         while reached is not None:
             with self._store.writing() as unit:
                 reached = unit.group_history.forget(before, reached, GROUP_CHANGES_AT_ONCE)

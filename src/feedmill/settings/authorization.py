@@ -100,13 +100,13 @@ class MechanismSettings(Section):
 
 
 def early_order(settings: MechanismSettings) -> tuple[Early, ...]:
-    """Gives the mechanisms that decide without asking anybody, in order."""
+    """Returns the mechanisms that decide without asking anybody, in order."""
     known = {each.value: each for each in Early}
     return tuple(known[name] for name in settings.order if name in known)
 
 
 def rules_of(entries: tuple[AuthorizationSettings, ...], mechanisms: MechanismSettings | None = None) -> list[AuthorizationRule]:
-    """Gives the rules that the settings make, in the order of mechanisms, those of one by their place."""
+    """Returns the rules that the settings make, in the order of mechanisms, those of one by their place."""
     order: tuple[str, ...] = (mechanisms or MechanismSettings()).order
     rules = [_rule_of(place, entry) for place, entry in enumerate(entries, start=1)]
     return sorted((rule for rule in rules if rule.mechanism.value in order), key=lambda rule: order.index(rule.mechanism.value))
@@ -120,7 +120,7 @@ def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
         endpoint=entry.endpoint,
         issuer=entry.issuer,
         namespace=entry.namespace,
-        tells_credential=entry.credential,
+        holds_credential=entry.credential,
         form=QueryForm(entry.protocol),
         forwards_password=entry.forward_password,
         user_header=entry.user_header,
@@ -135,7 +135,7 @@ def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
 
 
 def limits_of(settings: LateBindingSettings, mechanisms: MechanismSettings | None = None) -> LateLimits:
-    """Gives the limits that the settings make."""
+    """Returns the limits that the settings make."""
     asked = mechanisms or MechanismSettings()
     return LateLimits(
         seconds=settings.seconds,

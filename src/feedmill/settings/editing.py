@@ -15,16 +15,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from feedmill.model.errors import BadRequest, Conflict, NotFound, Overtaken
-from feedmill.model.serving import KeptSetting
-from feedmill.ports import Bell, Store, UnitOfWork
+from feedmill.model.serving import StoredSetting
+from feedmill.ports import Notifier, Store, UnitOfWork
 from feedmill.services.access.policykeeping import adopt_policies
-from feedmill.services.facts import SETTINGS_GENERATION
+from feedmill.services.keyvalues import SETTINGS_GENERATION
 from feedmill.settings.checks import check_serving
 from feedmill.settings.keypaths import Fault, dotted
 from feedmill.settings.load import DEFAULT, Loaded
 from feedmill.settings.policyacls import policies_of
 from feedmill.settings.sections import Settings
-from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_kept, read_entry
+from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_stored, read_entry
 
 API = "api"
 """The origin of what was kept."""
@@ -57,18 +57,18 @@ ALWAYS = Condition()
 class SettingsEditor:
     """Edits what is kept. ``load`` gives the settings of the file, with their origins. May be used from several threads."""
 
-    def __init__(self, store: Store, load: Callable[[], Loaded], bell: Bell) -> None:
+    def __init__(self, store: Store, load: Callable[[], Loaded], notifier: Notifier) -> None:
         self._store = store
         self._load = load
-        self._bell = bell
+        self._notifier = notifier
 
     def list(self, section: str) -> list[HeldEntry]:
         """Lists the entries of a section as they hold. Errors: NotFound."""
         with self._store.reading() as unit:
-            return list(list_held(self._load(), unit.kept_settings.list(), _checked(section)))
+            return list(list_held(self._load(), unit.stored_settings.list(), _checked(section)))
 
     def get(self, section: str, name: str) -> HeldEntry:
-        """Gives an entry as it holds. Errors: NotFound."""
+        """Returns an entry as it holds. Errors: NotFound."""
         return _find(self.list(section), section, name)
 
     def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[HeldEntry, bool]:
@@ -78,17 +78,17 @@ class SettingsEditor:
         if len(text.encode()) > MAX_KEPT_BYTES:
             raise BadRequest(f"the entry is larger than {MAX_KEPT_BYTES} bytes")
         with self._store.writing() as unit:
-            kept, loaded = unit.kept_settings.list(), self._load()
+            kept, loaded = unit.stored_settings.list(), self._load()
             before = _find_held(list_held(loaded, kept, section), name)
             _demand(before, condition, section, name)
-            held = unit.kept_settings.find(section, name)
-            fresh = KeptSetting(section=section, name=name, value=text, version=1 + (held.version if held is not None else 0))
+            held = unit.stored_settings.find(section, name)
+            fresh = StoredSetting(section=section, name=name, value=text, version=1 + (held.version if held is not None else 0))
             rest = [one for one in kept if (one.section, one.name) != (section, name)]
-            faults = _list_new_faults(merge_kept(loaded.settings, kept), merge_kept(loaded.settings, [*rest, fresh]))
+            faults = _list_new_faults(merge_stored(loaded.settings, kept), merge_stored(loaded.settings, [*rest, fresh]))
             if faults:
                 raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
-            unit.kept_settings.put(fresh)
-            _tell_everybody(unit, merge_kept(loaded.settings, [*rest, fresh]))
+            unit.stored_settings.put(fresh)
+            _tell_everybody(unit, merge_stored(loaded.settings, [*rest, fresh]))
         self._ring()
         return _entry_of(section, name, entry, API, fresh.version), before is None
 
@@ -96,33 +96,33 @@ class SettingsEditor:
         """Sets entries and gives others up that were kept, all or none. Errors: NotFound, BadRequest with all faults."""
         entries = {name: read_entry(_checked(section), name, value) for name, value in values.items()}
         with self._store.writing() as unit:
-            kept, loaded = unit.kept_settings.list(), self._load()
+            kept, loaded = unit.stored_settings.list(), self._load()
             versions = {one.name: one.version for one in kept if one.section == section}
             fresh = [
-                KeptSetting(section=section, name=name, value=entry.model_dump_json(), version=1 + versions.get(name, 0))
+                StoredSetting(section=section, name=name, value=entry.model_dump_json(), version=1 + versions.get(name, 0))
                 for name, entry in entries.items()
             ]
             touched = {*entries, *gone}
             rest = [one for one in kept if one.section != section or one.name not in touched]
-            after = merge_kept(loaded.settings, [*rest, *fresh])
-            faults = _list_new_faults(merge_kept(loaded.settings, kept), after)
+            after = merge_stored(loaded.settings, [*rest, *fresh])
+            faults = _list_new_faults(merge_stored(loaded.settings, kept), after)
             if faults:
                 raise BadRequest("; ".join(faults))
             for name in set(gone) - set(entries):
-                unit.kept_settings.remove(section, name)
+                unit.stored_settings.remove(section, name)
             for one in fresh:
-                unit.kept_settings.put(one)
+                unit.stored_settings.put(one)
             _tell_everybody(unit, after)
         self._ring()
 
     def _ring(self) -> None:
         for role in ("indexer", "feeder-quick"):
-            self._bell.ring(role)
+            self._notifier.notify(role)
 
     def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
-        """Gives up what was kept of an entry. Errors: NotFound, Overtaken, Conflict where the file alone has it or another needs it."""
+        """Returns up what was kept of an entry. Errors: NotFound, Overtaken, Conflict where the file alone has it or another needs it."""
         with self._store.writing() as unit:
-            kept, loaded = unit.kept_settings.list(), self._load()
+            kept, loaded = unit.stored_settings.list(), self._load()
             entries = list(list_held(loaded, kept, _checked(section)))
             entry = _find(entries, section, name)
             _demand(entry, condition, section, name)
@@ -131,11 +131,11 @@ class SettingsEditor:
                     f"{section}/{name} is not set by api but by {entry.origin}; change it there, or set it by api to overrule that"
                 )
             rest = [one for one in kept if (one.section, one.name) != (section, name)]
-            faults = _list_new_faults(merge_kept(loaded.settings, kept), merge_kept(loaded.settings, rest))
+            faults = _list_new_faults(merge_stored(loaded.settings, kept), merge_stored(loaded.settings, rest))
             if faults:
                 raise Conflict(f"{section}/{name} is needed: {faults[0]}")
-            unit.kept_settings.remove(section, name)
-            _tell_everybody(unit, merge_kept(loaded.settings, rest))
+            unit.stored_settings.remove(section, name)
+            _tell_everybody(unit, merge_stored(loaded.settings, rest))
         self._ring()
 
 
@@ -145,11 +145,11 @@ def _checked(section: str) -> str:
     return section
 
 
-def list_held(loaded: Loaded, kept: Sequence[KeptSetting], section: str) -> Iterator[HeldEntry]:
+def list_held(loaded: Loaded, kept: Sequence[StoredSetting], section: str) -> Iterator[HeldEntry]:
     """Yields the entries of a section as they hold."""
     versions = {one.name: one.version for one in kept if one.section == section}
     places = {name: place for place, name in enumerate(list_entries(loaded.settings, section))}
-    for name, entry in list_entries(merge_kept(loaded.settings, kept), section).items():
+    for name, entry in list_entries(merge_stored(loaded.settings, kept), section).items():
         if name in versions:
             yield _entry_of(section, name, entry, API, versions[name])
         else:
@@ -195,4 +195,4 @@ def _say(fault: Fault) -> str:
 
 def _tell_everybody(unit: UnitOfWork, settings: Settings) -> None:
     adopt_policies(unit, policies_of(settings.policy_acls))
-    unit.facts.put(SETTINGS_GENERATION, str(int(unit.facts.get(SETTINGS_GENERATION) or 0) + 1))
+    unit.key_values.put(SETTINGS_GENERATION, str(int(unit.key_values.get(SETTINGS_GENERATION) or 0) + 1))

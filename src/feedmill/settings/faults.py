@@ -24,7 +24,7 @@ _WANTED = {
 
 
 def explain(error: ErrorDetails) -> str:
-    """Gives the text of one fault that the models found."""
+    """Returns the text of one fault that the models found."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         return "unknown key" + suggest(str(error["loc"][-1]), keys_at(error["loc"][:-1]))
@@ -43,7 +43,7 @@ def explain(error: ErrorDetails) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Gives the end of a sentence that names the nearest known word, empty when none is near."""
+    """Returns the end of a sentence that names the nearest known word, empty when none is near."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f", did you mean '{near[0]}'" if near else ""
 

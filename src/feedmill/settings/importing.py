@@ -67,13 +67,13 @@ def _add(editor: SettingsEditor, section: str, name: str, fresh: Mapping[str, li
     added = 0
     for key, items in fresh.items():
         held = [] if replaces else list(value.get(key, ()))
-        known = set(map(_tell, held))
-        new = [item for mark, item in {_tell(item): item for item in items}.items() if mark not in known]
+        known = set(map(_report, held))
+        new = [item for mark, item in {_report(item): item for item in items}.items() if mark not in known]
         value[key] = held + new
         added += len(new)
     editor.put(section, name, value, condition)
     return Imported(section=section, name=name, added=added, total=sum(len(value[key]) for key in fresh))
 
 
-def _tell(item: Any) -> str:
+def _report(item: Any) -> str:
     return json.dumps(item, sort_keys=True)

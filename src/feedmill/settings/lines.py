@@ -21,12 +21,12 @@ _STRINGS = (
 
 
 def find_lines(text: str) -> dict[KeyPath, int]:
-    """Gives the line of every key, table and list entry of a well-formed TOML text."""
+    """Returns the line of every key, table and list entry of a well-formed TOML text."""
     return _Scanner(text).scan()
 
 
 def nearest_line(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """Gives the line of a path or of what encloses it, 0 when nothing does."""
+    """Returns the line of a path or of what encloses it, 0 when nothing does."""
     for length in range(len(path), 0, -1):
         line = lines.get(path[:length])
         if line is not None:

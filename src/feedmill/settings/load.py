@@ -164,7 +164,7 @@ def _put(reading: _Reading, path: tuple[str, ...], value: object, variable: str)
 
 
 def _convert(text: str, kind: Any) -> object:
-    """Gives a variable's text the type of its key; what does not fit is left as text, for the models to refuse."""
+    """Returns a variable's text the type of its key; what does not fit is left as text, for the models to refuse."""
     base = getattr(kind, "__origin__", kind)
     if base is bool:
         return _TRUTH.get(text.lower(), text)

@@ -57,7 +57,7 @@ class PolicyAclSettings(Section):
 
 
 def policies_of(entries: Sequence[PolicyAclSettings]) -> list[PolicyAcl]:
-    """Gives the policies that the settings make, in the order in which they are tried."""
+    """Returns the policies that the settings make, in the order in which they are tried."""
     named = [(entry.name or f"file-{place}", entry) for place, entry in enumerate(entries, start=1)]
     return [_policy_of(name, entry) for name, entry in sorted(named, key=lambda pair: pair[1].order)]
 

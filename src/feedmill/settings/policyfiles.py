@@ -54,7 +54,7 @@ def _name_all(read: Sequence[PolicyAcl], known: Mapping[str, HeldEntry], held: S
 
 
 def _value_of(policy: PolicyAcl, order: int) -> dict[str, Any]:
-    """Gives a policy as a table of the settings has it: what is plain in the four lists, the rest one by one."""
+    """Returns a policy as a table of the settings has it: what is plain in the four lists, the rest one by one."""
     value: dict[str, Any] = {"pattern": policy.pattern, "order": order}
     for entry in policy.entries:
         who, access = entry.principal, entry.access.value

@@ -10,7 +10,7 @@ _PREFIX = "env:"
 
 
 def read_secret(text: str, file: str = "") -> str:
-    """Gives a secret: the content of the file where one is named, a variable's for ``env:NAME``, else the text itself.
+    """Returns a secret: the content of the file where one is named, a variable's for ``env:NAME``, else the text itself.
 
     Errors: BadRequest, for one that is not there.
     """

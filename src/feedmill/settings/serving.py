@@ -19,13 +19,13 @@ from feedmill.model.serving import (
     Bias,
     Collection,
     FrontEnd,
-    KeptSetting,
     KeyMatch,
     KeyMatchKind,
     MetadataBias,
     RelatedQuery,
     Serving,
     SourceBias,
+    StoredSetting,
     SynonymSet,
 )
 from feedmill.settings.faults import explain
@@ -58,7 +58,7 @@ WHOLE = frozenset({"query"})
 
 
 def name_of(section: str, entry: BaseModel, place: int) -> str:
-    """Gives the name under which an entry of the file is known: its own, else its place in the list."""
+    """Returns the name under which an entry of the file is known: its own, else its place in the list."""
     if section in WHOLE:
         return section
     return str(getattr(entry, "name", "")) or f"file-{place + 1}"
@@ -92,8 +92,8 @@ def list_entries(settings: Settings, section: str) -> dict[str, BaseModel]:
     return {name_of(section, entry, place): entry for place, entry in enumerate(entries)}
 
 
-def merge_kept(settings: Settings, kept: Sequence[KeptSetting]) -> Settings:
-    """Gives the settings with what was kept in place of the file's. Errors: Corrupt for what cannot be read back."""
+def merge_stored(settings: Settings, kept: Sequence[StoredSetting]) -> Settings:
+    """Returns the settings with what was kept in place of the file's. Errors: Corrupt for what cannot be read back."""
     changed: dict[str, Any] = {}
     for section in {one.section for one in kept} & set(SECTIONS):
         entries = list_entries(settings, section)
@@ -104,7 +104,7 @@ def merge_kept(settings: Settings, kept: Sequence[KeptSetting]) -> Settings:
     return settings.model_copy(update=changed)
 
 
-def _read_kept(kept: KeptSetting) -> BaseModel:
+def _read_kept(kept: StoredSetting) -> BaseModel:
     try:
         return SECTIONS[kept.section].model_validate_json(kept.value)
     except ValidationError as exc:
@@ -112,7 +112,7 @@ def _read_kept(kept: KeptSetting) -> BaseModel:
 
 
 def serving_of(settings: Settings) -> Serving:
-    """Gives the settings of serving as the model has them."""
+    """Returns the settings of serving as the model has them."""
     return Serving(
         collections=MappingProxyType({one.name: _collection_of(one) for one in settings.collections}),
         frontends=MappingProxyType({one.name: _frontend_of(one) for one in settings.frontends}),

@@ -18,7 +18,7 @@ FILE = "settings.json"
 
 
 def write_snapshot(data: Path, loaded: Loaded) -> str:
-    """Puts the settings in force into the data folder, for its owner's eyes alone: they may hold passwords. Gives the file's SHA-256."""
+    """Puts the settings in force into the data folder, for its owner's eyes alone: they may hold passwords. Returns the file's SHA-256."""
     held = {"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins), "warnings": list(loaded.warnings)}
     text = json.dumps(held, indent=1)
     fresh = data / (FILE + ".new")

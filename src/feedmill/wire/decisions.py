@@ -7,7 +7,7 @@ Source: docs/reference/command-line.md.
 import json
 from typing import Any
 
-from feedmill.core.derivation import tell_subject
+from feedmill.core.derivation import describe_subject
 from feedmill.core.policyacls import kind_of
 from feedmill.model.access import Principal
 from feedmill.model.accesschange import AccessChange, ChangeOrigin
@@ -19,7 +19,7 @@ from feedmill.model.scope import Scope
 
 
 def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
-    """Gives a decision as JSON. Shape: ``user`` as it was asked for, None for nobody."""
+    """Returns a decision as JSON. Shape: ``user`` as it was asked for, None for nobody."""
     return {
         "url": decision.url,
         "user": user,
@@ -30,7 +30,7 @@ def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
 
 
 def render_early_decision(early: EarlyDecision, user: str | None) -> dict[str, Any]:
-    """Gives what everything that decides early comes to as JSON: the ACLs' decision, with the policy and both together."""
+    """Returns what everything that decides early comes to as JSON: the ACLs' decision, with the policy and both together."""
     return {
         **render_decision(early.decision, user),
         "policy": None if early.ruling is None else _render_ruling(early.ruling),
@@ -49,7 +49,7 @@ def _render_ruling(ruling: Ruling) -> dict[str, Any]:
 
 
 def render_policy(policy: PolicyAcl) -> dict[str, Any]:
-    """Gives a policy as JSON."""
+    """Returns a policy as JSON."""
     principals = [{**render_principal(entry.principal), "access": entry.access.value} for entry in policy.entries]
     return {"name": policy.name, "pattern": policy.pattern, "kind": kind_of(policy.pattern).value, "principals": principals}
 
@@ -64,12 +64,12 @@ def _render_step(step: Step) -> dict[str, Any]:
 
 
 def _render_match(match: EntryMatch) -> dict[str, Any]:
-    way = [tell_subject(subject) for subject in match.way]
+    way = [describe_subject(subject) for subject in match.way]
     return {**render_principal(match.entry.principal), "access": match.entry.access.value, "through": way}
 
 
 def render_principal(principal: Principal) -> dict[str, Any]:
-    """Gives whom an ACL names as JSON."""
+    """Returns whom an ACL names as JSON."""
     return {
         "scope": principal.scope.value,
         "namespace": principal.namespace,
@@ -79,12 +79,12 @@ def render_principal(principal: Principal) -> dict[str, Any]:
 
 
 def render_named(principal: Principal, verdict: Verdict) -> dict[str, Any]:
-    """Gives whom an ACL names, and what the chain says to him, as JSON."""
+    """Returns whom an ACL names, and what the chain says to him, as JSON."""
     return {**render_principal(principal), "decision": verdict.value}
 
 
 def render_change(change: AccessChange) -> dict[str, Any]:
-    """Gives a document that somebody gained or lost, with what did it, as JSON."""
+    """Returns a document that somebody gained or lost, with what did it, as JSON."""
     return {
         "change": "gained" if change.is_gained else "lost",
         "url": change.url,

@@ -25,7 +25,7 @@ class Unreadable(Exception):
 
 
 def read_token(text: str) -> str:
-    """Gives a word in the form in which it is compared."""
+    """Returns a word in the form in which it is compared."""
     return text.strip().lower().replace("_", "-")
 
 
@@ -62,7 +62,7 @@ def read_principal(attributes: Mapping[str, str], name: str) -> Principal:
 
 @lru_cache(maxsize=1_024)
 def _remember(scope: str, namespace: str, case: str, kind: str) -> tuple[Scope, str, bool, bool] | None:
-    """Gives what attributes say; None for those that cannot be read, whose fault is told with the principal's name."""
+    """Returns what attributes say; None for those that cannot be read, whose fault is told with the principal's name."""
     attributes = {"scope": scope, "namespace": namespace, "case-sensitivity-type": case, "principal-type": kind}
     try:
         return _read_attributes(attributes, "")
@@ -71,7 +71,7 @@ def _remember(scope: str, namespace: str, case: str, kind: str) -> tuple[Scope, 
 
 
 def _read_attributes(attributes: Mapping[str, str], name: str) -> tuple[Scope, str, bool, bool]:
-    """Gives scope, namespace, whether letter case counts, and whether the name is unqualified. Errors: Unreadable."""
+    """Returns scope, namespace, whether letter case counts, and whether the name is unqualified. Errors: Unreadable."""
     namespace = attributes.get("namespace", "").strip() or DEFAULT_NAMESPACE
     if len(namespace) > MAX_NAME_CHARACTERS:
         raise Unreadable(f"a principal's namespace is longer than {MAX_NAME_CHARACTERS} characters")
@@ -88,5 +88,5 @@ def _read_attributes(attributes: Mapping[str, str], name: str) -> tuple[Scope, s
 
 
 def shorten(text: str) -> str:
-    """Gives the start of a text that may be of any length, for a message."""
+    """Returns the start of a text that may be of any length, for a message."""
     return text if len(text) <= 100 else text[:100] + "..."

@@ -12,5 +12,5 @@ def is_clean(text: str) -> bool:
 
 
 def clean_text(text: str) -> str:
-    """Gives a text with U+FFFD for what XML cannot hold."""
+    """Returns a text with U+FFFD for what XML cannot hold."""
     return text if text.isprintable() else _ILLEGAL.sub("\ufffd", text)

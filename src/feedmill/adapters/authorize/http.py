@@ -16,7 +16,7 @@ import h11
 from feedmill.core.publicaddresses import is_public
 from feedmill.model.errors import Unanswered
 from feedmill.model.latebinding import Trust
-from feedmill.ports.authorization import Call, Line, Reply, ServerAddress
+from feedmill.ports.authorization import Call, Reply, ServerAddress, ServerConnection
 
 _PIECE_BYTES: Final = 65_536
 _MAX_HEAD_BYTES: Final = 65_536
@@ -24,10 +24,10 @@ _MAX_INTERIM: Final = 10
 
 
 class HttpCaller:
-    """Gives lines to servers."""
+    """Returns lines to servers."""
 
-    def open(self, server: ServerAddress) -> Line:
-        """Gives a line to a server, without having spoken to it yet."""
+    def open(self, server: ServerAddress) -> ServerConnection:
+        """Returns a line to a server, without having spoken to it yet."""
         return HttpLine(server)
 
 
@@ -105,7 +105,7 @@ class HttpLine:
                 raise ConnectionResetError("it closed the connection")
 
     def _ready(self, deadline: float) -> h11.Connection:
-        """Gives a connection on which a request may be sent now."""
+        """Returns a connection on which a request may be sent now."""
         if self._socket is not None:
             if self._connection.our_state is h11.DONE and self._connection.their_state is h11.DONE:
                 self._connection.start_next_cycle()

@@ -16,7 +16,7 @@ _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def translate(error: OSError, what: str) -> FeedmillError:
-    """Gives the error that an operating system's error means."""
+    """Returns the error that an operating system's error means."""
     if error.errno in _FULL:
         return DiskFull(f"no room {what}: {error.strerror}")
     if error.errno in _SCARCE:
@@ -76,7 +76,7 @@ class ReadFile:
             os.close(self._fd)
 
     def read(self, offset: int, length: int) -> bytes | None:
-        """Gives bytes, None where the file does not hold all of them. Errors: OSError."""
+        """Returns bytes, None where the file does not hold all of them. Errors: OSError."""
         # a length that is wrong must not ask for memory that no file fills
         if length > _SMALL_BYTES and os.fstat(self._fd).st_size < offset + length:
             return None
@@ -103,7 +103,7 @@ class ReadFiles:
         self._open: OrderedDict[str, ReadFile] = OrderedDict()
 
     def get(self, name: str) -> ReadFile:
-        """Gives an open file by name. Errors: OSError."""
+        """Returns an open file by name. Errors: OSError."""
         with self._lock:
             found = self._open.get(name)
             if found is not None:

@@ -28,18 +28,18 @@ class MemoryBlobs:
         """Does nothing; memory is as durable as it gets."""
 
     def read(self, ref: BlobRef) -> bytes:
-        """Gives all bytes of a blob."""
+        """Returns all bytes of a blob."""
         try:
             return self._blobs[ref]
         except KeyError as exc:
             raise Corrupt(f"there is no blob '{ref}'") from exc
 
     def size(self, ref: BlobRef) -> int:
-        """Gives the size of a blob."""
+        """Returns the size of a blob."""
         return len(self.read(ref))
 
     def path(self, ref: BlobRef) -> str | None:
-        """Gives None: no blob is a file."""
+        """Returns None: no blob is a file."""
         self.read(ref)
         return None
 

@@ -38,7 +38,7 @@ class PackLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFile:
+class StoredFile:
     """A pack or a single file as it lies in the folder. Units: seconds since the last change."""
 
     name: str
@@ -172,21 +172,21 @@ class PackedBlobs:
         return self._reads.get(place.name).read(place.offset, place.length)
 
     def size(self, ref: BlobRef) -> int:
-        """Gives the size of a blob, without a look at it."""
+        """Returns the size of a blob, without a look at it."""
         return parse_ref(ref).length
 
     def path(self, ref: BlobRef) -> str | None:
-        """Gives the path of a blob that is a file of its own, None for a packed one."""
+        """Returns the path of a blob that is a file of its own, None for a packed one."""
         place = parse_ref(ref)
         return str(self._files / place.name) if place.offset is None else None
 
     # --- upkeep ---
 
-    def list_packs(self) -> list[KeptFile]:
+    def list_packs(self) -> list[StoredFile]:
         """Lists packs by name, those of other processes too."""
         return _list(self._packs)
 
-    def list_files(self) -> list[KeptFile]:
+    def list_files(self) -> list[StoredFile]:
         """Lists single files by name, those of other processes too."""
         return _list(self._files)
 
@@ -200,7 +200,7 @@ class PackedBlobs:
         _remove(self._files, name)
 
     def home(self, ref: BlobRef) -> str:
-        """Gives the name of the pack or single file that a blob is in. Errors: Corrupt."""
+        """Returns the name of the pack or single file that a blob is in. Errors: Corrupt."""
         return parse_ref(ref).name
 
     def remove(self, ref: BlobRef) -> None:
@@ -228,7 +228,7 @@ def _read_exactly(stream: BinaryIO, size_bytes: int) -> bytes:
     return data
 
 
-def _list(folder: Path) -> list[KeptFile]:
+def _list(folder: Path) -> list[StoredFile]:
     kept = []
     now = time.time()
     for name in sorted(name for name in os.listdir(folder) if is_name(name)):
@@ -236,7 +236,7 @@ def _list(folder: Path) -> list[KeptFile]:
             path = folder / name
             found = path.stat()
             age = max(0.0, now - found.st_mtime)
-            kept.append(KeptFile(name=name, size_bytes=found.st_size, age_seconds=age, is_in_use=is_in_use(path)))
+            kept.append(StoredFile(name=name, size_bytes=found.st_size, age_seconds=age, is_in_use=is_in_use(path)))
     return kept
 
 

@@ -38,12 +38,12 @@ def is_name(text: str) -> bool:
 
 
 def packed_ref(name: str, offset: int, length: int) -> BlobRef:
-    """Gives the reference of a blob in a pack."""
+    """Returns the reference of a blob in a pack."""
     return BlobRef(f"p/{name}/{offset}/{length}")
 
 
 def single_ref(name: str, length: int) -> BlobRef:
-    """Gives the reference of a blob in a file of its own."""
+    """Returns the reference of a blob in a file of its own."""
     return BlobRef(f"f/{name}/{length}")
 
 

@@ -102,7 +102,7 @@ class ForkServer:
                 control, _ = listener.accept()
                 if _is_trusted(control, starter):
                     self._control = control
-                    self._tell(f"serving 0 {os.getpid()}")
+                    self._report(f"serving 0 {os.getpid()}")
                     return True
                 control.close()
         return False
@@ -132,7 +132,7 @@ class ForkServer:
         for descriptor in descriptors:
             os.close(descriptor)
         self._pids[number] = pid
-        self._tell(f"started {number} {pid}")
+        self._report(f"started {number} {pid}")
 
     def _become_worker(self, niceness: int, descriptors: list[int], parent: int) -> None:
         status = 1
@@ -156,9 +156,9 @@ class ForkServer:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 del self._pids[number]
-                self._tell(f"ended {number} {os.waitstatus_to_exitcode(status)}")
+                self._report(f"ended {number} {os.waitstatus_to_exitcode(status)}")
 
-    def _tell(self, message: str) -> None:
+    def _report(self, message: str) -> None:
         # a pool that is gone is noticed at the next command
         with suppress(OSError):
             self._control.send(message.encode("ascii"))

@@ -25,7 +25,7 @@ def parse_part(container: Container, name: str) -> etree._Element | None:
 
 
 def stream_part(container: Container, name: str, local_name: str) -> Iterator[etree._Element]:
-    """Gives the elements of one name in a part, one at a time; each is gone when the next is asked for. Errors: Unreadable."""
+    """Returns the elements of one name in a part, one at a time; each is gone when the next is asked for. Errors: Unreadable."""
     data = container.read(name)
     if data is None:
         return

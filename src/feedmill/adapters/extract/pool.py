@@ -16,8 +16,8 @@ import time
 from types import TracebackType
 
 from feedmill.adapters.extract.forkclient import ForkClient
-from feedmill.adapters.extract.hand import Hand, Job
-from feedmill.adapters.extract.lane import WorkerLane
+from feedmill.adapters.extract.workerhandle import Job, WorkerHandle
+from feedmill.adapters.extract.workerpool import WorkerPool
 from feedmill.model.errors import Busy
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 
@@ -47,8 +47,8 @@ class ExtractorPool:
     ) -> None:
         self._client = ForkClient(limits, name, sandboxed=sandboxed)
         numbers = itertools.count(1)
-        self._bulk = WorkerLane(False, bulk_workers, limits.seconds, _BULK_NICENESS, limits, self._client, numbers)
-        self._quick = WorkerLane(True, quick_workers, min(quick_seconds, limits.seconds), 0, limits, self._client, numbers)
+        self._bulk = WorkerPool(False, bulk_workers, limits.seconds, _BULK_NICENESS, limits, self._client, numbers)
+        self._quick = WorkerPool(True, quick_workers, min(quick_seconds, limits.seconds), 0, limits, self._client, numbers)
         self._lanes = (self._quick, self._bulk)
         self._told_failures = 0
         self._client.is_running()
@@ -61,7 +61,7 @@ class ExtractorPool:
             lane.distribute()
 
     def collect(self, timeout_seconds: float) -> list[Answer]:
-        """Gives what is done, waiting up to the time for the first; returns at once when nothing was submitted that has no answer.
+        """Returns what is done, waiting up to the time for the first; returns at once when nothing was submitted that has no answer.
 
         Errors: Busy while no worker can be started; what was submitted waits.
         """
@@ -80,7 +80,7 @@ class ExtractorPool:
         return done
 
     def capacity(self, *, quick: bool) -> int:
-        """Gives how many more tasks may be submitted now without piling up."""
+        """Returns how many more tasks may be submitted now without piling up."""
         return (self._quick if quick else self._bulk).capacity()
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class ExtractorPool:
         poll = select.poll()
         if self._client.control is not None:
             poll.register(self._client.control, select.POLLIN)
-        readers: dict[int, tuple[WorkerLane, Hand]] = {}
+        readers: dict[int, tuple[WorkerPool, WorkerHandle]] = {}
         for lane in self._lanes:
             for hand in lane.hands.values():
                 poll.register(hand.answers_fd, select.POLLIN)

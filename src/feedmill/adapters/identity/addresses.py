@@ -2,5 +2,5 @@
 
 
 def with_query(address: str, query: str) -> str:
-    """Gives an address with a query added to it. Shape: ``query`` is encoded already."""
+    """Returns an address with a query added to it. Shape: ``query`` is encoded already."""
     return f"{address}{'&' if '?' in address else '?'}{query}"

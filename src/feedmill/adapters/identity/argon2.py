@@ -24,7 +24,7 @@ class Argon2Hasher:
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def hash(self, password: str) -> str:
-        """Gives a hash with a salt of its own. Errors: Busy."""
+        """Returns a hash with a salt of its own. Errors: Busy."""
         with self._place():
             return self._hasher.hash(_encode(password))
 

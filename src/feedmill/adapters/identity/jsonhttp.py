@@ -70,7 +70,7 @@ class JsonClient:
 
 
 def check_safe_url(url: str) -> str:
-    """Gives an address that secrets may be sent to. Errors: BadRequest."""
+    """Returns an address that secrets may be sent to. Errors: BadRequest."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -119,7 +119,7 @@ class LdapDirectory:
         self._servers = [Server(url, get_info=NONE, connect_timeout=options.timeout_seconds, tls=tls) for url in options.urls]
 
     def verify(self, name: str, password: str) -> Credential | None:
-        """Gives the credential of a user. Errors: Busy."""
+        """Returns the credential of a user. Errors: Busy."""
         bare, domain = split_name(name.strip())
         if not password or not bare.strip() or not self._is_ours(domain):
             return None

@@ -31,7 +31,7 @@ def fill_filter(template: str, **values: str) -> str:
 
 
 def primary_group_of(attributes: dict[str, list[bytes]]) -> bytes:
-    """Gives the SID of the group that Active Directory names by number instead of as a member; empty where there is none."""
+    """Returns the SID of the group that Active Directory names by number instead of as a member; empty where there is none."""
     sid, number = first_value(attributes, "objectSid"), first_value(attributes, "primaryGroupID")
     if len(sid) < 12 or not number.isdigit() or int(number) >= 1 << 32:
         return b""
@@ -39,7 +39,7 @@ def primary_group_of(attributes: dict[str, list[bytes]]) -> bytes:
 
 
 def first_value(attributes: dict[str, list[bytes]], wanted: str) -> bytes:
-    """Gives the first value of an attribute, empty where there is none."""
+    """Returns the first value of an attribute, empty where there is none."""
     for name, values in attributes.items():
         if name.lower() == wanted.lower() and values:
             return bytes(values[0])
@@ -47,7 +47,7 @@ def first_value(attributes: dict[str, list[bytes]], wanted: str) -> bytes:
 
 
 def first_text(attributes: dict[str, list[bytes]], wanted: str) -> str:
-    """Gives the first value of an attribute as text, "" where there is none."""
+    """Returns the first value of an attribute as text, "" where there is none."""
     try:
         return first_value(attributes, wanted).decode("utf-8").strip()
     except UnicodeDecodeError:

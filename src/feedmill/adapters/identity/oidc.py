@@ -24,7 +24,7 @@ from feedmill.adapters.identity.oidcdiscovery import Discovery, Known
 from feedmill.core.roles import RoleRules
 from feedmill.model.errors import Denied
 from feedmill.model.signin import Credential, ProviderSession
-from feedmill.ports.signin import Departure, LogoutAsked
+from feedmill.ports.signin import LogoutRequest, ProviderRedirect
 
 LEEWAY_SECONDS = 60
 LOGOUT_SECONDS = 300
@@ -65,7 +65,7 @@ class OidcProvider:
         self._discovery = Discovery(options.issuer, self._client, clock)
 
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
-        """Gives the address at the provider to send a browser to. Errors: Busy."""
+        """Returns the address at the provider to send a browser to. Errors: Busy."""
         known = self._discovery.learn()
         challenge = base64.urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         asked = {
@@ -81,7 +81,7 @@ class OidcProvider:
         return with_query(known.address("authorization_endpoint"), urlencode(asked))
 
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
-        """Gives the credential that a code stands for; ``issuer`` is "" where the provider did not name itself. Errors: Denied, Busy."""
+        """Returns the credential that a code stands for; ``issuer`` is "" where the provider did not name itself. Errors: Denied, Busy."""
         known = self._discovery.learn()
         names_itself = known.about.get("authorization_response_iss_parameter_supported") is True
         if (issuer or names_itself) and issuer != self._options.issuer:
@@ -105,17 +105,17 @@ class OidcProvider:
         """Whether both sides tell each other that somebody leaves."""
         return self._options.single_logout
 
-    def leave(self, session: ProviderSession, left_url: str) -> Departure | None:
-        """Gives how a browser tells the provider that somebody leaves. Source: RP-Initiated Logout 1.0, 2."""
+    def leave(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
+        """Returns how a browser tells the provider that somebody leaves. Source: RP-Initiated Logout 1.0, 2."""
         known = self._discovery.learn()
         if not known.has("end_session_endpoint"):
             return None
         asked = {"client_id": self._options.client_id, "post_logout_redirect_uri": left_url}
         if session.details and len(session.details) < MAX_KEPT_TOKEN:
             asked["id_token_hint"] = session.details
-        return Departure(url=with_query(known.address("end_session_endpoint"), urlencode(asked)))
+        return ProviderRedirect(url=with_query(known.address("end_session_endpoint"), urlencode(asked)))
 
-    def read_logout(self, text: str) -> LogoutAsked:
+    def read_logout(self, text: str) -> LogoutRequest:
         """Reads a logout token. Source: Back-Channel Logout 1.0, 2.4 and 2.6."""
         registry = jwt.JWTClaimsRegistry(
             now=lambda: int(self._clock().timestamp()),
@@ -137,7 +137,7 @@ class OidcProvider:
         if not isinstance(name or "", str) or not isinstance(index or "", str) or not (name or index):
             raise Denied("the logout token is refused: it names nobody")
         until = now + timedelta(seconds=2 * LOGOUT_SECONDS)
-        return LogoutAsked(id=str(claims["jti"])[:1_000], name=name or "", indexes=(index,) if index else (), until=until)
+        return LogoutRequest(id=str(claims["jti"])[:1_000], name=name or "", indexes=(index,) if index else (), until=until)
 
     def _redeem(self, known: Known, back_url: str, code: str, verifier: str) -> dict[str, Any]:
         form = {
@@ -168,7 +168,7 @@ class OidcProvider:
         return claims
 
     def _read_signed(self, text: str, registry: jwt.JWTClaimsRegistry, kind: str, *, is_of_strangers: bool) -> Mapping[str, Any]:
-        """Gives the claims of a token that the provider signed and that holds."""
+        """Returns the claims of a token that the provider signed and that holds."""
         known = self._discovery.learn()
         try:
             claims = known.keys.decode(text)
@@ -198,7 +198,7 @@ class OidcProvider:
         )
 
     def _complete(self, known: Known, tokens: Mapping[str, Any], claims: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Gives the claims of the ID token together with those of userinfo, where one that is wanted is missing."""
+        """Returns the claims of the ID token together with those of userinfo, where one that is wanted is missing."""
         wanted = (self._options.user_claim, self._options.groups_claim)
         access = tokens.get("access_token")
         held = {name: value for name, value in claims.items() if value is not None}

@@ -30,7 +30,7 @@ class Known:
     at_seconds: float
 
     def address(self, name: str) -> str:
-        """Gives one of its addresses. Errors: Busy."""
+        """Returns one of its addresses. Errors: Busy."""
         return _address(self.about, name)
 
     def has(self, name: str) -> bool:
@@ -51,7 +51,7 @@ class Discovery:
         self._lock = threading.Lock()
 
     def learn(self) -> Known:
-        """Gives what is known, learning it where that is not, or long ago."""
+        """Returns what is known, learning it where that is not, or long ago."""
         with self._lock:
             now = self._now()
             if self._known is not None and 0 <= now - self._known.at_seconds < KEPT_SECONDS:
@@ -59,7 +59,7 @@ class Discovery:
             return self._ask(now)
 
     def learn_anew(self, known: Known, *, is_of_strangers: bool) -> Known:
-        """Gives what the provider says now, since what is known does not fit; strangers have it asked seldom only."""
+        """Returns what the provider says now, since what is known does not fit; strangers have it asked seldom only."""
         with self._lock:
             now = self._now()
             if self._known is not None and self._known is not known:

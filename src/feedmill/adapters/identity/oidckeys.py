@@ -43,7 +43,7 @@ class TokenKeys:
             raise ValueError("there is none by which a token could be checked")
 
     def decode(self, text: str) -> Mapping[str, Any]:
-        """Gives the claims of a token that one of the keys signed."""
+        """Returns the claims of a token that one of the keys signed."""
         reason: Exception = ValueError("no key of the provider fits it")
         for key in self._find(text):
             try:

@@ -80,7 +80,7 @@ class SamlIdentityProvider:
         return self._logout if self._options.single_logout else None
 
     def begin(self, back_url: str, request_id: str) -> str:
-        """Gives the address at the provider to send a browser to. Source: SAML 2.0 Bindings, 3.4."""
+        """Returns the address at the provider to send a browser to. Source: SAML 2.0 Bindings, 3.4."""
         place = self._options.provider.sign_on_url
         given = {
             "ID": request_id,
@@ -95,7 +95,7 @@ class SamlIdentityProvider:
         return with_query(place, write_query("SAMLRequest", root, self._options.key))
 
     def describe(self, back_url: str) -> bytes:
-        """Gives the metadata of this server."""
+        """Returns the metadata of this server."""
         logout_url = back_url.removesuffix("/acs") + "/slo" if self._options.single_logout else ""
         return write_metadata(self.entity_id(back_url), back_url, logout_url, self._options.key.certificate)
 
@@ -111,7 +111,7 @@ class SamlIdentityProvider:
         return self._read_assertion(self._verify(response), back_url)
 
     def entity_id(self, back_url: str) -> str:
-        """Gives the name by which providers know this server."""
+        """Returns the name by which providers know this server."""
         return self._options.entity_id or back_url.removesuffix("/acs") + "/metadata"
 
     def _check_response(self, response: etree._Element, back_url: str) -> None:
@@ -125,7 +125,7 @@ class SamlIdentityProvider:
             raise Denied("the response does not hold one assertion")
 
     def _verify(self, response: etree._Element) -> etree._Element:
-        """Gives the assertion out of what is signed."""
+        """Returns the assertion out of what is signed."""
         certificates = self._options.provider.certificates
         if response.find("d:Signature", NAMES) is not None:
             signed = verify_element(response, certificates)
@@ -172,7 +172,7 @@ class SamlIdentityProvider:
 
 
 def _read_session(assertion: etree._Element, name: etree._Element | None) -> ProviderSession | None:
-    """Gives what the provider calls the user and his session, by which either side may end it."""
+    """Returns what the provider calls the user and his session, by which either side may end it."""
     if name is None or not text_of(name):
         return None
     statement = assertion.find("a:AuthnStatement", NAMES)
@@ -182,7 +182,7 @@ def _read_session(assertion: etree._Element, name: etree._Element | None) -> Pro
 
 
 def _confirm(assertion: etree._Element, back_url: str, now: datetime) -> tuple[str, datetime]:
-    """Gives the request that a bearer's confirmation answers, and until when it holds."""
+    """Returns the request that a bearer's confirmation answers, and until when it holds."""
     for confirmation in assertion.findall("a:Subject/a:SubjectConfirmation", NAMES):
         data = confirmation.find("a:SubjectConfirmationData", NAMES)
         if confirmation.get("Method") != _BEARER or data is None or data.get("Recipient") != back_url:

@@ -49,7 +49,7 @@ _MASKS: dict[str, type[hashes.HashAlgorithm]] = {
 
 
 def decrypt_element(holder: etree._Element, key: RSAPrivateKey, *, is_signed: bool) -> etree._Element:
-    """Gives the element that another holds encrypted. Shape: ``is_signed``: a signature over the holder was checked. Errors: Denied."""
+    """Returns the element that another holds encrypted. Shape: ``is_signed``: a signature over the holder was checked. Errors: Denied."""
     data = holder.find("e:EncryptedData", NAMES)
     if data is None:
         raise Denied(f"{etree.QName(holder).localname} holds nothing that is encrypted")
@@ -64,7 +64,7 @@ def decrypt_element(holder: etree._Element, key: RSAPrivateKey, *, is_signed: bo
 
 
 def find_name(holder: etree._Element, key: RSAPrivateKey) -> etree._Element | None:
-    """Gives the name within a part of a message whose signature was checked, whether or not it is encrypted. Errors: Denied."""
+    """Returns the name within a part of a message whose signature was checked, whether or not it is encrypted. Errors: Denied."""
     hidden = holder.find("a:EncryptedID", NAMES)
     if hidden is None:
         return holder.find("a:NameID", NAMES)
@@ -73,7 +73,7 @@ def find_name(holder: etree._Element, key: RSAPrivateKey) -> etree._Element | No
 
 
 def _find_secret(holder: etree._Element, data: etree._Element, key: RSAPrivateKey, length: int) -> bytes:
-    """Gives the secret out of the first of the keys that this server's own opens."""
+    """Returns the secret out of the first of the keys that this server's own opens."""
     keys = [*data.findall("d:KeyInfo/e:EncryptedKey", NAMES), *holder.findall("e:EncryptedKey", NAMES)]
     if not keys:
         raise Denied("what is encrypted comes without its key")

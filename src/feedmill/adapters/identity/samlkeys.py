@@ -68,5 +68,5 @@ def read_key_files(certificate: Path, key: Path) -> ServerKey:
 
 
 def bare(certificate: str) -> str:
-    """Gives a certificate as XML holds it: base64 in one line."""
+    """Returns a certificate as XML holds it: base64 in one line."""
     return "".join(line.strip() for line in certificate.splitlines() if not line.startswith("-----"))

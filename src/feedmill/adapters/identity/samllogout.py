@@ -27,7 +27,7 @@ from feedmill.adapters.identity.samlsigning import MAX_MESSAGE_BYTES, read_query
 from feedmill.adapters.identity.samltext import SUCCESS, text_of, time_of, write_time
 from feedmill.model.errors import BadRequest, Denied
 from feedmill.model.signin import ProviderSession
-from feedmill.ports.signin import Departure, LogoutAsked, LogoutMessage
+from feedmill.ports.signin import LogoutMessage, LogoutRequest, ProviderRedirect
 
 LEEWAY = timedelta(seconds=60)
 LASTING = timedelta(minutes=5)
@@ -43,8 +43,8 @@ class SamlLogoutDesk:
         self._key = key
         self._clock = clock
 
-    def begin(self, session: ProviderSession, entity_id: str) -> Departure | None:
-        """Gives how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+    def begin(self, session: ProviderSession, entity_id: str) -> ProviderRedirect | None:
+        """Returns how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
         place = self._choose_place()
         if place is None:
             return None
@@ -56,7 +56,7 @@ class SamlLogoutDesk:
             etree.SubElement(root, f"{{{PROTOCOL}}}SessionIndex").text = session.index
         return self._send("SAMLRequest", root, place, place.url, "")
 
-    def read(self, message: LogoutMessage, logout_url: str) -> LogoutAsked:
+    def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
         """Reads the provider's request. Errors: Denied."""
         root = self._open(message, "SAMLRequest", "LogoutRequest")
         self._check(root, logout_url)
@@ -71,7 +71,7 @@ class SamlLogoutDesk:
             raise Denied("the request names nobody")
         identity = f"{self._provider.entity_id} {root.get('ID', '')}"
         lasting = LASTING + 2 * LEEWAY
-        return LogoutAsked(
+        return LogoutRequest(
             id=identity,
             number=root.get("ID", ""),
             name=name,
@@ -79,8 +79,8 @@ class SamlLogoutDesk:
             until=self._clock() + lasting,
         )
 
-    def answer(self, asked: LogoutAsked, entity_id: str, relay_state: str, *, is_done: bool) -> Departure | None:
-        """Gives how a browser takes the answer back; None where the provider has no place for it."""
+    def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
+        """Returns how a browser takes the answer back; None where the provider has no place for it."""
         place = self._choose_place()
         if place is None:
             return None
@@ -113,14 +113,14 @@ class SamlLogoutDesk:
         etree.SubElement(root, f"{{{ASSERTION}}}Issuer").text = entity_id
         return root
 
-    def _send(self, name: str, root: etree._Element, place: LogoutPlace, url: str, relay_state: str) -> Departure:
+    def _send(self, name: str, root: etree._Element, place: LogoutPlace, url: str, relay_state: str) -> ProviderRedirect:
         if place.binding == REDIRECT:
-            return Departure(url=with_query(url, write_query(name, root, self._key, relay_state)))
+            return ProviderRedirect(url=with_query(url, write_query(name, root, self._key, relay_state)))
         fields = {name: base64.b64encode(etree.tostring(sign_element(root, self._key))).decode()}
-        return Departure(url=url, fields=fields | ({"RelayState": relay_state} if relay_state else {}))
+        return ProviderRedirect(url=url, fields=fields | ({"RelayState": relay_state} if relay_state else {}))
 
     def _open(self, message: LogoutMessage, name: str, kind: str) -> etree._Element:
-        """Gives a message out of what the provider signed."""
+        """Returns a message out of what the provider signed."""
         certificates = self._provider.certificates
         try:
             if message.query:

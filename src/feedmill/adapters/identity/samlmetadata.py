@@ -86,7 +86,7 @@ def read_metadata(data: bytes) -> IdentityProvider:
 
 
 def _read_logout(role: etree._Element) -> tuple[LogoutPlace, ...]:
-    """Gives the places for logging out that can be used; a provider without any is none the worse."""
+    """Returns the places for logging out that can be used; a provider without any is none the worse."""
     told = [
         LogoutPlace(binding=service.get("Binding", ""), url=service.get("Location", ""), answer_url=service.get("ResponseLocation", ""))
         for service in role.findall("m:SingleLogoutService", NAMES)

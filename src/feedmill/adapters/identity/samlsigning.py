@@ -58,7 +58,7 @@ _DIGESTS = frozenset({DigestAlgorithm.SHA256, DigestAlgorithm.SHA384, DigestAlgo
 
 
 def verify_element(element: etree._Element, certificates: Sequence[str], location: str = "./") -> etree._Element:
-    """Gives what a signature within an element covers, read anew out of the bytes that were signed. Errors: Denied."""
+    """Returns what a signature within an element covers, read anew out of the bytes that were signed. Errors: Denied."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     reason: Exception | None = None
     for certificate in certificates:
@@ -88,7 +88,7 @@ def _configure(location: str, verification_time: datetime) -> SignatureConfigura
 
 
 def sign_element(element: etree._Element, key: ServerKey) -> etree._Element:
-    """Gives a message with this server's signature, behind its issuer as the schema wants it."""
+    """Returns a message with this server's signature, behind its issuer as the schema wants it."""
     signer = XMLSigner(
         method=SignatureConstructionMethod.enveloped,
         signature_algorithm=SignatureMethod.RSA_SHA256,
@@ -111,7 +111,7 @@ def write_query(name: str, message: etree._Element, key: ServerKey, relay_state:
 
 
 def read_query(query: str, name: str, certificates: Sequence[str]) -> bytes:
-    """Gives the XML that came in the query of an address, when a provider's key signed it. Shape: as it was sent. Errors: Denied."""
+    """Returns the XML that came in the query of an address, when a provider's key signed it. Shape: as it was sent. Errors: Denied."""
     parts: dict[str, str] = {}
     for part in query.split("&"):
         key, _, value = part.partition("=")
@@ -125,7 +125,7 @@ def read_query(query: str, name: str, certificates: Sequence[str]) -> bytes:
 
 
 def inflate(packed: bytes) -> bytes:
-    """Gives the XML of a message by redirection. Errors: Denied."""
+    """Returns the XML of a message by redirection. Errors: Denied."""
     opener = zlib.decompressobj(wbits=-15)
     try:
         text = opener.decompress(packed, MAX_MESSAGE_BYTES)

@@ -11,7 +11,7 @@ SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 
 
 def text_of(element: etree._Element | None) -> str:
-    """Gives all the text of an element: a comment within it must not cut it short."""
+    """Returns all the text of an element: a comment within it must not cut it short."""
     return "".join(str(part) for part in element.itertext()).strip() if element is not None else ""
 
 

@@ -17,11 +17,11 @@ from typing import Any
 import tantivy
 
 from feedmill.adapters.index.query import build_query
-from feedmill.adapters.index.words import WordAsker
+from feedmill.adapters.index.words import WordQueries
 from feedmill.core.analysis import fold_value
 from feedmill.core.facets import MAX_VALUES_SHOWN, column_of, merge_spellings, order_ranges, order_values, range_ends
 from feedmill.core.typedvalues import name_digest
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts, FacetValue
 from feedmill.model.query import And, MetaEquals, Node, Or
 
@@ -41,7 +41,7 @@ _Ranges = list[tuple[int, float, float]]
 
 
 def count_facets(
-    searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet], check: Check
+    searcher: tantivy.Searcher, root: Node, access: AccessFilter, facets: Sequence[Facet], check: Check
 ) -> tuple[FacetCounts, ...]:
     """Counts facets over all documents that match and that the asker may see."""
     return _Counting(searcher, root, access, check).count(facets)
@@ -50,7 +50,7 @@ def count_facets(
 class _Counting:
     """Counts for one query."""
 
-    def __init__(self, searcher: tantivy.Searcher, root: Node, access: ClassSet, check: Check) -> None:
+    def __init__(self, searcher: tantivy.Searcher, root: Node, access: AccessFilter, check: Check) -> None:
         self._check = check
         self._searcher = searcher
         self._root = root
@@ -61,13 +61,13 @@ class _Counting:
         for place, facet in enumerate(facets):
             if not facet.ranges:
                 wanted[f"{place}"] = self._describe(facet)
-            for layer, ranges in enumerate(list_layers(facet)):
+            for layer, ranges in enumerate(list_snapshots(facet)):
                 wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges)
         answer = self._ask(self._root, wanted) if wanted else {}
         counted = []
         for place, facet in enumerate(facets):
             if facet.ranges:
-                counts = read_ranges(facet, [answer[f"{place}.{layer}"] for layer, _ in enumerate(list_layers(facet))])
+                counts = read_ranges(facet, [answer[f"{place}.{layer}"] for layer, _ in enumerate(list_snapshots(facet))])
                 counted.append(FacetCounts(facet=facet, values=order_ranges(facet, counts)))
             else:
                 counted.append(FacetCounts(facet=facet, values=self._read(facet, answer[f"{place}"])))
@@ -75,7 +75,7 @@ class _Counting:
 
     def _ask(self, root: Node, wanted: dict[str, Any]) -> dict[str, Any]:
         self._check()
-        return self._searcher.aggregate(build_query(root, self._access, WordAsker(self._searcher, root)), wanted)
+        return self._searcher.aggregate(build_query(root, self._access, WordQueries(self._searcher, root)), wanted)
 
     def _describe(self, facet: Facet) -> dict[str, Any]:
         is_spelt_variously = _list_spelt_once(self._searcher).get(field_of(facet)) is False
@@ -140,7 +140,7 @@ def _list_spelt_once(_searcher: tantivy.Searcher) -> dict[str, bool]:
 # --- ranges ---------------------------------------------------------------------------------------------------------------------
 
 
-def list_layers(facet: Facet) -> list[_Ranges]:
+def list_snapshots(facet: Facet) -> list[_Ranges]:
     """Returns a facet's ranges, by place, in as few lists as leave no two of a list with a number in common."""
     layers: list[_Ranges] = []
     for place, wanted in enumerate(facet.ranges):

@@ -11,7 +11,7 @@ from tantivy import Occur, Query
 from feedmill.adapters.index.analysis import ONLY_ACCENTED
 from feedmill.adapters.index.query import build_filter
 from feedmill.adapters.index.schema import build_schema
-from feedmill.adapters.index.words import ANCHORS, MAX_PHRASE_WORDS, AskedWord, WordAsker, boosted, in_field
+from feedmill.adapters.index.words import ANCHORS, MAX_PHRASE_WORDS, AskedWord, WordQueries, boosted, in_field
 from feedmill.core.wordforms import ACCENTED
 from feedmill.model.ranking import Ranking, ScoreBias
 
@@ -20,19 +20,21 @@ MAX_PARTS = 300
 NEAR = 3
 
 
-def ask_parts(asker: WordAsker, ranking: Ranking) -> dict[str, list[Query]]:
+def ask_parts(current_user: WordQueries, ranking: Ranking) -> dict[str, list[Query]]:
     """Builds what the parts add, by their names; nothing where a part has nothing to ask."""
-    exact, url, metadata = (_weighed(asker, one) for one in (ranking.exact, ranking.url, ranking.metadata))
+    exact, url, metadata = (_weighed(current_user, one) for one in (ranking.exact, ranking.url, ranking.metadata))
     return {
-        "title": _ask_stems(asker, "title_stems", ranking.title),
-        "headings": _ask_stems(asker, "heading_stems", ranking.headings),
-        "anchors": _ask_stems(asker, ANCHORS, ranking.anchors),
-        "exact": [boosted(part, weight) for word, weight in exact for part in _in_text(asker, [word.folded])],
-        "proximity": list(_ask_pairs(asker, ranking)),
-        "url": _ask_held(asker, "words_of_url", [(word.folded, weight) for word, weight in url]),
-        "metadata": _ask_held(asker, "words_of_metadata", [(word.folded, weight) for word, weight in metadata]),
-        "accents": list(_ask_accents(asker, ranking.accents)),
-        "characters": _ask_held(asker, "stems", [(one, ranking.characters) for one in _characters(asker) if ranking.characters]),
+        "title": _ask_stems(current_user, "title_stems", ranking.title),
+        "headings": _ask_stems(current_user, "heading_stems", ranking.headings),
+        "anchors": _ask_stems(current_user, ANCHORS, ranking.anchors),
+        "exact": [boosted(part, weight) for word, weight in exact for part in _in_text(current_user, [word.folded])],
+        "proximity": list(_ask_pairs(current_user, ranking)),
+        "url": _ask_held(current_user, "words_of_url", [(word.folded, weight) for word, weight in url]),
+        "metadata": _ask_held(current_user, "words_of_metadata", [(word.folded, weight) for word, weight in metadata]),
+        "accents": list(_ask_accents(current_user, ranking.accents)),
+        "characters": _ask_held(
+            current_user, "stems", [(one, ranking.characters) for one in _characters(current_user) if ranking.characters]
+        ),
     }
 
 
@@ -59,19 +61,19 @@ def among(keys: list[int], parts: list[Query]) -> Query:
     return Query.boolean_query([(Occur.Must, clause) for clause in clauses])
 
 
-def _ask_stems(asker: WordAsker, field: str, weight: float) -> list[Query]:
+def _ask_stems(current_user: WordQueries, field: str, weight: float) -> list[Query]:
     """Asks the words in a field of stems; what no document has there is left out, since every part asked takes time."""
-    weighed = _weighed(asker, weight)
-    return [boosted(part, weight) for word, weight in weighed for part in asker.list_stems(field, word.raw, known_only=True)]
+    weighed = _weighed(current_user, weight)
+    return [boosted(part, weight) for word, weight in weighed for part in current_user.list_stems(field, word.raw, known_only=True)]
 
 
-def _ask_held(asker: WordAsker, field: str, weighed: Sequence[tuple[str, float]]) -> list[Query]:
-    return [boosted(in_field(field, [word]), weight) for word, weight in weighed if asker.is_held(field, word)]
+def _ask_held(current_user: WordQueries, field: str, weighed: Sequence[tuple[str, float]]) -> list[Query]:
+    return [boosted(in_field(field, [word]), weight) for word, weight in weighed if current_user.is_held(field, word)]
 
 
-def _weighed(asker: WordAsker, weight: float) -> list[tuple[AskedWord, float]]:
+def _weighed(current_user: WordQueries, weight: float) -> list[tuple[AskedWord, float]]:
     """Returns each different plain word once, with its weight times how often it was asked."""
-    return _weigh(asker.words if weight else (), weight)
+    return _weigh(current_user.words if weight else (), weight)
 
 
 def _weigh(words: Sequence[AskedWord], weight: float) -> list[tuple[AskedWord, float]]:
@@ -81,33 +83,33 @@ def _weigh(words: Sequence[AskedWord], weight: float) -> list[tuple[AskedWord, f
     return list(counts.values())[:MAX_WORDS]
 
 
-def _ask_accents(asker: WordAsker, weight: float) -> Iterator[Query]:
+def _ask_accents(current_user: WordQueries, weight: float) -> Iterator[Query]:
     """Yields each word as it is spelt in the query: with its accents, or without them where some documents have it with them alone."""
-    for word, weight_of_word in _weigh(asker.spelt if weight else (), weight):
+    for word, weight_of_word in _weigh(current_user.spelt if weight else (), weight):
         if accented := ACCENTED[word.raw]:
-            yield from _ask_held(asker, "accented", [(accented, weight_of_word)])
-        elif asker.is_held("accented", mark := ONLY_ACCENTED + word.folded):
+            yield from _ask_held(current_user, "accented", [(accented, weight_of_word)])
+        elif current_user.is_held("accented", mark := ONLY_ACCENTED + word.folded):
             others = (Occur.MustNot, in_field("accented", [mark]))
-            for part in _in_text(asker, [word.folded]):
+            for part in _in_text(current_user, [word.folded]):
                 yield boosted(Query.boolean_query([(Occur.Must, part), others]), weight_of_word)
 
 
-def _ask_pairs(asker: WordAsker, ranking: Ranking) -> Iterator[Query]:
+def _ask_pairs(current_user: WordQueries, ranking: Ranking) -> Iterator[Query]:
     """Yields neighbouring words of the query near one another, function words between them passed over."""
-    telling = [word for word in asker.words[:MAX_WORDS] if word.weight >= 1.0]
+    telling = [word for word in current_user.words[:MAX_WORDS] if word.weight >= 1.0]
     asked = dict.fromkeys((one.folded, other.folded) for one, other in pairwise(telling) if one.folded != other.folded)
     for pair in asked if ranking.proximity else ():
-        for part in _in_text(asker, list(pair)):
+        for part in _in_text(current_user, list(pair)):
             yield boosted(part, ranking.proximity)
 
 
-def _in_text(asker: WordAsker, words: list[str]) -> list[Query]:
-    fields = [field for field in ("title", "body") if all(asker.is_held(field, word) for word in words)]
+def _in_text(current_user: WordQueries, words: list[str]) -> list[Query]:
+    fields = [field for field in ("title", "body") if all(current_user.is_held(field, word) for word in words)]
     if len(words) == 1:
         return [in_field(field, words) for field in fields]
     return [Query.phrase_query(build_schema(), field, list(words), slop=NEAR) for field in fields]
 
 
-def _characters(asker: WordAsker) -> list[str]:
+def _characters(current_user: WordQueries) -> list[str]:
     """Returns the single characters of the runs of Han and kana that are asked."""
-    return list(dict.fromkeys(one for run in asker.runs for one in run if one >= "\u3000"))[:MAX_PHRASE_WORDS]
+    return list(dict.fromkeys(one for run in current_user.runs for one in run if one >= "\u3000"))[:MAX_PHRASE_WORDS]

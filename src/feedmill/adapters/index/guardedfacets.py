@@ -12,22 +12,22 @@ from typing import Any
 import tantivy
 from tantivy import FieldType, Occur, Query
 
+from feedmill.adapters.index.accessfilter import Flags, cost_of_clause, hides_nothing, table_of
 from feedmill.adapters.index.facets import (
     COUNTED,
     Check,
     count_facets,
     describe_ranges,
     describe_texts,
-    list_layers,
+    list_snapshots,
     read_ranges,
     read_texts,
 )
-from feedmill.adapters.index.permitting import Flags, cost_of_clause, hides_nothing, table_of
 from feedmill.adapters.index.query import build_unguarded
 from feedmill.adapters.index.schema import SAMPLES, build_schema
-from feedmill.adapters.index.words import WordAsker
+from feedmill.adapters.index.words import WordQueries
 from feedmill.core.facets import order_ranges, order_values
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 
@@ -44,12 +44,12 @@ _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_si
 
 
 def count_guarded_facets(
-    searcher: tantivy.Searcher, root: Node, access: ClassSet, facets: Sequence[Facet], check: Check
+    searcher: tantivy.Searcher, root: Node, access: AccessFilter, facets: Sequence[Facet], check: Check
 ) -> tuple[FacetCounts, ...]:
     """Counts facets over all documents that match and that the asker may see."""
     table = table_of(access)
     if facets and table is not None and cost_of_clause(access) > DEAR_CLAUSE and not hides_nothing(searcher, access):
-        counted = _Counting(searcher, build_unguarded(root, WordAsker(searcher, root)), table).count(facets)
+        counted = _Counting(searcher, build_unguarded(root, WordQueries(searcher, root)), table).count(facets)
         if counted is not None:
             return counted
     return count_facets(searcher, root, access, facets, check)
@@ -76,7 +76,7 @@ class _Counting:
         self._flags = table.tobytes()
 
     def count(self, facets: Sequence[Facet]) -> tuple[FacetCounts, ...] | None:
-        """Gives the counts, None where the clause serves better."""
+        """Returns the counts, None where the clause serves better."""
         part = self._choose_part()
         if part is None:
             return None
@@ -84,7 +84,7 @@ class _Counting:
         for place, facet in enumerate(facets):
             if not facet.ranges:
                 wanted[f"{place}"] = describe_texts(facet, COUNTED) | {"aggs": {"classes": _CLASSES}}
-            for layer, ranges in enumerate(list_layers(facet)):
+            for layer, ranges in enumerate(list_snapshots(facet)):
                 wanted[f"{place}.{layer}"] = describe_ranges(facet, ranges) | {"aggs": {"classes": _CLASSES}}
         try:
             answer = self._searcher.aggregate(self._draw(part), wanted)
@@ -96,7 +96,7 @@ class _Counting:
         return tuple(self._read(facet, place, answer, SAMPLES / part) for place, facet in enumerate(facets))
 
     def _choose_part(self) -> int | None:
-        """Gives how much of what matches is to be counted, ``SAMPLES`` for all of it; None where all is counted by the clause.
+        """Returns how much of what matches is to be counted, ``SAMPLES`` for all of it; None where all is counted by the clause.
 
         Whether counts are exact, and by which part they are estimated, goes by what the asker may see alone.
         """
@@ -118,14 +118,14 @@ class _Counting:
 
     def _read(self, facet: Facet, place: int, answer: dict[str, Any], factor: float) -> FacetCounts:
         if facet.ranges:
-            counts = read_ranges(facet, [self._see(answer[f"{place}.{layer}"], factor) for layer, _ in enumerate(list_layers(facet))])
+            counts = read_ranges(facet, [self._see(answer[f"{place}.{layer}"], factor) for layer, _ in enumerate(list_snapshots(facet))])
             values = order_ranges(facet, counts)
         else:
             values = order_values(facet, read_texts(self._see(answer[f"{place}"], factor)))
         return FacetCounts(facet=facet, values=values, is_exact=factor == 1)
 
     def _see(self, answer: dict[str, Any], factor: float) -> dict[str, Any]:
-        """Gives an answer with the counts of what the asker may see; what he sees nothing of is left out."""
+        """Returns an answer with the counts of what the asker may see; what he sees nothing of is left out."""
         counted = ((bucket["key"], round(self._sum_seen(bucket["classes"]["buckets"]) * factor)) for bucket in answer["buckets"])
         return {"buckets": [{"key": key, "doc_count": count} for key, count in counted if count]}
 

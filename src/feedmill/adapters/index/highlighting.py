@@ -54,7 +54,7 @@ class _Forms(dict[str, str]):
         return [(self[token], start, end) for token, start, end in fold_words(text)]
 
     def find(self, words: Set[str], wanted: Set[str]) -> set[str]:
-        """Gives those of some folded words that are wanted ones, or forms of such; few begin as a stem does and are looked at."""
+        """Returns those of some folded words that are wanted ones, or forms of such; few begin as a stem does and are looked at."""
         likely = [word for word in words if word[:_START] in self._starts]
         return {word for word in likely if self[word] in wanted} | (words & wanted)
 

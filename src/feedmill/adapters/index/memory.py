@@ -20,7 +20,7 @@ from feedmill.core.indexterms import sort_keys
 from feedmill.core.ranking import freshness_factor
 from feedmill.core.snippets import Sought
 from feedmill.core.typedvalues import is_within, name_digest, sortable, typed_terms
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.errors import Conflict
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
@@ -42,7 +42,7 @@ class MemoryIndex:
     def search(
         self,
         query: Node,
-        access: ClassSet,
+        access: AccessFilter,
         *,
         start: int,
         num: int,
@@ -71,14 +71,14 @@ class MemoryIndex:
         having.sort(key=lambda pair: pair[0], reverse=sort.is_descending)
         return [hit for _, hit in having] + [hit for value, hit in valued if value is None]
 
-    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+    def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
         """Lists documents that match and that the asker may see by their keys, those behind one."""
         found = self.search(query, access, start=0, num=len(self._entries))
         keys = sorted(hit.key for hit in found.hits if hit.key > after)
         return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys[: max(num, 0)]), total=found.total, is_exact=True)
 
     def count_facets(
-        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+        self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""
         matching = [self._entries[hit.key].document for hit in self.search(query, access, start=0, num=len(self._entries)).hits]
@@ -93,17 +93,17 @@ class MemoryIndex:
         """The words of the index as it is now."""
         entries = self._entries
 
-        def find(query: Node, access: ClassSet) -> list[IndexDocument]:
+        def find(query: Node, access: AccessFilter) -> list[IndexDocument]:
             return [entries[hit.key].document for hit in self.search(query, access, start=0, num=len(entries)).hits]
 
         return MemoryVocabulary([entry.document for entry in entries.values()], find)
 
     def terms(self, query: Node) -> tuple[str, ...]:
-        """Gives the words and phrases that a query would highlight."""
+        """Returns the words and phrases that a query would highlight."""
         return analysis.highlight_terms(query)
 
     def seek(self, query: Node) -> Sought:
-        """Gives what a query highlights, its words in all the forms that it finds."""
+        """Returns what a query highlights, its words in all the forms that it finds."""
         return seek(query, sorted({entry.document.language or "" for entry in self._entries.values()}))
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:

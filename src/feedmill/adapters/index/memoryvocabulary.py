@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.vocabulary import MAX_START_CHARACTERS, Counted, choose_alike
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.search import IndexDocument
 
-Find = Callable[[Node, ClassSet], Sequence[IndexDocument]]
+Find = Callable[[Node, AccessFilter], Sequence[IndexDocument]]
 
 
 class MemoryVocabulary:
@@ -19,7 +19,7 @@ class MemoryVocabulary:
         self._documents = documents
         self._find = find
 
-    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[Counted]:
+    def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[Counted]:
         """Finds words of titles that begin so."""
         folded = split_words(start[:MAX_START_CHARACTERS])
         if not folded:
@@ -31,13 +31,13 @@ class MemoryVocabulary:
                 counts.update(word for word in words if word.startswith(folded[-1]))
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
 
-    def count(self, word: str, access: ClassSet) -> int:
+    def count(self, word: str, access: AccessFilter) -> int:
         """Counts the documents that hold a word and that the asker may see."""
         folded = split_words(word)
         visible = (document for document in self._documents if document.access_class in access.permitted)
         return sum(len(folded) == 1 and folded[0] in _words(document) for document in visible)
 
-    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+    def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds the likeliest word that differs little from a word."""
         folded = split_words(word)
         if len(folded) != 1:

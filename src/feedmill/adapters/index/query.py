@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 
 from tantivy import FieldType, Occur, Query
 
+from feedmill.adapters.index.accessfilter import guarded
 from feedmill.adapters.index.analysis import tagged_words
-from feedmill.adapters.index.permitting import guarded
 from feedmill.adapters.index.schema import build_schema
-from feedmill.adapters.index.words import FIELD_WEIGHTS, MAX_PHRASE_WORDS, OTHER_FIELDS_SHARE, WordAsker, ask_exactly, boosted, in_field
+from feedmill.adapters.index.words import FIELD_WEIGHTS, MAX_PHRASE_WORDS, OTHER_FIELDS_SHARE, WordQueries, ask_exactly, boosted, in_field
 from feedmill.core.analysis import fold_value, split_words
 from feedmill.core.indexterms import filetype_term, info_terms, name_term, split_site, start_term, url_words, value_term
 from feedmill.core.patternsets import pattern_term
 from feedmill.core.ranking import HOLDS_ALL_BONUS
 from feedmill.core.typedvalues import DATE, NUMBER, first_second, last_second, text_pattern, typed_pattern
 from feedmill.core.wildcards import is_wildcard, list_pieces
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.query import (
     And,
     DateRange,
@@ -57,14 +57,14 @@ from feedmill.model.query import (
 MAX_START_BYTES = 900
 
 
-def build_query(root: Node, access: ClassSet, asker: WordAsker) -> Query:
+def build_query(root: Node, access: AccessFilter, current_user: WordQueries) -> Query:
     """Builds the whole query: what matches the tree and is of a class that the asker may see."""
-    return guarded(build_unguarded(root, asker), access, asker.searcher)
+    return guarded(build_unguarded(root, current_user), access, current_user.searcher)
 
 
-def build_unguarded(root: Node, asker: WordAsker) -> Query:
+def build_unguarded(root: Node, current_user: WordQueries) -> Query:
     """Builds what matches the tree, whoever may see it; for ``find_permitted`` alone, which drops what the asker may not."""
-    return _Translator(asker).translate(root) or Query.empty_query()
+    return _Translator(current_user).translate(root) or Query.empty_query()
 
 
 def build_filter(node: Node) -> Query:
@@ -78,8 +78,8 @@ def build_filter(node: Node) -> Query:
 class _Translator:
     """Turns the parts of one tree into the engine's queries; None where a part asks for nothing."""
 
-    def __init__(self, asker: WordAsker) -> None:
-        self._asker = asker
+    def __init__(self, current_user: WordQueries) -> None:
+        self._asker = current_user
 
     def translate(self, node: Node) -> Query | None:
         """Returns the engine's query for a node, None when the node asks for nothing."""

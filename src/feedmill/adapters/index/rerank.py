@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from tantivy import DocAddress, Query, Searcher
 
+from feedmill.adapters.index.accessfilter import Permitted, find_permitted
 from feedmill.adapters.index.features import among, ask_bias, ask_parts
-from feedmill.adapters.index.permitting import Permitted, find_permitted
 from feedmill.adapters.index.query import build_unguarded
-from feedmill.adapters.index.words import WordAsker
+from feedmill.adapters.index.words import WordQueries
 from feedmill.core.ranking import Candidate, Scored, rank
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits
@@ -35,7 +35,7 @@ class Best:
     is_exact: bool
 
     def list_hits(self, start: int, num: int) -> Hits:
-        """Gives a page of them."""
+        """Returns a page of them."""
         hits = tuple(Hit(key=key, score=score) for key, score in self.pairs[start : start + num])
         return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
 
@@ -51,16 +51,16 @@ class RankedSearch:
 
     searcher: Searcher
     root: Node
-    access: ClassSet
+    access: AccessFilter
     ranking: Ranking
     now: float
     bias: ScoreBias | None = None
 
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
         """Finds a page of the best matches, with the parts of their scores where they are to be explained; totals are exact."""
-        asker, depth = self._make_asker(), self.ranking.depth
+        current_user, depth = self._make_current_user(), self.ranking.depth
         offset = 0 if start < depth else start
-        found = self._find(asker, offset, max(start + num, depth) - offset if num else 1)
+        found = self._find(current_user, offset, max(start + num, depth) - offset if num else 1)
         total, is_exact = found.total, found.is_exact
         pairs = found.pairs[: start + num - offset if offset else None] if num else []
         if not pairs:
@@ -72,9 +72,9 @@ class RankedSearch:
                 total=total,
                 is_exact=is_exact,
             )
-        best = self._rank_again(asker, pairs[:depth], keys[:depth])
+        best = self._rank_again(current_user, pairs[:depth], keys[:depth])
         page = best[start : start + num]
-        hits = self._explain(asker, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
+        hits = self._explain(current_user, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
         least = best[-1].score
         rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
         hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
@@ -82,30 +82,32 @@ class RankedSearch:
 
     def find_best(self) -> Best:
         """Finds all matches that are ranked again, of which every page that lies among them is a part."""
-        asker = self._make_asker()
-        found = self._find(asker, 0, self.ranking.depth)
+        current_user = self._make_current_user()
+        found = self._find(current_user, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
-        ranked = self._rank_again(asker, found.pairs, keys) if keys else ()
+        ranked = self._rank_again(current_user, found.pairs, keys) if keys else ()
         return Best(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
 
-    def _make_asker(self) -> WordAsker:
-        return WordAsker(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
+    def _make_current_user(self) -> WordQueries:
+        return WordQueries(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
 
-    def _find(self, asker: WordAsker, offset: int, num: int) -> Permitted:
+    def _find(self, current_user: WordQueries, offset: int, num: int) -> Permitted:
         """Finds the best by words that the asker may see, from ``offset`` on."""
-        return find_permitted(self.searcher, build_unguarded(self.root, asker), self.access, start=offset, num=num)
+        return find_permitted(self.searcher, build_unguarded(self.root, current_user), self.access, start=offset, num=num)
 
     def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
         return self.searcher.fast_field_values(field, addresses)
 
-    def _rank_again(self, asker: WordAsker, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]) -> list[Scored]:
+    def _rank_again(
+        self, current_user: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
+    ) -> list[Scored]:
         """Returns the best in their final order. Where a policy reaches deep, it chooses first whose parts are asked."""
         chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[Scored]()
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {candidate.key: candidate for candidate in chosen}
             moved = rank(chosen, {}, self.ranking, self.now)
             chosen, rest = [by_key[one.key] for one in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
-        asked = [one for part in ask_parts(asker, self.ranking).values() for one in part]
+        asked = [one for part in ask_parts(current_user, self.ranking).values() for one in part]
         best = rank(chosen, self._score([candidate.key for candidate in chosen], asked), self.ranking, self.now)
         return best + [one._replace(score=min(one.score, best[-1].score)) for one in rest]
 
@@ -132,9 +134,9 @@ class RankedSearch:
         found = self._values("key", [address for _, address in hits]) if hits else ()
         return {int(key or 0): score for key, (score, _) in zip(found, hits, strict=True)}
 
-    def _explain(self, asker: WordAsker, page: Sequence[Scored]) -> list[Hit]:
+    def _explain(self, current_user: WordQueries, page: Sequence[Scored]) -> list[Hit]:
         keys = [one.key for one in page]
-        parts = ask_parts(asker, self.ranking)
+        parts = ask_parts(current_user, self.ranking)
         scores = {name: self._score(keys, queries) for name, queries in parts.items()}
         return [Hit(key=one.key, score=one.score, parts=tuple(self._parts_of(one, scores))) for one in page]
 

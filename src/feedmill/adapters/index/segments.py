@@ -34,7 +34,7 @@ def adopt_segments(folder: Path, built: Path) -> str:
 
 
 def _take(source: Path, target: Path) -> None:
-    """Gives a file a second name, or copies it where the file system has none."""
+    """Returns a file a second name, or copies it where the file system has none."""
     try:
         os.link(source, target)
     except OSError:

@@ -105,7 +105,7 @@ def _choose(folded: str, stemmed: str, exact: str) -> list[str]:
 
 @cache
 def stems_of(language: str | None) -> Stems:
-    """Gives the stems of a document's language, None for one that is not known."""
+    """Returns the stems of a document's language, None for one that is not known."""
     return Stems(language if language in LANGUAGES else "")
 
 

@@ -18,17 +18,17 @@ from feedmill.adapters.index import analysis
 from feedmill.adapters.index.failures import translated
 from feedmill.adapters.index.guardedfacets import count_bytes_of, count_guarded_facets
 from feedmill.adapters.index.highlighting import seek
-from feedmill.adapters.index.keptanswers import KeptAnswers, name_classes
 from feedmill.adapters.index.query import build_query
+from feedmill.adapters.index.queryresultcache import QueryResultCache, name_classes
 from feedmill.adapters.index.rerank import RankedSearch, count_best
 from feedmill.adapters.index.schema import SERVED_VERSIONS, build_schema
 from feedmill.adapters.index.sorting import MAX_REACH, find_sorted, list_by_key
 from feedmill.adapters.index.vocabulary import TantivyVocabulary
-from feedmill.adapters.index.words import WordAsker
+from feedmill.adapters.index.words import WordQueries
 from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.core.biasing import biased
 from feedmill.core.snippets import Sought
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
@@ -53,14 +53,14 @@ class TantivyIndex:
         self._loading = threading.Lock()
         self._index: tantivy.Index | None = None
         self._searcher: tantivy.Searcher | None = None
-        self._kept: tuple[tantivy.Searcher | None, KeptAnswers] = None, KeptAnswers()
+        self._kept: tuple[tantivy.Searcher | None, QueryResultCache] = None, QueryResultCache()
         self._commit = -1
         self._load()
 
     def search(
         self,
         query: Node,
-        access: ClassSet,
+        access: AccessFilter,
         *,
         start: int,
         num: int,
@@ -76,7 +76,7 @@ class TantivyIndex:
         begin = start if wanted else 0
         with translated("searching the index"):
             if sort is not None:
-                asked = build_query(query, access, WordAsker(searcher, query))
+                asked = build_query(query, access, WordQueries(searcher, query))
                 return find_sorted(searcher, asked, sort, start=begin, num=wanted)
             ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
             if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
@@ -88,26 +88,26 @@ class TantivyIndex:
         self,
         searcher: tantivy.Searcher,
         question: object,
-        access: ClassSet,
+        access: AccessFilter,
         find: Callable[[], _Answer],
         count_bytes: Callable[[_Answer], int],
     ) -> _Answer:
-        """Gives an answer for an asker's classes, the one that is kept where the same was asked before."""
+        """Returns an answer for an asker's classes, the one that is kept where the same was asked before."""
         classes, (kept_of, kept) = name_classes(access), self._kept
         if classes is None or kept_of is not searcher:
             return find()
         return kept.get((question, classes), find, count_bytes)
 
-    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+    def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
         """Lists documents that match and that the asker may see by their keys, those behind one."""
         searcher = self._searcher
         if searcher is None:
             return Hits(hits=(), total=0, is_exact=True)
         with translated("listing from the index"):
-            return list_by_key(searcher, build_query(query, access, WordAsker(searcher, query)), after, max(num, 0))
+            return list_by_key(searcher, build_query(query, access, WordQueries(searcher, query)), after, max(num, 0))
 
     def count_facets(
-        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+        self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
         """Counts facets over all documents that match and that the asker may see."""
         searcher = self._searcher
@@ -124,12 +124,12 @@ class TantivyIndex:
             )
 
     def terms(self, query: Node) -> tuple[str, ...]:
-        """Gives the words and phrases that a query would highlight, each as folded words joined by blanks."""
+        """Returns the words and phrases that a query would highlight, each as folded words joined by blanks."""
         return analysis.highlight_terms(query)
 
     def seek(self, query: Node) -> Sought:
-        """Gives what a query highlights, its words in all the forms that it finds."""
-        return seek(query, WordAsker(self._searcher, query).languages if self._searcher is not None else ())
+        """Returns what a query highlights, its words in all the forms that it finds."""
+        return seek(query, WordQueries(self._searcher, query).languages if self._searcher is not None else ())
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
         """Splits a text as the index does."""
@@ -166,7 +166,7 @@ class TantivyIndex:
             index = self._index or self._open()
             index.reload()
             searcher = index.searcher()
-            self._kept = searcher, KeptAnswers()
+            self._kept = searcher, QueryResultCache()
             self._index, self._searcher, self._commit = index, searcher, commit
 
     def _open(self) -> tantivy.Index:

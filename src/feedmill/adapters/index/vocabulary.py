@@ -12,13 +12,13 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 from tantivy import Occur, Query
 
+from feedmill.adapters.index.accessfilter import find_permitted
 from feedmill.adapters.index.analysis import split_words
 from feedmill.adapters.index.failures import translated
-from feedmill.adapters.index.permitting import find_permitted
 from feedmill.adapters.index.query import build_query
 from feedmill.adapters.index.schema import build_schema
-from feedmill.adapters.index.words import WordAsker
-from feedmill.model.access import ClassSet
+from feedmill.adapters.index.words import WordQueries
+from feedmill.model.access import AccessFilter
 from feedmill.model.query import Node
 
 TITLE = "title"
@@ -39,17 +39,17 @@ class TantivyVocabulary:
     def __init__(self, searcher: tantivy.Searcher | None) -> None:
         self._searcher = searcher
 
-    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[Counted]:
+    def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[Counted]:
         """Finds words of titles that begin so, the most frequent first, each with its number of documents."""
         folded = split_words(start[:MAX_START_CHARACTERS])
         if self._searcher is None or not folded:
             return []
-        clauses = [(Occur.Must, build_query(within, access, WordAsker(self._searcher, within)))]
+        clauses = [(Occur.Must, build_query(within, access, WordQueries(self._searcher, within)))]
         clauses += [(Occur.Must, Query.term_query(build_schema(), TITLE, word, "basic")) for word in folded[:-1]]
         with translated("completing a word"):
             return self._searcher.terms_with_prefix(TITLE, folded[-1], Query.boolean_query(clauses), limit)
 
-    def count(self, word: str, access: ClassSet) -> int:
+    def count(self, word: str, access: AccessFilter) -> int:
         """Counts the documents that hold a word and that the asker may see; more than ``EXACT_TO`` of them may be an estimate."""
         folded = split_words(word)
         if self._searcher is None or len(folded) != 1:
@@ -60,7 +60,7 @@ class TantivyVocabulary:
         with translated("counting a word"):
             return find_permitted(searcher, scoreless, access, start=0, num=0, exact_to=EXACT_TO).total
 
-    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+    def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds the likeliest word that differs little from a word, by the documents that the asker may see."""
         folded = split_words(word)
         if self._searcher is None or len(folded) != 1:

@@ -41,7 +41,7 @@ class AskedWord:
     weight: float
 
 
-class WordAsker:
+class WordQueries:
     """Asks the plain words of one query. Reads of the index only how many documents hold a term."""
 
     def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0, anchors_weight: float = 1.0) -> None:

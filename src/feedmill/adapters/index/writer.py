@@ -84,7 +84,7 @@ class TantivyWriter:
             writer.wait_merging_threads()
 
     def close(self) -> None:
-        """Gives up the folder; what was not committed is gone."""
+        """Returns up the folder; what was not committed is gone."""
         self._writer = None
 
     @property

@@ -43,7 +43,7 @@ def make_ruleset(version: int) -> bytes:
 
 
 def restrict() -> int:
-    """Gives up all that the kernel's version handles, for this thread and those it starts; returns the version.
+    """Returns up all that the kernel's version handles, for this thread and those it starts; returns the version.
 
     ``no_new_privs`` must be set. Errors: OSError where there is no Landlock.
     """

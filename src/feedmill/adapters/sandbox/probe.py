@@ -20,7 +20,7 @@ def probe_sandbox() -> Sandbox:
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _tell(writer)
+        _report(writer)
     os.close(writer)
     try:
         told = os.read(reader, _MESSAGE_BYTES)
@@ -30,7 +30,7 @@ def probe_sandbox() -> Sandbox:
     return Sandbox(**json.loads(told)) if told else _NOTHING
 
 
-def _tell(writer: int) -> None:
+def _report(writer: int) -> None:
     """The whole life of the child."""
     try:
         told = asdict(confine(EXTRACTING, {resource.RLIMIT_CORE: 0}))

@@ -10,7 +10,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
-from feedmill.adapters.store.marks import SqlFacts
+from feedmill.adapters.store.indextasks import SqlKeyValueStore
 from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import access_classes, acl_versions, acls, past_classes
 from feedmill.adapters.store.statements import batches, upsert
@@ -42,7 +42,7 @@ class SqlClasses:
         self._numbers: dict[AccessKey, int] = {}
 
     def number_many(self, keys: Sequence[AccessKey]) -> dict[AccessKey, int]:
-        """Gives the number of each class, a new one where there is none yet."""
+        """Returns the number of each class, a new one where there is none yet."""
         wanted = {_digest_of_key(key): key for key in keys if key not in self._numbers}
         for batch in batches(list(wanted)):
             query = sa.select(access_classes.c.digest, access_classes.c.number).where(access_classes.c.digest.in_(batch))
@@ -55,15 +55,15 @@ class SqlClasses:
         first = self.newest() + 1
         added = [_row(number, found, key) for number, (found, key) in enumerate(keys.items(), first)]
         self._connection.execute(sa.insert(access_classes), added)
-        SqlFacts(self._connection).put(_NEWEST_CLASS, str(added[-1]["number"]))
+        SqlKeyValueStore(self._connection).put(_NEWEST_CLASS, str(added[-1]["number"]))
         self._numbers.update((key, number) for number, key in enumerate(keys.values(), first))
 
     def newest(self) -> int:
-        """Gives the highest number given so far."""
-        return int(SqlFacts(self._connection).get(_NEWEST_CLASS) or AccessClass.CLOSED)
+        """Returns the highest number given so far."""
+        return int(SqlKeyValueStore(self._connection).get(_NEWEST_CLASS) or AccessClass.CLOSED)
 
     def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
-        """Gives what classes are; those that are no more are left out."""
+        """Returns what classes are; those that are no more are left out."""
         found: dict[int, AccessKey] = {}
         for batch in batches(numbers):
             for number, *row in _CLASSES.run(self._connection, batch):
@@ -79,7 +79,7 @@ class SqlClasses:
         return found
 
     def iter_packed(self, after: int) -> Iterator[PackedClasses]:
-        """Gives all classes whose number is greater, by number, many at a time."""
+        """Returns all classes whose number is greater, by number, many at a time."""
         for first in range(after + 1, self.newest() + 1, READ_AT_ONCE):
             found = _PACKED.run(self._connection, (first, first + READ_AT_ONCE - 1))
             if found:
@@ -126,7 +126,7 @@ def _row(number: int, found: bytes, key: AccessKey) -> dict[str, object]:
 
 
 def pack_keys(acl: Acl) -> bytes:
-    """Gives the entries of an ACL as ``PackedClass.keys``."""
+    """Returns the entries of an ACL as ``PackedClass.keys``."""
     return b"".join(digest_of(key_of(entry.principal)) + (b"\1" if entry.access is Access.DENY else b"\0") for entry in acl.entries)
 
 
@@ -221,7 +221,7 @@ class SqlAcls:
         return max(found, key=lambda version: (version.at, version.number), default=None)
 
     def newest_version(self) -> int:
-        """Gives the number of the newest version, 0 when there is none."""
+        """Returns the number of the newest version, 0 when there is none."""
         return int(_NEWEST_VERSION.run(self._connection)[0][0] or 0)
 
     def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:

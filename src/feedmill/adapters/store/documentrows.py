@@ -12,7 +12,7 @@ from feedmill.core.access import class_by
 from feedmill.core.urldigest import digest_of_url
 from feedmill.model.access import AccessClass
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin, Text
-from feedmill.ports import KeptRefs
+from feedmill.ports import StoredRefs
 
 R = TypeVar("R")
 
@@ -57,7 +57,7 @@ def _attributes_from_json(text: str) -> Attributes:
 
 
 def text_to_json(text: Text | None) -> str | None:
-    """Gives what extraction made of a document as the store keeps it."""
+    """Returns what extraction made of a document as the store keeps it."""
     if text is None:
         return None
     kept: dict[str, object] = {"source": text.source}
@@ -73,7 +73,7 @@ def text_to_json(text: Text | None) -> str | None:
 
 
 def text_from_json(text: str | None) -> Text | None:
-    """Gives back what extraction made of a document."""
+    """Returns back what extraction made of a document."""
     if text is None:
         return None
     kept = loads(text)
@@ -82,10 +82,10 @@ def text_from_json(text: str | None) -> Text | None:
     return Text(**kept)
 
 
-def refs_from_row(row: Row) -> KeptRefs:
-    """Gives what the document of a row keeps as blobs."""
+def refs_from_row(row: Row) -> StoredRefs:
+    """Returns what the document of a row keeps as blobs."""
     content = None if row["content"] is None else BlobRef(row["content"])
-    return KeptRefs(document_id=row["id"], content=content, text=_find_text(row["text"]))
+    return StoredRefs(document_id=row["id"], content=content, text=_find_text(row["text"]))
 
 
 def _find_text(text: str | None) -> Text | None:
@@ -200,7 +200,7 @@ def _flag(value: object) -> bool:
 
 
 def document_to_row(document: Document) -> dict[str, Any]:
-    """Gives the columns of a document but for its id."""
+    """Returns the columns of a document but for its id."""
     return {
         "url_digest": digest_of_url(document.url),
         "url": document.url,

@@ -6,15 +6,15 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store import documentrows
+from feedmill.adapters.store.classperiods import CLASSED_COLUMNS, ClassPeriodWriter
 from feedmill.adapters.store.prepared import Prepared
 from feedmill.adapters.store.schema import CLASSED, LIVE, documents, events
-from feedmill.adapters.store.spells import CLASSED_COLUMNS, SpellKeeping
 from feedmill.adapters.store.statements import batches, upsert
 from feedmill.adapters.store.values import plain, to_micros
 from feedmill.core.access import guards_itself
 from feedmill.core.urldigest import digest_of_url
 from feedmill.model.document import Document, DocumentState, Event, Text
-from feedmill.ports import KeptRefs, LiveUrl
+from feedmill.ports import LiveUrl, StoredRefs
 
 EVENTS_KEPT = 20
 
@@ -36,7 +36,7 @@ class SqlDocuments:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        self._spells = SpellKeeping(connection)
+        self._spells = ClassPeriodWriter(connection)
 
     def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
         """Finds documents by URL."""
@@ -183,16 +183,16 @@ class SqlDocuments:
         """Counts live documents."""
         return int(self._connection.execute(sa.select(sa.func.count()).select_from(documents).where(LIVE)).scalar_one())
 
-    def list_refs(self, *, after: int, limit: int) -> list[KeptRefs]:
+    def list_refs(self, *, after: int, limit: int) -> list[StoredRefs]:
         """Lists what live documents keep as blobs, by id."""
         kept = sa.or_(documents.c.content.is_not(None), documents.c.text.is_not(None))
         query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id > after, kept)
         found = self._connection.execute(query.order_by(documents.c.id).limit(limit)).mappings()
         return [documentrows.refs_from_row(row) for row in found]
 
-    def move_refs(self, moves: Sequence[tuple[KeptRefs, KeptRefs]]) -> int:
+    def move_refs(self, moves: Sequence[tuple[StoredRefs, StoredRefs]]) -> int:
         """Sets the second in place of the first, where a document still keeps exactly the first."""
-        held: dict[int, KeptRefs] = {}
+        held: dict[int, StoredRefs] = {}
         for batch in batches([old.document_id for old, _ in moves]):
             query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id.in_(batch))
             for row in self._connection.execute(query.with_for_update()).mappings():

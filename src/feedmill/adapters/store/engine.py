@@ -8,20 +8,20 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from feedmill.adapters.store.access import SqlAcls, SqlClasses
+from feedmill.adapters.store.classperiods import SqlClassPeriods
 from feedmill.adapters.store.documents import SqlDocuments
 from feedmill.adapters.store.failures import SqlFailures, SqlInterruptions
 from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
 from feedmill.adapters.store.groupgarbage import SqlGroupGarbage
 from feedmill.adapters.store.grouphistory import SqlGroupHistory
-from feedmill.adapters.store.grouplayers import SqlGroupLayers
 from feedmill.adapters.store.groups import SqlGroups
-from feedmill.adapters.store.keptsettings import SqlKeptSettings
+from feedmill.adapters.store.groupsnapshots import SqlGroupSnapshots
+from feedmill.adapters.store.indextasks import SqlIndexTasks, SqlKeyValueStore
 from feedmill.adapters.store.links import SqlLinks
-from feedmill.adapters.store.marks import SqlFacts, SqlMarks
 from feedmill.adapters.store.policies import PolicyCache, SqlPolicies
 from feedmill.adapters.store.queues import SqlQueues
-from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimes, SqlSessions
-from feedmill.adapters.store.spells import SqlSpells
+from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
+from feedmill.adapters.store.storedsettings import SqlStoredSettings
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork
 
@@ -29,7 +29,7 @@ _Made = TypeVar("_Made")
 
 
 def _on_connection(make: Callable[[sa.Connection], _Made]) -> cached_property[_Made]:
-    """Gives a repository that is made when it is first asked for: most transactions need one or two, and a search opens several."""
+    """Returns a repository that is made when it is first asked for: most transactions need one or two, and a search opens several."""
     return cached_property(lambda unit: make(unit.connection))
 
 
@@ -40,20 +40,20 @@ class SqlUnit:
     sources = _on_connection(SqlSources)
     documents = _on_connection(SqlDocuments)
     classes = _on_connection(SqlClasses)
-    spells = _on_connection(SqlSpells)
-    marks = _on_connection(SqlMarks)
+    class_periods = _on_connection(SqlClassPeriods)
+    index_tasks = _on_connection(SqlIndexTasks)
     links = _on_connection(SqlLinks)
     failures = _on_connection(SqlFailures)
     interruptions = _on_connection(SqlInterruptions)
-    facts = _on_connection(SqlFacts)
+    key_values = _on_connection(SqlKeyValueStore)
     queues = _on_connection(SqlQueues)
     groups = _on_connection(SqlGroups)
     group_garbage = _on_connection(SqlGroupGarbage)
-    kept_settings = _on_connection(SqlKeptSettings)
+    stored_settings = _on_connection(SqlStoredSettings)
     accounts = _on_connection(SqlAccounts)
     sessions = _on_connection(SqlSessions)
     api_tokens = _on_connection(SqlApiTokens)
-    one_times = _on_connection(SqlOneTimes)
+    one_times = _on_connection(SqlOneTimeValues)
 
     def __init__(self, connection: sa.Connection, policy_cache: PolicyCache | None = None) -> None:
         self.connection = connection
@@ -65,9 +65,9 @@ class SqlUnit:
         return SqlAcls(self.connection, self.classes)
 
     @cached_property
-    def group_layers(self) -> SqlGroupLayers:
+    def group_layers(self) -> SqlGroupSnapshots:
         """The groups database, to change it."""
-        return SqlGroupLayers(self.connection, self.groups)
+        return SqlGroupSnapshots(self.connection, self.groups)
 
     @cached_property
     def group_history(self) -> SqlGroupHistory:

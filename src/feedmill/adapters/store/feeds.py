@@ -50,7 +50,7 @@ class SqlFeeds:
         return int(self._connection.execute(sa.insert(feeds).values(values).returning(feeds.c.id)).scalar_one())
 
     def get(self, feed_id: int) -> Feed:
-        """Gives a feed."""
+        """Returns a feed."""
         row = self._connection.execute(sa.select(feeds).where(feeds.c.id == feed_id)).mappings().first()
         if row is None:
             raise NotFound(f"there is no feed {feed_id}")
@@ -85,7 +85,7 @@ class SqlFeeds:
         return taken
 
     def release(self, owner: str) -> None:
-        """Gives back all that ``owner`` holds."""
+        """Returns back all that ``owner`` holds."""
         self._connection.execute(sa.update(feeds).where(feeds.c.claimed_by == owner).values(claimed_by=None, claimed_until=None))
 
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from feedmill.adapters.store.groups import BUILDING, DEAD, VISIBLE, covered, covers, remove_definitions
 from feedmill.adapters.store.schema import group_definitions, group_layers, group_members
 from feedmill.adapters.store.statements import batches
-from feedmill.ports import DeadGroup
+from feedmill.ports import ObsoleteGroup
 
 
 class SqlGroupGarbage:
@@ -16,14 +16,14 @@ class SqlGroupGarbage:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def list_dead(self, *, after: int, limit: int) -> list[DeadGroup]:
+    def list_dead(self, *, after: int, limit: int) -> list[ObsoleteGroup]:
         """Lists definitions that nobody sees any more."""
         table = group_definitions
         hides_nothing = sa.and_(table.c.memberships == 0, ~covers())
         is_dead = sa.or_(group_layers.c.state == DEAD, sa.and_(group_layers.c.state == VISIBLE, sa.or_(hides_nothing, covered())))
         query = sa.select(table.c.id, table.c.memberships).join(group_layers, group_layers.c.feed_id == table.c.feed_id)
         query = query.where(table.c.id > after, is_dead).order_by(table.c.id).limit(limit)
-        return [DeadGroup(id=id_, memberships=count) for id_, count in self._connection.execute(query)]
+        return [ObsoleteGroup(id=id_, memberships=count) for id_, count in self._connection.execute(query)]
 
     def trim_dead(self, definition_id: int, limit: int) -> int:
         """Removes some members of a dead definition."""
@@ -38,7 +38,7 @@ class SqlGroupGarbage:
         """Removes dead definitions with their members."""
         remove_definitions(self._connection, definition_ids)
 
-    def remove_empty_layers(self) -> None:
+    def remove_empty_snapshots(self) -> None:
         """Forgets layers without definitions, but for one that is being built."""
         has_any = sa.exists().where(group_definitions.c.feed_id == group_layers.c.feed_id)
         self._connection.execute(sa.delete(group_layers).where(group_layers.c.state != BUILDING, ~has_any))

@@ -27,7 +27,7 @@ from feedmill.adapters.store.schema import (
 from feedmill.adapters.store.statements import batches, insert
 from feedmill.adapters.store.values import to_micros
 from feedmill.model.identity import PrincipalKey, Subject
-from feedmill.ports import ComparedTo, ForgottenTo, PastMembership
+from feedmill.ports import ComparisonCursor, PastMembership, PurgeCursor
 
 _DEFINITIONS_AT_ONCE = 1_000
 _VALUES = "(member_digest, group_number, feed_id, gained) VALUES"
@@ -72,10 +72,10 @@ class SqlGroupHistory:
 
     # --- comparing ---
 
-    def compare(self, feed_id: int, after: ComparedTo, limit: int) -> ComparedTo | None:
+    def compare(self, feed_id: int, after: ComparisonCursor, limit: int) -> ComparisonCursor | None:
         """Keeps what publishing a layer will change, first what is gained, then what is lost."""
         layer = self._connection.execute(sa.select(group_layers).where(group_layers.c.feed_id == feed_id)).mappings().one()
-        reached: ComparedTo | None = after
+        reached: ComparisonCursor | None = after
         room = limit
         while reached is not None and room > 0:
             tasks = self._list_tasks(layer, reached)
@@ -84,7 +84,7 @@ class SqlGroupHistory:
                 break
         return reached
 
-    def _work(self, tasks: Sequence[_Task], feed_id: int, after: ComparedTo, room: int) -> tuple[ComparedTo | None, int]:
+    def _work(self, tasks: Sequence[_Task], feed_id: int, after: ComparisonCursor, room: int) -> tuple[ComparisonCursor | None, int]:
         """Works tasks off while there is room; gives where to go on, and how much room is left."""
         numbers = self._number_many([task.defined for task in tasks if task.defined is not None and not task.is_idle], feed_id)
         reached = after
@@ -96,13 +96,13 @@ class SqlGroupHistory:
                 last, examined = self._keep(task, place, reached.member, room)
                 room -= examined
                 if last is not None:
-                    return ComparedTo(gains_only=after.gains_only, definition=reached.definition, member=last), room
-            reached = ComparedTo(gains_only=after.gains_only, definition=task.at)
+                    return ComparisonCursor(gains_only=after.gains_only, definition=reached.definition, member=last), room
+            reached = ComparisonCursor(gains_only=after.gains_only, definition=task.at)
         if len(tasks) == _DEFINITIONS_AT_ONCE:
             return reached, room
-        return (ComparedTo(gains_only=False) if after.gains_only else None), room
+        return (ComparisonCursor(gains_only=False) if after.gains_only else None), room
 
-    def _list_tasks(self, layer: sa.RowMapping, after: ComparedTo) -> list[_Task]:
+    def _list_tasks(self, layer: sa.RowMapping, after: ComparisonCursor) -> list[_Task]:
         """Lists what is to be compared next: definitions of the layer, or where a whole one takes things away, those it replaces."""
         if layer["whole"] and not after.gains_only:
             return self._list_replaced(layer, after.definition)
@@ -182,7 +182,7 @@ class SqlGroupHistory:
             self._connection.exec_driver_sql(_INSERT_POSTGRES if is_postgres else _INSERT_SQLITE, list(changes))
 
     def _number_many(self, changed: Sequence[_Defined], feed_id: int) -> dict[bytes, int]:
-        """Gives the number of each group, and keeps that a feed changes it."""
+        """Returns the number of each group, and keeps that a feed changes it."""
         values = {
             each.digest: dict(zip(("namespace", "domain", "name"), each.names, strict=True))
             | {"group_digest": each.digest, "feed_id": feed_id}
@@ -217,7 +217,7 @@ class SqlGroupHistory:
 
     # --- upkeep ---
 
-    def forget(self, before: datetime, after: ForgottenTo, limit: int) -> ForgottenTo | None:
+    def forget(self, before: datetime, after: PurgeCursor, limit: int) -> PurgeCursor | None:
         """Forgets changes older than a time, and those of layers that were given up."""
         self._connection.execute(sa.delete(group_publications).where(group_publications.c.at < to_micros(before)))
         table = group_changes.c
@@ -230,7 +230,7 @@ class SqlGroupHistory:
             among.append(place <= sa.tuple_(*(sa.literal(value) for value in reached)))
         self._connection.execute(sa.delete(group_changes).where(*among, *_is_forgotten(table.feed_id)))
         if reached is not None:
-            return ForgottenTo(member=bytes(reached[0]), group=reached[1], feed_id=reached[2])
+            return PurgeCursor(member=bytes(reached[0]), group=reached[1], feed_id=reached[2])
         self._connection.execute(sa.delete(group_names).where(*_is_forgotten(group_names.c.feed_id)))
         return None
 

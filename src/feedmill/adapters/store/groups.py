@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.marks import SqlFacts
+from feedmill.adapters.store.indextasks import SqlKeyValueStore
 from feedmill.adapters.store.schema import group_definitions, group_layers, group_members, group_sources
 from feedmill.adapters.store.statements import batches
 from feedmill.core.principals import digest_of
@@ -49,8 +49,8 @@ class SqlGroups:
         ]
 
     def generation(self) -> int:
-        """Gives the feed that changed groups last."""
-        return int(SqlFacts(self._connection).get(GENERATION) or 0)
+        """Returns the feed that changed groups last."""
+        return int(SqlKeyValueStore(self._connection).get(GENERATION) or 0)
 
     def count_memberships(self) -> int:
         """Counts the members of all groups that are seen."""
@@ -66,7 +66,7 @@ class SqlGroups:
         """Lists the feeds whose layers are being built."""
         return list(self._connection.execute(sa.select(group_layers.c.feed_id).where(group_layers.c.state == BUILDING)).scalars())
 
-    def measure_layer(self, feed_id: int) -> tuple[int, int]:
+    def measure_snapshot(self, feed_id: int) -> tuple[int, int]:
         """Counts a layer's definitions and their members."""
         table = group_definitions.c
         counted = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(table.memberships), 0)).where(table.feed_id == feed_id)
@@ -75,10 +75,10 @@ class SqlGroups:
 
     def is_redefined(self, feed_id: int) -> bool:
         """Whether a definition of a layer, or of a later one, was replaced or taken away while it was built."""
-        return int(SqlFacts(self._connection).get(REDEFINED) or 0) >= feed_id
+        return int(SqlKeyValueStore(self._connection).get(REDEFINED) or 0) >= feed_id
 
     def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
-        """Gives the definitions of a layer by id."""
+        """Returns the definitions of a layer by id."""
         table = group_definitions.c
         columns = (table.id, table.group_digest, table.namespace, table.domain, table.name, table.memberships)
         query = sa.select(*columns).where(table.feed_id == feed_id, table.id > after).order_by(table.id)
@@ -87,7 +87,7 @@ class SqlGroups:
             yield GroupDefinition(id=id_, key=bytes(found), group=group, memberships=count)
 
     def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Gives the members of a layer's definitions: joined by the database, since each row of millions would be an object of Python's."""
+        """Returns the members of a snapshot's definitions, joined by the database: millions of rows would be as many Python objects."""
         table = group_definitions.c
         among = [table.feed_id == feed_id, table.id > after, *([table.id <= until] if until is not None else [])]
         member, is_postgres = group_members.c.member_digest, self._connection.dialect.name == "postgresql"

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from feedmill.adapters.store import rows
-from feedmill.adapters.store.marks import SqlFacts
+from feedmill.adapters.store.indextasks import SqlKeyValueStore
 from feedmill.adapters.store.schema import policies, policy_versions
 from feedmill.adapters.store.statements import upsert
 from feedmill.adapters.store.values import from_micros, plain, to_micros
-from feedmill.core.policyacls import PolicyBook
+from feedmill.core.policyacls import PolicySet
 from feedmill.core.urldigest import digest_of_url
 from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
@@ -23,7 +23,7 @@ _GENERATION = "policies.generation"
 class PolicyCache:
     """The book that was read last, shared by all units of one store; put whole, so that threads may share it."""
 
-    held: tuple[int, PolicyBook] = field(default_factory=lambda: (0, PolicyBook()))
+    held: tuple[int, PolicySet] = field(default_factory=lambda: (0, PolicySet()))
 
 
 class SqlPolicies:
@@ -35,34 +35,34 @@ class SqlPolicies:
         self._is_changed = False
 
     def generation(self) -> int:
-        """Gives how often they were changed."""
-        return int(SqlFacts(self._connection).get(_GENERATION) or 0)
+        """Returns how often they were changed."""
+        return int(SqlKeyValueStore(self._connection).get(_GENERATION) or 0)
 
-    def current(self) -> PolicyBook:
-        """Gives those in force."""
+    def current(self) -> PolicySet:
+        """Returns those in force."""
         generation, held = self.generation(), self._cache.held
         if held[0] == generation and not self._is_changed:
             return held[1]
         query = sa.select(policies).where(policies.c.place.is_not(None)).order_by(policies.c.place)
-        book = PolicyBook([_policy_from_row(row) for row in self._connection.execute(query).mappings()])
+        book = PolicySet([_policy_from_row(row) for row in self._connection.execute(query).mappings()])
         if not self._is_changed:
             # what this transaction has changed itself may still be rolled back
             self._cache.held = (generation, book)
         return book
 
-    def replace(self, wanted: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicyBook:
+    def replace(self, wanted: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicySet:
         """Puts policies in force, and no others, and keeps since when."""
         self._is_changed = True
         self._connection.execute(sa.update(policies).values(place=None).where(policies.c.place.is_not(None)))
         if wanted:
             values = [_row_of(policy, place) for place, policy in enumerate(wanted)]
             self._connection.execute(upsert(self._connection, policies, ["digest"], keep=["number"]), values)
-        SqlFacts(self._connection).put(_GENERATION, str(self.generation() + 1))
+        SqlKeyValueStore(self._connection).put(_GENERATION, str(self.generation() + 1))
         book = self.current()
         self._keep_version(book, at or datetime.now(UTC))
         return book
 
-    def _keep_version(self, book: PolicyBook, at: datetime) -> None:
+    def _keep_version(self, book: PolicySet, at: datetime) -> None:
         table = policy_versions.c
         text = json.dumps([_policy_to_list(policy) for policy in book.policies])
         last = self._connection.execute(sa.select(table.at, table.policies).order_by(table.number.desc()).limit(1)).first()

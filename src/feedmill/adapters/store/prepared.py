@@ -22,7 +22,7 @@ class Prepared:
         self._texts: dict[tuple[str, int], str] = {}
 
     def run(self, connection: sa.Connection, values: Values = ()) -> list[tuple[Any, ...]]:
-        """Gives all rows. Errors: SQLAlchemy's own."""
+        """Returns all rows. Errors: SQLAlchemy's own."""
         return run_text(connection, self._text(connection.dialect, len(values)), values)
 
     def _text(self, dialect: sa.Dialect, count: int) -> str:

@@ -9,7 +9,7 @@ from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_
 from feedmill.core.urldigest import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
-from feedmill.ports import Lane, Mark, Stage
+from feedmill.ports import IndexTask, Lane, Stage
 
 Row = sa.RowMapping
 
@@ -18,7 +18,7 @@ Row = sa.RowMapping
 
 
 def feed_from_row(row: Row) -> Feed:
-    """Gives the feed of a row."""
+    """Returns the feed of a row."""
     return Feed(
         id=row["id"],
         datasource=row["datasource"],
@@ -43,7 +43,7 @@ def feed_from_row(row: Row) -> Feed:
 
 
 def feed_progress(feed: Feed) -> dict[str, Any]:
-    """Gives the columns of a feed that change while it is worked on."""
+    """Returns the columns of a feed that change while it is worked on."""
     return {
         "repaired_file": feed.repaired_file,
         "state": feed.state.value,
@@ -60,7 +60,7 @@ def feed_progress(feed: Feed) -> dict[str, Any]:
 
 
 def log_from_row(row: Row) -> LogEntry:
-    """Gives the log entry of a row."""
+    """Returns the log entry of a row."""
     return LogEntry(level=LogLevel(row["level"]), record=row["record"], line=row["line"], url=row["url"], reason=row["reason"])
 
 
@@ -68,12 +68,12 @@ def log_from_row(row: Row) -> LogEntry:
 
 
 def entries_to_json(entries: Sequence[Entry]) -> str:
-    """Gives the entries of an ACL as the store keeps them."""
+    """Returns the entries of an ACL as the store keeps them."""
     return dumps([_entry_to_list(entry) for entry in entries])
 
 
 def entries_from_json(text: str) -> tuple[Entry, ...]:
-    """Gives the entries of a kept ACL back."""
+    """Returns the entries of a kept ACL back."""
     return tuple(_entry_from_list(kept) for kept in loads(text))
 
 
@@ -89,7 +89,7 @@ def _entry_from_list(kept: list[Any]) -> Entry:
 
 
 def acl_from_row(row: Row) -> StoredAcl:
-    """Gives the ACL of a row."""
+    """Returns the ACL of a row."""
     return StoredAcl(
         url=row["url"],
         acl=Acl(
@@ -105,7 +105,7 @@ def acl_from_row(row: Row) -> StoredAcl:
 
 
 def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
-    """Gives the columns of an ACL."""
+    """Returns the columns of an ACL."""
     return {
         "url_digest": digest_of_url(stored.url),
         "url": stored.url,
@@ -122,22 +122,22 @@ def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
 # --- marks ----------------------------------------------------------------------------------------------------------------------
 
 
-def mark_from_row(row: Row) -> Mark:
-    """Gives the mark of a row."""
-    return Mark(
+def mark_from_row(row: Row) -> IndexTask:
+    """Returns the mark of a row."""
+    return IndexTask(
         document_id=row["document_id"],
         version=row["version"],
         stage=Stage(row["stage"]),
         lane=Lane(row["lane"]),
         feed_id=row["feed_id"],
         datasource=row["datasource"],
-        tightens=row["tightens"],
-        repeats=row["repeats"],
+        revokes_access=row["tightens"],
+        is_refresh=row["repeats"],
     )
 
 
-def mark_to_row(mark: Mark) -> dict[str, Any]:
-    """Gives the columns of a mark."""
+def mark_to_row(mark: IndexTask) -> dict[str, Any]:
+    """Returns the columns of a mark."""
     return {
         "document_id": mark.document_id,
         "version": mark.version,
@@ -145,6 +145,6 @@ def mark_to_row(mark: Mark) -> dict[str, Any]:
         "lane": mark.lane.value,
         "feed_id": mark.feed_id,
         "datasource": mark.datasource,
-        "tightens": mark.tightens,
-        "repeats": mark.repeats,
+        "tightens": mark.revokes_access,
+        "repeats": mark.is_refresh,
     }

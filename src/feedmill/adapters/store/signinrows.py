@@ -14,7 +14,7 @@ from feedmill.model.signin import Account, ApiToken, Session, TokenScope
 
 
 def account_from_row(row: Row) -> Account:
-    """Gives the account of a row."""
+    """Returns the account of a row."""
     return Account(
         user=Subject(scope=Scope.USER, name=row["name"], domain=row["domain"], namespace=row["namespace"]),
         role=Role(row["role"]),
@@ -26,7 +26,7 @@ def account_from_row(row: Row) -> Account:
 
 
 def account_to_row(account: Account) -> dict[str, Any]:
-    """Gives the row of an account."""
+    """Returns the row of an account."""
     return {
         "namespace": account.user.namespace,
         "account_key": account_key(account.user),
@@ -41,7 +41,7 @@ def account_to_row(account: Account) -> dict[str, Any]:
 
 
 def session_from_row(row: Mapping[str, Any]) -> Session:
-    """Gives the session of a row. Errors: Corrupt."""
+    """Returns the session of a row. Errors: Corrupt."""
     return Session(
         digest=row["digest"],
         credentials=read_credentials(row["credentials"]),
@@ -52,7 +52,7 @@ def session_from_row(row: Mapping[str, Any]) -> Session:
 
 
 def session_to_row(session: Session) -> dict[str, Any]:
-    """Gives the row of a session."""
+    """Returns the row of a session."""
     return {
         "digest": session.digest,
         "credentials": write_credentials(session.credentials),
@@ -63,7 +63,7 @@ def session_to_row(session: Session) -> dict[str, Any]:
 
 
 def token_from_row(row: Row) -> ApiToken:
-    """Gives the token of a row."""
+    """Returns the token of a row."""
     user = None
     if row["namespace"] is not None:
         user = Subject(scope=Scope.USER, name=row["name"], domain=row["domain"], namespace=row["namespace"])
@@ -81,7 +81,7 @@ def token_from_row(row: Row) -> ApiToken:
 
 
 def token_to_row(token: ApiToken) -> dict[str, Any]:
-    """Gives the row of a token, without its id."""
+    """Returns the row of a token, without its id."""
     user = token.user
     return {
         "digest": token.digest,

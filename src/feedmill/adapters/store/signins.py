@@ -124,8 +124,8 @@ class SqlApiTokens:
         self._connection.execute(sa.update(api_tokens).where(api_tokens.c.id == token_id).values(used_at=to_micros(at)))
 
 
-class SqlOneTimes:
-    """Fills ``ports.signin.OneTimes``."""
+class SqlOneTimeValues:
+    """Fills ``ports.signin.OneTimeValues``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -137,7 +137,7 @@ class SqlOneTimes:
         return self._connection.execute(added).one_or_none() is not None
 
     def take(self, digest: bytes, now: datetime) -> str | None:
-        """Gives a value and forgets it."""
+        """Returns a value and forgets it."""
         taking = sa.delete(one_times).where(one_times.c.digest == digest).returning(one_times.c.value, one_times.c.expires_at)
         row = self._connection.execute(taking).one_or_none()
         return row.value if row is not None and row.expires_at > to_micros(now) else None

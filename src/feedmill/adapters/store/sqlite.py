@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.prepared import run_text
-from feedmill.adapters.store.turn import Turn
+from feedmill.adapters.store.writerlock import WriterLock
 
 BUSY_SECONDS = 60
 KEPT = 8
@@ -21,7 +21,7 @@ _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_sto
 
 def open_sqlite(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
     """Opens the store in a file that the migrations have made; ``busy_seconds`` is how long a foreign program's lock is waited for."""
-    turn = Turn(path.parent)
+    turn = WriterLock(path.parent)
     snapshots = Snapshots(_engine(path, busy_seconds, "query_only=ON"))
     writer = _engine(path, busy_seconds)
 

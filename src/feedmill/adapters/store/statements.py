@@ -13,12 +13,12 @@ BATCH = 500
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
-    """Gives an INSERT that knows ``on_conflict_do_update``."""
+    """Returns an INSERT that knows ``on_conflict_do_update``."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def upsert(connection: sa.Connection, table: sa.Table, key: Sequence[str], keep: Sequence[str] = ()) -> sa.Executable:
-    """Gives an INSERT that replaces every column but the key's and those to ``keep`` where the key is there already."""
+    """Returns an INSERT that replaces every column but the key's and those to ``keep`` where the key is there already."""
     statement = insert(connection, table)
     changed = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in (*key, *keep)}
     return statement.on_conflict_do_update(index_elements=list(key), set_=changed)

@@ -42,7 +42,7 @@ _BY_CODE: tuple[tuple[str, type[FeedmillError]], ...] = (
 
 
 def translate(error: exc.SQLAlchemyError) -> FeedmillError | None:
-    """Gives the error that a database's error means, None where it means a fault of ours."""
+    """Returns the error that a database's error means, None where it means a fault of ours."""
     if isinstance(error, exc.TimeoutError):
         return Busy(f"the store has no connection free: {error}")
     if not isinstance(error, exc.DBAPIError):

@@ -15,7 +15,7 @@ def to_micros(moment: datetime) -> int: ...
 @overload
 def to_micros(moment: datetime | None) -> int | None: ...
 def to_micros(moment: datetime | None) -> int | None:
-    """Gives a time as the store keeps it, None for none."""
+    """Returns a time as the store keeps it, None for none."""
     return None if moment is None else (moment - _EPOCH) // _MICROSECOND
 
 
@@ -24,7 +24,7 @@ def from_micros(micros: int) -> datetime: ...
 @overload
 def from_micros(micros: int | None) -> datetime | None: ...
 def from_micros(micros: int | None) -> datetime | None:
-    """Gives a stored time back, None for none. Units: aware UTC."""
+    """Returns a stored time back, None for none. Units: aware UTC."""
     return None if micros is None else _EPOCH + timedelta(microseconds=micros)
 
 
@@ -34,7 +34,7 @@ def now_micros() -> int:
 
 
 def plain(text: str) -> str:
-    """Gives a text with signs in place of what no database takes: NUL and halves of surrogate pairs."""
+    """Returns a text with signs in place of what no database takes: NUL and halves of surrogate pairs."""
     if "\0" in text:
         text = text.replace("\0", "\N{SYMBOL FOR NULL}")
     return text.encode("utf-8", "replace").decode("utf-8") if _has_half_pair(text) else text

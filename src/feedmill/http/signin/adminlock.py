@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedmill.core.accounts import write_user
 from feedmill.core.networks import LOOPBACK
-from feedmill.http.asker import Asker, Way, put_asker
+from feedmill.http.currentuser import CurrentUser, Way, set_current_user
 from feedmill.http.origin import SAFE_METHODS
 from feedmill.http.problems import Problem, find_problem, make_answer
 from feedmill.http.signin.check import answer_refusal
-from feedmill.http.signin.desk import Desk, Refusal
+from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthenticator
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.errors import FeedmillError
@@ -35,7 +35,7 @@ _MANAGED: Final = ("/api/v1/datasources", "/api/v1/settings", "/api/v1/reindex")
 
 
 def role_for(method: str, path: str) -> Role:
-    """Gives the role that a request needs; what is not named here needs the highest to change something."""
+    """Returns the role that a request needs; what is not named here needs the highest to change something."""
     if path.startswith(_SECRET):
         return Role.ADMINISTRATOR
     if method in SAFE_METHODS or path.startswith(_DECISIONS):
@@ -47,12 +47,14 @@ log = structlog.get_logger(__name__)
 
 
 class AdminLock:
-    """ASGI middleware of the admin port. Without ``desk`` the token alone opens; an empty token opens for nobody."""
+    """ASGI middleware of the admin port. Without ``authenticator`` the token alone opens; an empty token opens for nobody."""
 
-    def __init__(self, app: ASGIApp, *, token: str, desk: Desk | None = None, auditing: Auditing | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, *, token: str, authenticator: RequestAuthenticator | None = None, auditing: Auditing | None = None
+    ) -> None:
         self._app = app
         self._token = token.encode()
-        self._desk = desk
+        self._authenticator = authenticator
         self._auditing = auditing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,19 +81,19 @@ class AdminLock:
             refusal = make_answer(Problem.FORBIDDEN, f"this needs the role {needed.value}")
             await self._refuse(request, name_of(found), refusal, receive, send)
             return
-        put_asker(request.scope, found)
+        set_current_user(request.scope, found)
         if request.method in SAFE_METHODS and not request.scope["path"].startswith(_DECISIONS):
             await self._app(request.scope, receive, send)
         else:
             await self._serve_audited(request, name_of(found), receive, send)
 
-    async def _find(self, request: Request) -> Asker | Refusal:
+    async def _find(self, request: Request) -> CurrentUser | Refusal:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._token and hmac.compare_digest(given.strip().encode(), self._token):
-            return Asker(role=Role.ADMINISTRATOR, way=Way.TOKEN, label="admin.token")
-        if self._desk is not None:
+            return CurrentUser(role=Role.ADMINISTRATOR, way=Way.TOKEN, label="admin.token")
+        if self._authenticator is not None:
             try:
-                found = await run_slowly(self._desk.find_by_header, request.scope)
+                found = await run_slowly(self._authenticator.find_by_header, request.scope)
             except FeedmillError as exc:
                 # the reason names the store, and nobody has proved who he is yet
                 log.error("sign_in_failed", reason=str(exc))
@@ -100,12 +102,12 @@ class AdminLock:
                 return found
         challenge = {"www-authenticate": 'Bearer realm="feedmill"'}
         text = "send the token of admin.token: 'Authorization: Bearer TOKEN'"
-        if self._desk is not None:
+        if self._authenticator is not None:
             text += ", a token of 'feedmill tokens', or a user's name and password"
         return Refusal(status=Problem.UNAUTHORIZED.status, text=text, headers=challenge)
 
     async def _refuse(self, request: Request, actor: str, refusal: ASGIApp, receive: Receive, send: Send) -> None:
-        await self._tell(AuditKind.ADMINISTRATION_REFUSED, request, actor, 403 if actor else 401)
+        await self._report(AuditKind.ADMINISTRATION_REFUSED, request, actor, 403 if actor else 401)
         await refusal(request.scope, receive, send)
 
     async def _serve_audited(self, request: Request, actor: str, receive: Receive, send: Send) -> None:
@@ -121,9 +123,9 @@ class AdminLock:
         try:
             await self._app(request.scope, receive, send_noted)
         finally:
-            await self._tell(AuditKind.DECISION_ASKED if is_decision else AuditKind.ADMINISTERED, request, actor, status)
+            await self._report(AuditKind.DECISION_ASKED if is_decision else AuditKind.ADMINISTERED, request, actor, status)
 
-    async def _tell(self, kind: AuditKind, request: Request, actor: str, status: int) -> None:
+    async def _report(self, kind: AuditKind, request: Request, actor: str, status: int) -> None:
         if self._auditing is None:
             return
         details: dict[str, Detail] = {"method": request.method, "path": request.scope["path"], "status": status}
@@ -135,6 +137,6 @@ class AdminLock:
         await run_in_threadpool(lambda: auditing.tell(kind, actor=actor, address=address, details=details))
 
 
-def name_of(asker: Asker) -> str:
-    """Gives what the audit log calls somebody."""
-    return asker.label or ", ".join(write_user(user) for user in asker.identity.users) or "nobody"
+def name_of(current_user: CurrentUser) -> str:
+    """Returns what the audit log calls somebody."""
+    return current_user.label or ", ".join(write_user(user) for user in current_user.identity.users) or "nobody"

@@ -31,7 +31,7 @@ Body = dict[str, Any]
 
 
 def signin_routes(signing: Signing) -> list[Route]:
-    """Gives the routes."""
+    """Returns the routes."""
     return [*_user_routes(signing), *_token_routes(signing.tokens), *_audit_routes(signing.auditing)]
 
 
@@ -132,7 +132,7 @@ def _audit_routes(auditing: Auditing) -> list[Route]:
 
 
 def render_account(account: Account) -> dict[str, Any]:
-    """Gives a local user as JSON."""
+    """Returns a local user as JSON."""
     user = account.user
     return {
         "name": f"{user.domain}\\{user.name}" if user.domain else user.name,
@@ -144,7 +144,7 @@ def render_account(account: Account) -> dict[str, Any]:
 
 
 def render_token(token: ApiToken) -> dict[str, Any]:
-    """Gives a token as JSON, without its text."""
+    """Returns a token as JSON, without its text."""
     user = token.user
     return {
         "id": token.id,
@@ -160,7 +160,7 @@ def render_token(token: ApiToken) -> dict[str, Any]:
 
 
 def render_new_token(made: NewToken) -> dict[str, Any]:
-    """Gives a token as JSON, this once with its text."""
+    """Returns a token as JSON, this once with its text."""
     return {**render_token(made.token), "token": made.text}
 
 

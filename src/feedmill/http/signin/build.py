@@ -7,7 +7,6 @@ from feedmill.http.pages import make_templates
 from feedmill.http.proxyheaders import ProxyTrust
 from feedmill.http.signin.clients import Clients
 from feedmill.http.signin.cookies import Cookies
-from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
 from feedmill.http.signin.gates import Gates
@@ -15,6 +14,7 @@ from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
+from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.signin.site import SignInSite
@@ -44,11 +44,11 @@ class SignInOptions:
 
 
 def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
-    """Gives signing in for the search port."""
+    """Returns signing in for the search port."""
     cookies = Cookies(always_secure=options.secure_cookies or is_https(options.public_url))
     guard = FormGuard(options.key, cookies)
     clients = Clients(proxies=options.client_proxies, header=options.client_header, shared=options.proxy.trusted)
-    desk = Desk(
+    authenticator = RequestAuthenticator(
         proxy=options.proxy,
         clients=clients,
         cookies=cookies,
@@ -65,7 +65,13 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
     templates = make_templates()
     leavings = Leavings(templates)
     tools = PageTools(
-        desk=desk, check=signing.check, guard=guard, auditing=signing.auditing, templates=templates, leavings=leavings, choices=choices
+        authenticator=authenticator,
+        check=signing.check,
+        guard=guard,
+        auditing=signing.auditing,
+        templates=templates,
+        leavings=leavings,
+        choices=choices,
     )
     page = SignInPage(tools)
     gates = Gates(
@@ -80,8 +86,15 @@ def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
     routes = (
         *page.routes(),
         *OpenIdWays(options.openid, gates).routes(),
-        *OpenIdLogoutWays(options.openid, gates, signing.sessions, signing.handovers, leavings).routes(),
-        *SamlWays(options.saml, gates, signing.handovers).routes(),
-        *SamlLogoutWays(options.saml, gates, signing.sessions, signing.handovers, leavings).routes(),
+        *OpenIdLogoutWays(options.openid, gates, signing.sessions, signing.one_time_codes, leavings).routes(),
+        *SamlWays(options.saml, gates, signing.one_time_codes).routes(),
+        *SamlLogoutWays(options.saml, gates, signing.sessions, signing.one_time_codes, leavings).routes(),
     )
-    return SignInSite(desk=desk, check=signing.check, guard=guard, routes=routes, has_choices=bool(choices), public_url=options.public_url)
+    return SignInSite(
+        authenticator=authenticator,
+        check=signing.check,
+        guard=guard,
+        routes=routes,
+        has_choices=bool(choices),
+        public_url=options.public_url,
+    )

@@ -5,11 +5,11 @@ from typing import Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedmill.http.asker import SIGNED_OUT, Asker, put_asker
+from feedmill.http.currentuser import SIGNED_OUT, CurrentUser, set_current_user
 from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.problems import find_problem, make_answer, problem_of
 from feedmill.http.searchthreads import run_search
-from feedmill.http.signin.desk import Desk, Refusal
+from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthenticator
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.errors import FeedmillError
 
@@ -17,11 +17,11 @@ _OPEN: Final = ("/healthz", "/readyz", "/sw_version.txt", "/static/")
 
 
 class SignInCheck:
-    """ASGI middleware in place of ``AskerCheck`` where people can sign in."""
+    """ASGI middleware in place of ``AuthenticationMiddleware`` where people can sign in."""
 
-    def __init__(self, app: ASGIApp, *, desk: Desk) -> None:
+    def __init__(self, app: ASGIApp, *, authenticator: RequestAuthenticator) -> None:
         self._app = app
-        self._desk = desk
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on with its asker, or refuses it."""
@@ -35,22 +35,22 @@ class SignInCheck:
             if isinstance(found, Refusal):
                 app = answer_refusal(found, is_json=scope["path"].startswith("/api/"))
             else:
-                put_asker(scope, found)
+                set_current_user(scope, found)
         await app(scope, receive, send)
 
-    async def _find(self, scope: Scope) -> Asker | Refusal:
+    async def _find(self, scope: Scope) -> CurrentUser | Refusal:
         if scope["path"].startswith(_OPEN):
             return SIGNED_OUT
         names = {name.lower() for name, _ in scope["headers"]}
         if b"authorization" in names:
-            return await run_slowly(self._desk.find, scope)
+            return await run_slowly(self._authenticator.find, scope)
         if b"cookie" in names:
-            return await run_search(self._desk.find, scope)
-        return self._desk.find(scope)  # looks at the headers of a proxy alone
+            return await run_search(self._authenticator.find, scope)
+        return self._authenticator.find(scope)  # looks at the headers of a proxy alone
 
 
 def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:
-    """Gives the answer that a refusal stands for."""
+    """Returns the answer that a refusal stands for."""
     headers = {**refusal.headers, **NEVER_KEPT}
     if is_json:
         return make_answer(problem_of(refusal.status), refusal.text, headers)

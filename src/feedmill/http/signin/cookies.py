@@ -28,7 +28,7 @@ class Cookies:
         self._always_secure = always_secure
 
     def read(self, scope: Scope, name: str) -> str:
-        """Gives a cookie, "" where there is none or where it stands twice."""
+        """Returns a cookie, "" where there is none or where it stands twice."""
         wanted = self._name(scope, name)
         pairs = [
             value

@@ -35,12 +35,12 @@ class FormGuard:
         self._cookies = cookies
 
     def code_of_session(self, scope: Scope) -> str:
-        """Gives the code for a form on a page of who is signed in, "" where nobody is."""
+        """Returns the code for a form on a page of who is signed in, "" where nobody is."""
         text = self._cookies.read(scope, SESSION)
         return self._code(SESSION, text) if text else ""
 
     def begin(self, scope: Scope) -> tuple[str, str]:
-        """Gives the code for a form on a page of anybody, and what the form's cookie is to hold."""
+        """Returns the code for a form on a page of anybody, and what the form's cookie is to hold."""
         text = self._cookies.read(scope, FORM) or secrets.token_urlsafe(24)
         return self._code(FORM, text), text
 
@@ -77,12 +77,12 @@ async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Fields
 
 
 def find_field(fields: Fields, name: str) -> str:
-    """Gives a field's value, "" where it is missing; of several the last."""
+    """Returns a field's value, "" where it is missing; of several the last."""
     return next((value for key, value in reversed(fields) if key == name), "")
 
 
 def read_target(text: str) -> str:
-    """Gives the page to go to after signing in: a path of this server, ``/`` for anything else.
+    """Returns the page to go to after signing in: a path of this server, ``/`` for anything else.
 
     Browsers take a backslash for a slash and drop tabs and line ends, so neither may stand in it.
     """

@@ -38,12 +38,12 @@ class Gates:
     public_url: str = ""
 
     def url(self, request: Request, path: str) -> str:
-        """Gives the address of a path of this server as browsers know it."""
+        """Returns the address of a path of this server as browsers know it."""
         base = self.public_url or f"{request.url.scheme}://{request.url.netloc}"
         return base.rstrip("/") + path
 
     def own_url(self, request: Request, path: str) -> str:
-        """Gives the same where the answer to it proves whom somebody signed in for, which a name that strangers choose must not say.
+        """Returns the same where the answer to it proves whom somebody signed in for, which a name that strangers choose must not say.
 
         Errors: Denied where nothing but the header Host says how this server is called; on this machine itself that is enough.
         """
@@ -75,7 +75,7 @@ class Gates:
 
     def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
         """Tells that nobody was proved. What exactly was wrong is for the audit log, not for whoever asks."""
-        self._tell_refusal(request, provider, error)
+        self._report_refusal(request, provider, error)
         if isinstance(error, Denied | BadRequest):
             status, text = 403, "signing in was refused; begin again from the page to sign in"
         else:
@@ -85,7 +85,7 @@ class Gates:
         self.flows.end(response, request.scope)
         return response
 
-    def _tell_refusal(self, request: Request, provider: str, error: FeedmillError) -> None:
+    def _report_refusal(self, request: Request, provider: str, error: FeedmillError) -> None:
         """Puts a refusal into the audit log; of a flood of them the first ones, and that there are more."""
         client = self.clients.find(request.scope)
         passage = self.throttle.begin(provider, "" if client.is_shared else client.address)

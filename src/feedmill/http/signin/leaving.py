@@ -13,13 +13,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedmill.http.keeping import NEVER_KEPT
 from feedmill.model.signin import Credential
-from feedmill.ports.signin import Departure
+from feedmill.ports.signin import ProviderRedirect
 
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 """Without a word on where forms go: providers send on to where they like."""
 
-Leave = Callable[[Request, Credential], Departure | None]
-"""Gives how a provider is told that somebody leaves; None where there is nothing to tell."""
+Leave = Callable[[Request, Credential], ProviderRedirect | None]
+"""Returns how a provider is told that somebody leaves; None where there is nothing to tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Exit:
     """One provider to tell, as the page offers it."""
 
     label: str
-    departure: Departure
+    departure: ProviderRedirect
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Leavings:
         return found
 
     def render(self, exits: Sequence[Exit]) -> Response:
-        """Gives the page that goes on to one provider, or lists several."""
+        """Returns the page that goes on to one provider, or lists several."""
         body = self.templates.get_template("leaving.html").render(exits=exits)
         return HTMLResponse(body, headers={**NEVER_KEPT, "Content-Security-Policy": POLICY})
 
-    def send(self, departure: Departure) -> Response:
+    def send(self, departure: ProviderRedirect) -> Response:
         """Sends a browser on that came by itself, not by a form of ours."""
         if departure.fields:
             return self.render([Exit(label="", departure=departure)])

@@ -29,7 +29,7 @@ class OpenIdWays:
         self._gates = gates
 
     def routes(self) -> list[Route]:
-        """Gives the routes."""
+        """Returns the routes."""
         return [
             Route("/signin/oidc/{name}", self.begin, methods=["GET"]),
             Route("/signin/oidc/{name}/back", self.finish, methods=["GET"]),

@@ -22,8 +22,8 @@ from feedmill.http.signin.ways import find_provider
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.model.signin import Credential
-from feedmill.ports.signin import Departure, OpenIdProvider
-from feedmill.services.signin.handovers import Handovers
+from feedmill.ports.signin import OpenIdProvider, ProviderRedirect
+from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.sessions import SessionKeeping
 
 
@@ -31,17 +31,22 @@ class OpenIdLogoutWays:
     """Logging out at the providers of OpenID Connect that want to be told, or tell."""
 
     def __init__(
-        self, providers: tuple[OpenIdProvider, ...], gates: Gates, sessions: SessionKeeping, handovers: Handovers, leavings: Leavings
+        self,
+        providers: tuple[OpenIdProvider, ...],
+        gates: Gates,
+        sessions: SessionKeeping,
+        one_time_codes: OneTimeCodes,
+        leavings: Leavings,
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.single_logout}
         self._gates = gates
         self._sessions = sessions
-        self._handovers = handovers
+        self._handovers = one_time_codes
         for provider in self._providers.values():
             leavings.add(provider.way, provider.label, self._leave_by(provider))
 
     def routes(self) -> list[Route]:
-        """Gives the routes."""
+        """Returns the routes."""
         return [
             Route("/signin/oidc/{name}/left", self.come_back, methods=["GET"]),
             Route("/signin/oidc/{name}/logout", self.take, methods=["POST"]),
@@ -78,8 +83,8 @@ class OpenIdLogoutWays:
         self._gates.tell(request, AuditKind.SIGNED_OUT, {"name": left.name[:200], "way": way, "sessions": ended})
         return Response(status_code=200, headers=NEVER_KEPT)
 
-    def _leave_by(self, provider: OpenIdProvider) -> Callable[[Request, Credential], Departure | None]:
-        def leave(request: Request, credential: Credential) -> Departure | None:
+    def _leave_by(self, provider: OpenIdProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
+        def leave(request: Request, credential: Credential) -> ProviderRedirect | None:
             if credential.session is None:
                 return None
             try:

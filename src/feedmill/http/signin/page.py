@@ -18,12 +18,12 @@ from starlette.routing import Route
 
 from feedmill.core.accounts import write_user
 from feedmill.core.sessionmarks import mark_of_user
-from feedmill.http.asker import Way, find_asker
+from feedmill.http.currentuser import Way, find_current_user
 from feedmill.http.keeping import NEVER_KEPT
 from feedmill.http.signin.cookies import SESSION, Cookies
-from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
 from feedmill.http.signin.leaving import Leavings
+from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.http.signin.slowly import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import Busy
@@ -63,7 +63,7 @@ class Door:
 class PageTools:
     """What the page works with; ``choices`` are the ways that lead to other providers, each without its target."""
 
-    desk: Desk
+    authenticator: RequestAuthenticator
     check: PasswordCheck
     guard: FormGuard
     auditing: Auditing
@@ -87,7 +87,7 @@ class SignInPage:
         self._tools = tools
 
     def routes(self) -> list[Route]:
-        """Gives the page's routes."""
+        """Returns the page's routes."""
         return [
             Route(PAGE, self.show, methods=["GET"]),
             Route(PAGE, self.take, methods=["POST"]),
@@ -124,12 +124,12 @@ class SignInPage:
 
     def _put_session(self, request: Request, response: Response, proved: Sequence[Credential]) -> None:
         cookies = self._cookies
-        text = self._tools.desk.sessions.begin(cookies.read(request.scope, SESSION), proved)
+        text = self._tools.authenticator.sessions.begin(cookies.read(request.scope, SESSION), proved)
         cookies.put(response, request.scope, SESSION, text)
 
     @property
     def _cookies(self) -> Cookies:
-        return self._tools.desk.cookies
+        return self._tools.authenticator.cookies
 
     def _take(self, request: Request, fields: Fields) -> Response:
         target = read_target(find_field(fields, TARGET_FIELD) or request.query_params.get(TARGET_FIELD, "/"))
@@ -145,7 +145,7 @@ class SignInPage:
         return response
 
     def _try(self, request: Request, fields: Fields) -> _Tried:
-        client = self._tools.desk.clients.find(request.scope)
+        client = self._tools.authenticator.clients.find(request.scope)
         tried = _Tried([], {}, {}, 403)
         status = 403
         for namespace in self._tools.check.list_namespaces():
@@ -185,7 +185,7 @@ class SignInPage:
         return response
 
     def _list_doors(self, request: Request, tried: _Tried) -> list[Door]:
-        users = {user.namespace: user for user in find_asker(request).identity.users}
+        users = {user.namespace: user for user in find_current_user(request).identity.users}
         users |= {credential.user.namespace: credential.user for credential in tried.proved}
         return [
             Door(
@@ -200,17 +200,17 @@ class SignInPage:
     def _sign_out(self, request: Request, fields: Fields) -> Response:
         if not self._tools.guard.is_ours(request.scope, fields):
             return self.ask_sign_out(request)
-        asker = find_asker(request)
+        current_user = find_current_user(request)
         text = self._cookies.read(request.scope, SESSION)
-        session = self._tools.desk.sessions.find(text) if text else None
-        is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and asker.way is Way.SESSION
+        session = self._tools.authenticator.sessions.find(text) if text else None
+        is_everywhere = bool(find_field(fields, EVERYWHERE_FIELD)) and current_user.way is Way.SESSION
         if is_everywhere:
-            self._tools.desk.sessions.withdraw(mark_of_user(user) for user in asker.identity.users)
+            self._tools.authenticator.sessions.withdraw(mark_of_user(user) for user in current_user.identity.users)
         if text:
-            self._tools.desk.sessions.end(text)
-        if asker.way is Way.SESSION:
-            actor = ", ".join(write_user(user) for user in asker.identity.users)
-            address = self._tools.desk.clients.find(request.scope).address
+            self._tools.authenticator.sessions.end(text)
+        if current_user.way is Way.SESSION:
+            actor = ", ".join(write_user(user) for user in current_user.identity.users)
+            address = self._tools.authenticator.clients.find(request.scope).address
             self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
         # asked last, since a provider may take its time to say where it is told
         exits = self._tools.leavings.find(request, session.credentials) if session is not None else []

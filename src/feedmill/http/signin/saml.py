@@ -27,7 +27,7 @@ from feedmill.http.signin.slowly import run_for_provider
 from feedmill.http.signin.ways import find_provider
 from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.ports.signin import SamlProvider
-from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.onetimecodes import OneTimeCodes
 
 MAX_FORM_BYTES = 4_000_000
 HANDOVER = timedelta(minutes=1)
@@ -38,13 +38,13 @@ FORMS_FROM_ELSEWHERE = r"/signin/saml/[^/]+/(?:acs|slo)"
 class SamlWays:
     """The ways over providers of SAML."""
 
-    def __init__(self, providers: tuple[SamlProvider, ...], gates: Gates, handovers: Handovers) -> None:
+    def __init__(self, providers: tuple[SamlProvider, ...], gates: Gates, one_time_codes: OneTimeCodes) -> None:
         self._providers = {provider.name: provider for provider in providers}
         self._gates = gates
-        self._handovers = handovers
+        self._handovers = one_time_codes
 
     def routes(self) -> list[Route]:
-        """Gives the routes."""
+        """Returns the routes."""
         return [
             Route("/signin/saml/{name}", self.begin, methods=["GET"]),
             Route("/signin/saml/{name}/acs", self.take, methods=["POST"]),
@@ -100,7 +100,7 @@ class SamlWays:
         return self._gates.let_in(request, credential, read_target(kept["to"]))
 
     def describe(self, request: Request) -> Response:
-        """Gives the metadata of this server."""
+        """Returns the metadata of this server."""
         provider = find_provider(self._providers, request)
         try:
             about = provider.describe(self._back(request))

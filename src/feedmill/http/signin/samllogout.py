@@ -22,8 +22,8 @@ from feedmill.http.signin.ways import find_provider
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge
 from feedmill.model.signin import Credential
-from feedmill.ports.signin import Departure, LogoutAsked, LogoutMessage, SamlLogout, SamlProvider
-from feedmill.services.signin.handovers import Handovers
+from feedmill.ports.signin import LogoutMessage, LogoutRequest, ProviderRedirect, SamlLogout, SamlProvider
+from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.sessions import SessionKeeping
 
 MAX_RELAY_STATE = 2_000
@@ -33,18 +33,18 @@ class SamlLogoutWays:
     """Logging out at the providers of SAML that want to be told, or tell."""
 
     def __init__(
-        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: SessionKeeping, handovers: Handovers, leavings: Leavings
+        self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: SessionKeeping, one_time_codes: OneTimeCodes, leavings: Leavings
     ) -> None:
         self._providers = {provider.name: provider for provider in providers if provider.logout is not None}
         self._gates = gates
         self._sessions = sessions
-        self._handovers = handovers
+        self._handovers = one_time_codes
         self._leavings = leavings
         for provider in self._providers.values():
             leavings.add(provider.way, provider.label, self._leave_by(provider))
 
     def routes(self) -> list[Route]:
-        """Gives the routes."""
+        """Returns the routes."""
         return [
             Route("/signin/saml/{name}/slo", self.take_query, methods=["GET"]),
             Route("/signin/saml/{name}/slo", self.take_form, methods=["POST"]),
@@ -83,7 +83,7 @@ class SamlLogoutWays:
         departure = logout.answer(asked, entity_id, relay_state[:MAX_RELAY_STATE], is_done=True)
         return self._leavings.send(departure) if departure is not None else Response(status_code=200)
 
-    def _end(self, request: Request, provider: SamlProvider, asked: LogoutAsked) -> None:
+    def _end(self, request: Request, provider: SamlProvider, asked: LogoutRequest) -> None:
         way = provider.way
         marks = [mark_of_session(way, asked.name, index) for index in asked.indexes] or [mark_of_session(way, asked.name)]
         ended = self._sessions.withdraw(marks)
@@ -93,8 +93,8 @@ class SamlLogoutWays:
         provider, _ = self._find(request)
         return self._gates.turn_away(request, provider.way, Denied(f"single logout: {error}"))
 
-    def _leave_by(self, provider: SamlProvider) -> Callable[[Request, Credential], Departure | None]:
-        def leave(request: Request, credential: Credential) -> Departure | None:
+    def _leave_by(self, provider: SamlProvider) -> Callable[[Request, Credential], ProviderRedirect | None]:
+        def leave(request: Request, credential: Credential) -> ProviderRedirect | None:
             if credential.session is None or provider.logout is None:
                 return None
             back_url = self._gates.url(request, f"/signin/saml/{provider.name}/acs")

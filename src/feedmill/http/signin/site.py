@@ -8,11 +8,11 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from feedmill.core.accounts import write_user
-from feedmill.http.asker import Way, find_asker
+from feedmill.http.currentuser import Way, find_current_user
 from feedmill.http.keeping import NEVER_KEPT
-from feedmill.http.signin.desk import Desk
 from feedmill.http.signin.forms import FormGuard, read_target
 from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD
+from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.services.signin.passwordcheck import PasswordCheck
 
 
@@ -33,7 +33,7 @@ class SignInSite:
     name a proxy gives it, "" where the request tells.
     """
 
-    desk: Desk
+    authenticator: RequestAuthenticator
     check: PasswordCheck
     guard: FormGuard
     routes: tuple[Route, ...]
@@ -45,21 +45,21 @@ class SignInSite:
         return self.has_choices or bool(self.check.list_namespaces())
 
     def find_account(self, request: Request) -> ShownAccount | None:
-        """Gives what the search page shows of the asker; None where nobody can sign in."""
-        asker = find_asker(request)
+        """Returns what the search page shows of the asker; None where nobody can sign in."""
+        current_user = find_current_user(request)
         target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         href = f"{PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}"
-        if asker.is_signed_in:
-            name = ", ".join(write_user(user) for user in asker.identity.users) or asker.label
-            code = self.guard.code_of_session(request.scope) if asker.way is Way.SESSION else ""
-            return ShownAccount(name=name, code=code, href=href if asker.way is Way.SESSION else "")
+        if current_user.is_signed_in:
+            name = ", ".join(write_user(user) for user in current_user.identity.users) or current_user.label
+            code = self.guard.code_of_session(request.scope) if current_user.way is Way.SESSION else ""
+            return ShownAccount(name=name, code=code, href=href if current_user.way is Way.SESSION else "")
         return ShownAccount(href=href) if self.is_offered() else None
 
     def demand(self, request: Request, target: str, *, is_page: bool) -> Response | None:
-        """Gives the answer to a secure search of somebody who is not signed in and could be; None where the search may go on."""
-        if find_asker(request).is_signed_in or not self.is_offered():
+        """Returns the answer to a secure search of somebody who is not signed in and could be; None where the search may go on."""
+        if find_current_user(request).is_signed_in or not self.is_offered():
             return None
         if is_page:
             return RedirectResponse(f"{OLD_PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}", status_code=302)
-        refusal = self.desk.refuse("this search is for people who are signed in; access=p finds public documents")
+        refusal = self.authenticator.refuse("this search is for people who are signed in; access=p finds public documents")
         return PlainTextResponse(refusal.text + "\n", refusal.status, headers={**refusal.headers, **NEVER_KEPT})

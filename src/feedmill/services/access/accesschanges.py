@@ -15,16 +15,16 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from feedmill.core.principals import Forms, digest_of
-from feedmill.model.access import Spell
+from feedmill.core.principals import PrincipalKeys, digest_of
+from feedmill.model.access import ClassPeriod
 from feedmill.model.accesschange import AccessChange
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity
 from feedmill.model.policyacl import EARLY_ORDER, Early
 from feedmill.ports import Clock, Store, UnitOfWork
+from feedmill.services.access.accesshistory import AccessHistory, HistoryCache, recollect
 from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.explaining import check_kept
-from feedmill.services.access.pastsight import PastSight, Recollection, recollect
 from feedmill.services.access.policytable import PolicyTable
 
 LEAST_EXAMINED, MOST_EXAMINED = 200, 5_000
@@ -55,7 +55,7 @@ class ChangesPage:
 class _Begun:
     """What was found out of a comparison. Shape: ``classes`` are those that were seen at one of its times alone."""
 
-    past: Recollection
+    past: HistoryCache
     classes: Sequence[int]
 
 
@@ -94,14 +94,14 @@ class AccessChanges:
         changes: list[AccessChange] = []
         with self._store.reading() as unit:
             begun = self._begin(unit, asked)
-            sight = PastSight(unit, begun.past, self._order)
+            sight = AccessHistory(unit, begun.past, self._order)
             at_once = min(max(2 * limit, LEAST_EXAMINED), MOST_EXAMINED)
             for _ in range(max(1, self._examined_a_page // at_once)):
-                moved = unit.spells.list_moved(begun.classes, asked.since, after=after, limit=at_once)
+                moved = unit.class_periods.list_moved(begun.classes, asked.since, after=after, limit=at_once)
                 held = _read_held(unit, sight, moved)
                 seen = [id_ for id_, each in held.items() if sight.has_changed(each, asked.until)][: limit - len(changes)]
                 documents = unit.documents.find_by_id(seen)
-                changes += [sight.tell_change(documents[id_], held[id_], asked.until) for id_ in seen if id_ in documents]
+                changes += [sight.describe_change(documents[id_], held[id_], asked.until) for id_ in seen if id_ in documents]
                 if len(changes) >= limit:
                     return ChangesPage(changes=changes, next_after=changes[-1].document_id)
                 if len(moved) < at_once:
@@ -110,7 +110,7 @@ class AccessChanges:
         return ChangesPage(changes=changes, next_after=after)
 
     def iter_changes(self, asked: Comparison, *, at_once: int = TOLD_AT_ONCE) -> Iterator[AccessChange]:
-        """Gives all changes, a page at a time. Errors: as above."""
+        """Returns all changes, a page at a time. Errors: as above."""
         after: int | None = 0
         while after is not None:
             page = self.list_page(asked, after=after, limit=at_once)
@@ -123,7 +123,7 @@ class AccessChanges:
             known = self._begun.get(asked)
         if known is None:
             past = recollect(unit, asked.identity, asked.since)
-            known = _Begun(past=past, classes=_compare_classes(unit, PastSight(unit, past, self._order), asked, self._order))
+            known = _Begun(past=past, classes=_compare_classes(unit, AccessHistory(unit, past, self._order), asked, self._order))
             with self._lock:
                 self._begun[asked] = known
                 while len(self._begun) > COMPARISONS_KEPT:
@@ -131,7 +131,7 @@ class AccessChanges:
         return known
 
 
-def _compare_classes(unit: UnitOfWork, sight: PastSight, asked: Comparison, order: Sequence[Early]) -> Sequence[int]:
+def _compare_classes(unit: UnitOfWork, sight: AccessHistory, asked: Comparison, order: Sequence[Early]) -> Sequence[int]:
     table = ClassTable()
     urls = table.add(unit.classes.iter_packed(0))
     both = []
@@ -149,13 +149,19 @@ def _is_somebody(asked: Comparison) -> bool:
     return bool(asked.identity.users or asked.identity.groups)
 
 
-def _keys(forms: Forms) -> Iterator[bytes]:
+def _keys(forms: PrincipalKeys) -> Iterator[bytes]:
     return map(digest_of, forms.keys)
 
 
-def _read_held(unit: UnitOfWork, sight: PastSight, moved: Mapping[int, int | None]) -> dict[int, int | Sequence[Spell]]:
+def _read_held(unit: UnitOfWork, sight: AccessHistory, moved: Mapping[int, int | None]) -> dict[int, int | Sequence[ClassPeriod]]:
     """Reads of documents what they were in: a class all the time, or several one after the other; has their classes at hand."""
-    spells = unit.spells.list_of([id_ for id_, number in moved.items() if number is None])
+    class_periods = unit.class_periods.list_of([id_ for id_, number in moved.items() if number is None])
     numbers = {number for number in moved.values() if number is not None}
-    sight.load(numbers.union(spell.access_class for each in spells.values() for spell in each if spell.access_class is not None))
-    return {id_: spells[id_] if number is None else number for id_, number in moved.items() if number is not None or id_ in spells}
+    sight.load(
+        numbers.union(
+            class_period.access_class for each in class_periods.values() for class_period in each if class_period.access_class is not None
+        )
+    )
+    return {
+        id_: class_periods[id_] if number is None else number for id_, number in moved.items() if number is not None or id_ in class_periods
+    }

@@ -44,20 +44,20 @@ class AccessReview:
         self._visible: tuple[_Moment, ClassMap] | None = None
 
     def iter_documents(self, finding: Finding, *, after: int = 0) -> Iterator[Document]:
-        """Gives the documents of a list that is one of documents, by id from ``after`` on."""
+        """Returns the documents of a list that is one of documents, by id from ``after`` on."""
         return self.iter_for_nobody(after=after) if finding is Finding.NOBODY else self.iter_public_beside_guarded(after=after)
 
     def iter_for_nobody(self, *, after: int = 0) -> Iterator[Document]:
-        """Gives the documents that nobody can see, by id from ``after`` on."""
+        """Returns the documents that nobody can see, by id from ``after`` on."""
         with self._store.reading() as unit:
             visible = self._find_visible(unit)
             at_once = FIRST_AT_ONCE
-            while held := unit.spells.list_held(after=after, limit=at_once):
+            while held := unit.class_periods.list_held(after=after, limit=at_once):
                 yield from _read(unit, [id_ for id_, number in held.items() if number not in visible])
                 after, at_once = max(held), min(2 * at_once, MOST_AT_ONCE)
 
     def _find_visible(self, unit: UnitOfWork) -> ClassMap:
-        """Gives the classes that anybody could see, those of the page before where nothing has changed since."""
+        """Returns the classes that anybody could see, those of the page before where nothing has changed since."""
         moment = unit.classes.newest(), unit.acls.newest_version(), unit.policies.generation()
         known = self._visible
         if known is None or known[0] != moment:
@@ -65,7 +65,7 @@ class AccessReview:
         return known[1]
 
     def iter_public_beside_guarded(self, *, after: int = 0) -> Iterator[Document]:
-        """Gives public documents of sources that have guarded ones too, or that a policy means in vain, by id from ``after`` on."""
+        """Returns public documents of sources that have guarded ones too, or that a policy means in vain, by id from ``after`` on."""
         with self._store.reading() as unit:
             policies = unit.policies.current()
             sources = frozenset(unit.documents.list_guarded_sources())
@@ -77,7 +77,7 @@ class AccessReview:
                 after, at_once = found[-1].document_id, min(2 * at_once, MOST_AT_ONCE)
 
     def iter_unresolved(self) -> Iterator[Principal]:
-        """Gives the groups that ACLs in use and policies name and no groups feed defines, each once."""
+        """Returns the groups that ACLs in use and policies name and no groups feed defines, each once."""
         with self._store.reading() as unit:
             defined: set[bytes] = set()
             for feed_id in unit.groups.list_visible():

@@ -80,7 +80,7 @@ class ClassTable:
         return (*halves, numbers[places] * 2 + is_denial)
 
     def _list_nodes(self, parents: Sequence[str | None], fresh: list[str]) -> list[int]:
-        """Gives the place of each URL that is inherited from, 0 for none."""
+        """Returns the place of each URL that is inherited from, 0 for none."""
         nodes = self._nodes
         for url in dict.fromkeys(parents):
             if url is not None and url not in nodes:
@@ -108,11 +108,11 @@ class ClassTable:
                 self._levels = None
 
     def permitted(self, keys: Iterable[bytes]) -> ClassMap:
-        """Gives the classes that somebody with these keys may see, everybody's included."""
+        """Returns the classes that somebody with these keys may see, everybody's included."""
         return self._decide(self._decide_locally(keys))
 
     def permitted_to_anybody(self) -> ClassMap:
-        """Gives the classes that somebody could see whom every ACL permits that permits anybody, and none denies."""
+        """Returns the classes that somebody could see whom every ACL permits that permits anybody, and none denies."""
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
         for numbers in self._permitting:
             local[numbers] = PERMITTED
@@ -130,7 +130,7 @@ class ClassTable:
         return self._rules[: self.newest + 1]
 
     def unsaid(self) -> Bytes:
-        """Gives 1 for each class of which ACLs say nothing, whoever asks: no ACL, an empty one, a broken chain; else 0."""
+        """Returns 1 for each class of which ACLs say nothing, whoever asks: no ACL, an empty one, a broken chain; else 0."""
         is_sound = np.zeros(len(self._nodes) + 1, np.bool_)
         is_sound[0] = True
         for level in self._sorted_levels():

@@ -20,7 +20,7 @@ _MANY_SEGMENTS = 4
 
 
 def split_digests(digests: bytes) -> tuple[Halves, Halves]:
-    """Gives the first and the second halves of digests that stand one behind the other."""
+    """Returns the first and the second halves of digests that stand one behind the other."""
     both = np.frombuffer(digests, np.uint64).reshape(-1, 2)
     return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
 
@@ -52,7 +52,7 @@ class _Segment:
 
 
 def _drawer_bits(size: int) -> int:
-    """Gives how many first bits choose a drawer, which then holds two to four digests."""
+    """Returns how many first bits choose a drawer, which then holds two to four digests."""
     return max(size.bit_length() - 2, 0)
 
 
@@ -102,13 +102,13 @@ class DigestTable:
         return put
 
     def copy(self) -> "DigestTable":
-        """Gives another table of the same pairs, to which others may be added."""
+        """Returns another table of the same pairs, to which others may be added."""
         other = DigestTable()
         other._segments = self._segments
         return other
 
     def renumbered(self, is_kept: Callable[[Numbers], Flags], renumber: Callable[[Numbers], Numbers]) -> "DigestTable":
-        """Gives a table of the pairs whose numbers are kept, under other numbers."""
+        """Returns a table of the pairs whose numbers are kept, under other numbers."""
         other = DigestTable()
         if self._segments:
             merged = _merge_all(self._segments, is_kept)
@@ -116,7 +116,7 @@ class DigestTable:
         return other
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
-        """Gives the places of the digests asked for that have numbers, each with its numbers."""
+        """Returns the places of the digests asked for that have numbers, each with its numbers."""
         found = [segment.find(high, low) for segment in self._segments]
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)

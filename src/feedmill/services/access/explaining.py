@@ -14,8 +14,8 @@ from feedmill.core.access import class_at, class_of, in_one_order
 from feedmill.core.dates import parse_iso
 from feedmill.core.evaluator import decide_for
 from feedmill.core.groupresolution import FindGroups, resolve_groups
-from feedmill.core.policyacls import PolicyBook, rule_on, settle
-from feedmill.core.principals import Forms, forms_of, own_keys, signed_in_keys, subject_of
+from feedmill.core.policyacls import PolicySet, rule_on, settle
+from feedmill.core.principals import PrincipalKeys, forms_of, own_keys, signed_in_keys, subject_of
 from feedmill.model.access import AccessClass, Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
 from feedmill.model.document import DocumentState
@@ -23,8 +23,8 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.identity import Identity, PrincipalKey, Subject
 from feedmill.model.policyacl import EARLY_ORDER, Early, EarlyDecision, PolicyAcl
 from feedmill.ports import Clock, Store, UnitOfWork
-from feedmill.services import facts
-from feedmill.services.access.deciding import read_chains, read_chains_at
+from feedmill.services import keyvalues
+from feedmill.services.access.resulttrimming import read_chains, read_chains_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Explaining:
             policy, is_public = moment.read_policies().find(question.url), moment.is_public(question.url)
         return replace(self._decide_with_policy(question.url, forms, acls, policy), is_public=is_public)
 
-    def _decide_with_policy(self, url: str, forms: Forms, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> EarlyDecision:
+    def _decide_with_policy(self, url: str, forms: PrincipalKeys, acls: Mapping[str, Acl], policy: PolicyAcl | None) -> EarlyDecision:
         decision = decide_for(url, forms, acls.get)
         ruling = rule_on(policy, forms)
         said = Verdict.INDETERMINATE if ruling is None else ruling.verdict
@@ -108,14 +108,14 @@ class _Moment:
     def read_chains(self, urls: Sequence[str]) -> dict[str, Acl]:
         return read_chains(self.unit, urls) if self.at is None else read_chains_at(self.unit, urls, self.at)
 
-    def resolve(self, identities: Iterable[Identity]) -> dict[Identity, Forms]:
+    def resolve(self, identities: Iterable[Identity]) -> dict[Identity, PrincipalKeys]:
         return resolve_many(self.unit, identities, at=self.at)
 
-    def read_policies(self) -> PolicyBook:
+    def read_policies(self) -> PolicySet:
         if self.at is None:
             return self.unit.policies.current()
         versions = self.unit.policies.list_since(self.at)
-        return PolicyBook(versions[0].policies) if versions and versions[0].since <= self.at else PolicyBook()
+        return PolicySet(versions[0].policies) if versions and versions[0].since <= self.at else PolicySet()
 
     def is_public(self, url: str) -> bool:
         document = self.unit.documents.find_many([url]).get(url)
@@ -123,12 +123,12 @@ class _Moment:
             return False
         if self.at is None:
             return document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
-        return class_at(self.unit.spells.list_of([document.id]).get(document.id, ()), self.at) == AccessClass.PUBLIC
+        return class_at(self.unit.class_periods.list_of([document.id]).get(document.id, ()), self.at) == AccessClass.PUBLIC
 
 
 def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
     """Checks that what held at a time is still kept, and was kept then already. Errors: BadRequest."""
-    begun = parse_iso(unit.facts.get(facts.HISTORY_SINCE) or "")
+    begun = parse_iso(unit.key_values.get(keyvalues.HISTORY_SINCE) or "")
     oldest = oldest if begun is None else max(begun, oldest)
     if at < oldest:
         raise BadRequest(f"what was before is known from {oldest.isoformat(timespec='seconds')} on; {at.isoformat()} is longer ago")
@@ -139,8 +139,8 @@ def _alone(principal: Principal) -> Identity:
     return Identity(users=(subject,)) if subject.scope is Scope.USER else Identity(groups=(subject,))
 
 
-def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: datetime | None = None) -> dict[Identity, Forms]:
-    """Gives the forms of each identity with its groups of now, or of a time. Errors: Denied for who is in too many groups."""
+def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: datetime | None = None) -> dict[Identity, PrincipalKeys]:
+    """Returns the forms of each identity with its groups of now, or of a time. Errors: Denied for who is in too many groups."""
     asked = list(identities)
     find = _read_groups(asked, unit.groups.find_parents if at is None else partial(unit.group_history.find_parents_at, at=at))
     return {identity: forms_of(resolve_groups(identity, find)) for identity in asked}

@@ -17,7 +17,7 @@ from feedmill.model.errors import Denied
 from feedmill.model.identity import Identity, Subject
 from feedmill.ports import Groups
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, Numbers, split_digests
-from feedmill.services.access.layerreading import LayerReading, LayersAhead
+from feedmill.services.access.layerreading import SnapshotReading, SnapshotsAhead
 
 STRUCK_OUT_AT_LEAST = 100_000
 
@@ -36,7 +36,7 @@ class Membership:
     through: tuple[int, ...]
 
     def tell(self) -> Identity:
-        """Gives the identity with its groups and the way to each."""
+        """Returns the identity with its groups and the way to each."""
         all_ = (*self.identity.users, *self.identity.groups, *self.reached)
         return replace(self.identity, reached={group: all_[place] for group, place in zip(self.reached, self.through, strict=True)})
 
@@ -76,7 +76,7 @@ class GroupTable:
     def __init__(self, max_groups: int = MAX_GROUPS, *, struck_out_at_least: int = STRUCK_OUT_AT_LEAST) -> None:
         self._max_groups = max_groups
         self._struck_out_at_least = struck_out_at_least
-        self._ahead = LayersAhead()
+        self._ahead = SnapshotsAhead()
         self._state = _State()
         self._version = 0
         self._arrays: _Arrays | None = None
@@ -128,8 +128,8 @@ class GroupTable:
         state.members.absorb(reading.members, lambda owners: owners + begin)
         state.layers[feed_id] = _Layer(source, places)
 
-    def _place_groups(self, reading: LayerReading) -> list[int]:
-        """Gives the places of the groups that a layer defines, each of which it defines once."""
+    def _place_groups(self, reading: SnapshotReading) -> list[int]:
+        """Returns the places of the groups that a layer defines, each of which it defines once."""
         state = self._state
         found = [state.group_places.get(each.key) for each in reading.definitions]
         for number, place in enumerate(found):
@@ -181,7 +181,7 @@ class GroupTable:
         return search.end()
 
     def arrays(self) -> "_Arrays":
-        """Gives what is looked up by the thousand as arrays."""
+        """Returns what is looked up by the thousand as arrays."""
         if self._arrays is None:
             self._arrays = _Arrays(
                 exact=split_digests(bytes(self._state.exact)),
@@ -192,14 +192,14 @@ class GroupTable:
         return self._arrays
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
-        """Gives the pairs of a key's place and a group that has this key as a member."""
+        """Returns the pairs of a key's place and a group that has this key as a member."""
         arrays = self.arrays()
         asked, definitions = self._state.members.find(high, low)
         is_seen = arrays.is_seen[definitions]
         return asked[is_seen], arrays.groups[definitions[is_seen]]
 
     def group(self, place: int) -> Subject:
-        """Gives a group by its place."""
+        """Returns a group by its place."""
         return self._state.groups[place]
 
     def find_group(self, subject: Subject) -> int | None:
@@ -207,7 +207,7 @@ class GroupTable:
         return self._state.group_places.get(digest_of(exact_key(subject)))
 
     def keys_of(self, places: Sequence[int]) -> Iterable[bytes]:
-        """Gives the digests of the two keys of each group."""
+        """Returns the digests of the two keys of each group."""
         arrays, chosen = self.arrays(), np.array(places, np.int64)
         halves = [half[chosen] for key in (arrays.exact, arrays.folded) for half in key]
         # of void, since strings of bytes would lose zeros at their end
@@ -216,7 +216,7 @@ class GroupTable:
 
 
 def _compact(state: _State) -> _State:
-    """Gives a state without what is struck out, and without the groups that nothing defines any more."""
+    """Returns a state without what is struck out, and without the groups that nothing defines any more."""
     # in this order, since another thread may add to it meanwhile
     layers, members, is_seen = dict(state.layers), state.members.copy(), state.is_seen.copy()
     kept = np.flatnonzero(is_seen)
@@ -297,7 +297,7 @@ class _Search:
         self._owners = np.tile(np.arange(begin, begin + len(groups)), 2)
 
     def end(self) -> Membership:
-        """Gives what was found."""
+        """Returns what was found."""
         groups = list(self.found)
         return Membership(
             identity=replace(self._identity, reached={}),

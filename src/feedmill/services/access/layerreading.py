@@ -16,7 +16,7 @@ from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, spli
 DEFINITIONS_AT_ONCE = 2_000
 
 
-class LayerReading:
+class SnapshotReading:
     """What was read of one layer: its definitions by id, and its members with the places of their definitions among these."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class LayerReading:
         definitions = groups.iter_definitions(feed_id, after=self._reached)
         while rest := list(islice(definitions, DEFINITIONS_AT_ONCE)):
             self._take(groups, feed_id, rest)
-        return (len(self.definitions), self._count) == groups.measure_layer(feed_id) and not groups.is_redefined(feed_id)
+        return (len(self.definitions), self._count) == groups.measure_snapshot(feed_id) and not groups.is_redefined(feed_id)
 
     def _take(self, groups: Groups, feed_id: int, definitions: list[GroupDefinition]) -> None:
         places = {each.id: place for place, each in enumerate(definitions, len(self.definitions))}
@@ -57,12 +57,12 @@ class LayerReading:
         self.definitions += definitions
 
 
-class LayersAhead:
+class SnapshotsAhead:
     """Layers that are being built, as far as they were read. One thread reads ahead, others take."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._readings: dict[int, LayerReading] = {}
+        self._readings: dict[int, SnapshotReading] = {}
 
     def go_on(self, groups: Groups) -> bool:
         """Reads a piece of each layer that is being built; whether there may be more. ``groups`` is of one snapshot."""
@@ -72,15 +72,15 @@ class LayersAhead:
             self._readings = {feed_id: reading for feed_id, reading in self._readings.items() if feed_id in awaited}
             has_more = False
             for feed_id in building:
-                has_more |= self._readings.setdefault(feed_id, LayerReading()).go_on(groups, feed_id)
+                has_more |= self._readings.setdefault(feed_id, SnapshotReading()).go_on(groups, feed_id)
             return has_more
 
-    def take(self, groups: Groups, feed_id: int) -> LayerReading:
-        """Gives all of a layer that counts now, of which most may have been read."""
+    def take(self, groups: Groups, feed_id: int) -> SnapshotReading:
+        """Returns all of a layer that counts now, of which most may have been read."""
         with self._lock:
             reading = self._readings.pop(feed_id, None)
         if reading is not None and reading.finish(groups, feed_id):
             return reading
-        reading = LayerReading()
+        reading = SnapshotReading()
         reading.finish(groups, feed_id)
         return reading

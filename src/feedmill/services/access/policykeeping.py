@@ -12,7 +12,7 @@ from dataclasses import replace
 from feedmill.core.policyacls import list_shadowed
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.ports import Store, UnitOfWork
-from feedmill.services.facts import POLICIES_CLOSED
+from feedmill.services.keyvalues import POLICIES_CLOSED
 
 
 def adopt_policies(unit: UnitOfWork, wanted: Sequence[PolicyAcl]) -> bool:
@@ -23,7 +23,7 @@ def adopt_policies(unit: UnitOfWork, wanted: Sequence[PolicyAcl]) -> bool:
     after = unit.policies.replace(wanted)
     shadowed = list_shadowed(before, after)
     if shadowed:
-        unit.facts.put(POLICIES_CLOSED, json.dumps(sorted(shadowed | read_closed(unit))))
+        unit.key_values.put(POLICIES_CLOSED, json.dumps(sorted(shadowed | read_closed(unit))))
     return True
 
 
@@ -41,13 +41,13 @@ def adopt_of_settings(store: Store, find_wanted: Callable[[UnitOfWork], Sequence
 
 
 def read_closed(unit: UnitOfWork) -> frozenset[int]:
-    """Gives the policies, 0 for none, whose classes are closed."""
-    return frozenset(json.loads(unit.facts.get(POLICIES_CLOSED) or "[]"))
+    """Returns the policies, 0 for none, whose classes are closed."""
+    return frozenset(json.loads(unit.key_values.get(POLICIES_CLOSED) or "[]"))
 
 
 def open_again(unit: UnitOfWork) -> None:
     """Lets all classes count again."""
-    unit.facts.put(POLICIES_CLOSED, "[]")
+    unit.key_values.put(POLICIES_CLOSED, "[]")
     # whoever holds classes in memory looks again only after a change
     unit.policies.replace(unit.policies.current().policies)
 

@@ -38,11 +38,11 @@ class PolicyTable:
                 self._entries.setdefault(digest_of(key_of(entry.principal)), []).append((policy.number, verdict))
 
     def combine(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers, keys: Iterable[bytes]) -> ClassMap:
-        """Gives the classes that somebody may see. Shape: ``by_acl`` those that ACLs permit him, ``unsaid`` and ``rules`` by class."""
+        """Returns the classes that somebody may see. Shape: ``by_acl`` those that ACLs permit him, ``unsaid`` and ``rules`` by class."""
         return self._combine(by_acl, unsaid, rules, self._decide(keys))
 
     def combine_for_anybody(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers) -> ClassMap:
-        """Gives the classes that somebody could see whom everything permits that permits anybody, and none denies."""
+        """Returns the classes that somebody could see whom everything permits that permits anybody, and none denies."""
         permits = np.zeros_like(self._in_force)
         for found in self._entries.values():
             denied = {number for number, verdict in found if verdict == _DENY}
@@ -50,7 +50,7 @@ class PolicyTable:
         return self._combine(by_acl, unsaid, rules, permits)
 
     def undecided(self, unsaid: Bytes, rules: Numbers) -> ClassMap:
-        """Gives the classes of which neither ACLs nor policies say anything."""
+        """Returns the classes of which neither ACLs nor policies say anything."""
         found = unsaid.copy() if Early.ACL in self._order else np.ones_like(unsaid)
         if Early.POLICY in self._order:
             found &= 1 - self._in_force[self._known(rules)]
@@ -72,12 +72,12 @@ class PolicyTable:
         return ClassMap(found.tobytes())
 
     def _known(self, rules: Numbers) -> Numbers:
-        """Gives the rules with those that are no more as none."""
+        """Returns the rules with those that are no more as none."""
         found: Numbers = np.where(rules < self._in_force.size, rules, 0)
         return found
 
     def _decide(self, keys: Iterable[bytes]) -> Bytes:
-        """Gives 1 for each policy that permits somebody with these keys."""
+        """Returns 1 for each policy that permits somebody with these keys."""
         permits = np.zeros_like(self._in_force)
         if self._entries:
             found = [each for key in keys for each in self._entries.get(key, ())]

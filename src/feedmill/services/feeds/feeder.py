@@ -14,9 +14,9 @@ import structlog
 from feedmill.model.errors import Broken, FeedmillError
 from feedmill.model.feed import Feed
 from feedmill.model.queue import QueueName
-from feedmill.ports import Bell, Lease
-from feedmill.services.failurenote import FailureNote, tell_fault
-from feedmill.services.feeds.feedrun import FeedRun, Tools
+from feedmill.ports import Lease, Notifier
+from feedmill.services.failurenote import FailureNote, describe_fault
+from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
 from feedmill.services.feeds.groupsrun import GroupsRun
 from feedmill.services.feeds.recordwatch import OthersFirst
 
@@ -42,18 +42,20 @@ class FeederLane:
     at_once: int = 16
 
 
-def _tell_nobody(_feed: Feed) -> None:
+def _ignore(_feed: Feed) -> None:
     return
 
 
 class Feeder:
     """Works feeds off; ``work`` until told to stop. ``on_applied`` hears of each feed that the feeder is through with."""
 
-    def __init__(self, lane: FeederLane, tools: Tools, bell: Bell, *, on_applied: Callable[[Feed], None] = _tell_nobody) -> None:
+    def __init__(
+        self, lane: FeederLane, tools: FeedDependencies, notifier: Notifier, *, on_applied: Callable[[Feed], None] = _ignore
+    ) -> None:
         self._lane = lane
         self._on_applied = on_applied
         self._tools = tools
-        self._bell = bell
+        self._notifier = notifier
         self._runs: dict[int, Run] = {}
         self._resting: dict[int, datetime] = {}
         self._claimed_at = tools.clock() - LEASE
@@ -77,10 +79,10 @@ class Feeder:
                 log.warning("feeder_waits", reason=str(error), seconds=RETRY.total_seconds())
                 self._runs.clear()
                 self._trouble.note(str(error))
-                self._bell.wait(RETRY.total_seconds())
+                self._notifier.wait(RETRY.total_seconds())
                 continue
             if not is_busy:
-                self._bell.wait(POLL_SECONDS)
+                self._notifier.wait(POLL_SECONDS)
 
     def turn(self) -> bool:
         """Takes what is new and gives every feed at hand one step. Whether there was anything to do."""
@@ -89,12 +91,12 @@ class Feeder:
         for run in runs:
             self._step(run)
         if runs:
-            self._bell.ring("extractor")
-            self._bell.ring("indexer")
+            self._notifier.notify("extractor")
+            self._notifier.notify("indexer")
         return bool(runs)
 
     def _step(self, run: Run) -> None:
-        """Gives a feed one step. One that fails rests a while, so that it costs no other source its turn."""
+        """Returns a feed one step. One that fails rests a while, so that it costs no other source its turn."""
         feed = run.feed
         try:
             run.step()
@@ -108,7 +110,7 @@ class Feeder:
             log.warning("feed_waits", feed=feed.id, datasource=feed.datasource, reason=str(error), seconds=RETRY.total_seconds())
         except Exception as error:
             self._rest(feed.id, RETRY_AFTER_FAULT)
-            self._note_failure(feed.id, tell_fault(error))
+            self._note_failure(feed.id, describe_fault(error))
             log.exception("feed_fails", feed=feed.id, datasource=feed.datasource, seconds=RETRY_AFTER_FAULT.total_seconds())
         else:
             if run.feed.phase.is_past_feeder:

@@ -14,13 +14,13 @@ import structlog
 
 from feedmill.core.access import access_key, class_of
 from feedmill.core.lifecycle import PUBLIC_NOW, apply, gone, secured
-from feedmill.core.policyacls import PolicyBook
-from feedmill.core.urlstate import Counted, Feeding, Outcome, Rules, UrlState
+from feedmill.core.policyacls import PolicySet
+from feedmill.core.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
-from feedmill.model.change import Change, Content, Faulty, PutDocument
+from feedmill.model.change import Change, Content, InvalidRecord, PutDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind
 from feedmill.model.feed import LogEntry, LogLevel
-from feedmill.ports import Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.ports import IndexTask, Lane, Stage, Store, UnitOfWork
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each, run_halved
 from feedmill.services.isolation.documentwatch import DocumentWatch
 from feedmill.services.isolation.faultpoints import fault_point
@@ -86,12 +86,12 @@ class Taken:
     cut: BaseException | None = None
 
 
-def tell_none(_number: int, _step: str) -> None:
+def show_none(_number: int, _step: str) -> None:
     """Is told which record is worked on, and tells nobody."""
 
 
 def take_slice(
-    changes: Iterator[Change], blobs: PutBlobs, limits: SliceLimits, *, applied: int = 0, begin: Callable[[int, str], None] = tell_none
+    changes: Iterator[Change], blobs: PutBlobs, limits: SliceLimits, *, applied: int = 0, begin: Callable[[int, str], None] = show_none
 ) -> Taken:
     """Reads the next slice and stores its contents; an empty one that is not cut means the end. ``begin`` hears of each content.
 
@@ -127,20 +127,20 @@ def _store_content(change: PutDocument, content: Content, blobs: PutBlobs) -> tu
         return faulty_of(change, describe(CONTENT_STEP, error)), None
 
 
-def faulty_of(change: Change, reason: str) -> Faulty:
+def faulty_of(change: Change, reason: str) -> InvalidRecord:
     """Returns a change as a record in error; its URL counts as named, so that a full feed keeps what it has."""
-    return Faulty(place=change.place, url=change.url, reason=reason)
+    return InvalidRecord(place=change.place, url=change.url, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class BatchResult:
     """What a transaction's changes counted as, and what to log of them."""
 
     counts: Mapping[Counted, int]
     log: tuple[LogEntry, ...]
 
 
-class Workbench:
+class ChangeBatch:
     """What one transaction works on: the URLs' states as they were and as they become.
 
     Each change has its own moment, a microsecond after the one before, so that the licence limit knows the older update of one slice.
@@ -151,7 +151,7 @@ class Workbench:
     def __init__(
         self,
         unit: UnitOfWork,
-        feeding: Feeding,
+        feeding: ApplyContext,
         lane: Lane,
         *,
         closes: bool = False,
@@ -172,7 +172,7 @@ class Workbench:
         self._held_anew: set[str] = set()
         self._closed: set[str] = set()
         self._left: set[str] = set()
-        self._book: PolicyBook | None = None
+        self._book: PolicySet | None = None
 
     def load(self, urls: Iterable[str]) -> None:
         """Reads what is known of URLs."""
@@ -186,7 +186,7 @@ class Workbench:
         """Folds one change over the state of its URL, which is loaded; one that fails is a record in error."""
         state = UrlState(url="") if change.url is None else self._states[change.url]
         try:
-            if not isinstance(change, Faulty):
+            if not isinstance(change, InvalidRecord):
                 fault_point(APPLY_STEP, change.url or "")
             outcome = apply(change, state, self._feeding, content)
         except Exception as error:
@@ -251,7 +251,7 @@ class Workbench:
         event = Event(kind=kind, at=self._feeding.now, feed_id=self._feeding.feed_id or None, detail=detail)
         self._events.setdefault(url, []).append(event)
 
-    def finish(self) -> Tally:
+    def finish(self) -> BatchResult:
         """Writes everything."""
         self._classify()
         changed = [url for url, state in self._states.items() if state != self._before[url] or self._events.get(url)]
@@ -264,11 +264,11 @@ class Workbench:
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
         marks = self._run_each(STORE_STEP, new, lambda document: self._mark(document, ids[document.url]))
-        self._unit.marks.put_many(list(marks.values()))
-        return Tally(counts=self._counts, log=tuple(self._entries))
+        self._unit.index_tasks.put_many(list(marks.values()))
+        return BatchResult(counts=self._counts, log=tuple(self._entries))
 
     def _classify(self) -> None:
-        """Gives every live document the class of its access key; one that moves to another class is a new version of itself."""
+        """Returns every live document the class of its access key; one that moves to another class is a new version of itself."""
         live = {url: state.live for url, state in self._states.items() if state.live is not None and self._may_move(url)}
         keys = self._run_each(CLASS_STEP, live, self._find_access_key)
         numbers = self._unit.classes.number_many([key for key in keys.values() if isinstance(key, AccessKey)])
@@ -316,7 +316,7 @@ class Workbench:
         return access_key(document, None if acl is None else acl.acl, 0 if policy is None else policy.number)
 
     @property
-    def _policies(self) -> PolicyBook:
+    def _policies(self) -> PolicySet:
         if self._book is None:
             self._book = self._unit.policies.current()
         return self._book
@@ -338,23 +338,23 @@ class Workbench:
         before = self._before[document.url].document
         return document.version != (0 if before is None else before.version)
 
-    def _mark(self, document: Document, document_id: int) -> Mark:
+    def _mark(self, document: Document, document_id: int) -> IndexTask:
         # A document that is gone may still be in the index as it was, so that its next version tightens too.
         fault_point(STORE_STEP, document.url)
         before = self._before[document.url].document
-        return Mark(
+        return IndexTask(
             document_id=document_id,
             version=document.version,
             stage=Stage.EXTRACT if document.awaits_extraction else Stage.INDEX,
             lane=self._lane,
             feed_id=self._feeding.feed_id,
             datasource=document.datasource,
-            tightens=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
+            revokes_access=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )
 
 
 def _held_class(document: Document | None) -> int | None:
-    """Gives the class of a document, None while there is none."""
+    """Returns the class of a document, None while there is none."""
     return None if document is None or document.state is DocumentState.GONE else class_of(document)
 
 
@@ -367,7 +367,7 @@ def _moves(before: Document, document: Document) -> bool:
 def push_out(
     unit: UnitOfWork,
     max_documents: int,
-    feeding: Feeding,
+    feeding: ApplyContext,
     lane: Lane,
     *,
     watch: DocumentWatch | None = None,
@@ -410,11 +410,11 @@ def _stays(document: Document, watch: DocumentWatch) -> bool:
 
 
 def _remove_victims(
-    unit: UnitOfWork, victims: Sequence[Document], max_documents: int, feeding: Feeding, lane: Lane, watch: DocumentWatch
+    unit: UnitOfWork, victims: Sequence[Document], max_documents: int, feeding: ApplyContext, lane: Lane, watch: DocumentWatch
 ) -> None:
     if victims:
         ids = {document.url: document.id or 0 for document in victims}
-        bench = Workbench(unit, feeding, lane, begin=lambda _, url: watch.begin(ids[url]))
+        bench = ChangeBatch(unit, feeding, lane, begin=lambda _, url: watch.begin(ids[url]))
         bench.load(document.url for document in victims)
         for document in victims:
             watch.begin(ids[document.url])
@@ -426,7 +426,7 @@ def _remove_victims(
 def push_out_apart(
     store: Store,
     max_documents: int,
-    feeding: Feeding,
+    feeding: ApplyContext,
     lane: Lane,
     *,
     watch: DocumentWatch | None = None,

@@ -123,12 +123,12 @@ def find_files(plan: FeedPlan, on_left_out: LeftOut) -> Iterator[FoundFile]:
 
 
 def url_of(base_url: str, relative: bytes) -> str:
-    """Gives the URL of a file."""
+    """Returns the URL of a file."""
     return base_url.rstrip("/") + "/" + quote(relative, safe="/")
 
 
 def mimetype_of(relative: bytes) -> str:
-    """Gives a file's type by its extension; the same on every machine."""
+    """Returns a file's type by its extension; the same on every machine."""
     kind, encoding = _TYPES.guess_type(os.fsdecode(relative).lower(), strict=False)
     if encoding is not None:
         return "application/gzip" if encoding == "gzip" else "application/octet-stream"

@@ -52,7 +52,7 @@ class FeedParts:
             self._unfinished.unlink(missing_ok=True)
 
     def room_for(self, size_bytes: int) -> BinaryIO:
-        """Gives the stream to write a record of at most that size to, a new part's when the open one has no room."""
+        """Returns the stream to write a record of at most that size to, a new part's when the open one has no room."""
         if self._written() + size_bytes + len(_TAIL) > self.max_bytes and self.records:
             self._close()
             self._open()

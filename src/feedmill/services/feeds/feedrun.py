@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from feedmill.core.urlstate import Counted, Feeding
+from feedmill.core.urlstate import ApplyContext, Counted
 from feedmill.model.access import StoredAcl
-from feedmill.model.change import Change, Faulty, GroupChange
+from feedmill.model.change import Change, GroupChange, InvalidRecord
 from feedmill.model.document import BlobRef, Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
@@ -23,12 +23,12 @@ from feedmill.services.feeds.feeding import (
     EVICTION_STEP,
     STORE_STEP,
     Admission,
+    BatchResult,
+    ChangeBatch,
     ItemsFailed,
     PutBlobs,
     Slice,
     SliceLimits,
-    Tally,
-    Workbench,
     faulty_of,
     push_out,
     push_out_apart,
@@ -54,12 +54,12 @@ _ADMINISTRATIVE = (FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE)
 _FAILED_STEP = re.compile(r"step (\w+) failed: ")
 
 
-def _tell_nobody(_step: str) -> None:
+def _ignore(_step: str) -> None:
     return
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class FeedDependencies:
     """What a run works with; ``admission`` is asked at each step, since the settings may change.
 
     Without ``caution`` nobody learns which record ended the process. ``on_failed`` hears the step of each record that failed.
@@ -73,13 +73,13 @@ class Tools:
     groups_reader: Callable[[Feed], Reader[GroupChange]]
     limits: SliceLimits
     caution: Caution | None = None
-    on_failed: Callable[[str], None] = _tell_nobody
+    on_failed: Callable[[str], None] = _ignore
 
 
 class FeedRun:
     """One feed being worked on; ``step`` until its feed is past the feeder."""
 
-    def __init__(self, feed: Feed, tools: Tools) -> None:
+    def __init__(self, feed: Feed, tools: FeedDependencies) -> None:
         self.feed = feed
         self._tools = tools
         self._changes: Iterator[Change] | None = None
@@ -140,7 +140,7 @@ class FeedRun:
         except Exception as error:
             if not belongs_to_item(error):
                 raise
-            self._save(*failed(self.feed, _tell_cut(error, SCAN_STEP), self._tools.clock()))
+            self._save(*failed(self.feed, _report_cut(error, SCAN_STEP), self._tools.clock()))
         else:
             self._save(*scanned(self.feed, report))
 
@@ -160,7 +160,7 @@ class FeedRun:
             self._tools.blobs.sync()
             self._put(taken.slice)
         if taken.cut is not None:
-            self._cut_short(_tell_cut(taken.cut))
+            self._cut_short(_report_cut(taken.cut))
         elif not taken.slice:
             self._end_apply()
         else:
@@ -182,7 +182,7 @@ class FeedRun:
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
             feeding = self._feeding(admission)
-            bench = Workbench(unit, feeding, self._lane, moves=moves, begin=self._watch.begin_url)
+            bench = ChangeBatch(unit, feeding, self._lane, moves=moves, begin=self._watch.begin_url)
             self._watch.begin_many(self.feed.applied + 1, len(taken), STORE_STEP)
             bench.load(change.url for change, _ in taken if change.url is not None)
             for number, (change, content) in enumerate(taken, self.feed.applied + 1):
@@ -229,10 +229,10 @@ class FeedRun:
                 raise
             self._put_whole([(replace(faulty, url=None), None)], moves=False)
 
-    def _feeding(self, admission: Admission) -> Feeding:
-        return Feeding(feed_id=self.feed.id, datasource=self.feed.datasource, now=self._tools.clock(), rules=admission.rules)
+    def _feeding(self, admission: Admission) -> ApplyContext:
+        return ApplyContext(feed_id=self.feed.id, datasource=self.feed.datasource, now=self._tools.clock(), rules=admission.rules)
 
-    def _keep(self, unit: UnitOfWork, tally: Tally) -> Feed:
+    def _keep(self, unit: UnitOfWork, tally: BatchResult) -> Feed:
         """Stores the checkpoint with what a transaction came to."""
         feed = replace(
             self.feed,
@@ -282,7 +282,7 @@ class FeedRun:
             feed, feeding = self.feed, self._feeding(admission)
             documents, acls = self._list_unseen(unit, limit)
             if documents or acls:
-                bench = Workbench(unit, feeding, self._lane)
+                bench = ChangeBatch(unit, feeding, self._lane)
                 bench.load([document.url for document in documents] + [acl.url for acl in acls])
                 self._remove(bench, documents, acls)
                 feed = self._keep(unit, bench.finish())
@@ -294,7 +294,7 @@ class FeedRun:
             self._swept_to = documents[-1].id or 0
         return has_more
 
-    def _push_out(self, unit: UnitOfWork, admission: Admission, feeding: Feeding) -> int:
+    def _push_out(self, unit: UnitOfWork, admission: Admission, feeding: ApplyContext) -> int:
         return push_out(unit, admission.max_documents, feeding, self._lane, watch=self._evicting)
 
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
@@ -338,7 +338,7 @@ class FeedRun:
         entry = LogEntry(level=LogLevel.ERROR, reason=f"{reason}; it stays, and the next full feed removes it", url=url)
         self._save(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
-    def _remove(self, bench: Workbench, documents: list[Document], acls: list[StoredAcl]) -> None:
+    def _remove(self, bench: ChangeBatch, documents: list[Document], acls: list[StoredAcl]) -> None:
         kind = EventKind.SWEPT if self.feed.kind is FeedKind.FULL else EventKind.SOURCE_DELETED
         for document in documents:
             self._watch.begin_removal(document.url)
@@ -357,7 +357,7 @@ class FeedRun:
                 unit.sources.mark_deleted(feed.datasource)
             elif feed.kind is FeedKind.DESTROY_SOURCE:
                 unit.sources.forget(feed.datasource)
-            marked, tightening = unit.marks.list_open_feeds([feed.id])
+            marked, tightening = unit.index_tasks.list_open_feeds([feed.id])
             feed = replace(feed, finished_at=now)
             feed = ended(feed, is_obeyed=not tightening, searchable_at=None if marked else now)
             unit.feeds.save(feed, entries)
@@ -375,7 +375,7 @@ class FeedRun:
 def _names_each_once(taken: Slice, reasons: Mapping[str, str]) -> bool:
     """Whether one change alone, not in error already, can have caused each failure."""
     named = [change.url for change, _ in taken if change.url in reasons]
-    return len(named) == len(reasons) and not any(isinstance(change, Faulty) and change.url in reasons for change, _ in taken)
+    return len(named) == len(reasons) and not any(isinstance(change, InvalidRecord) and change.url in reasons for change, _ in taken)
 
 
 def _rejected(change: Change, content: BlobRef | None, reasons: Mapping[str, str]) -> tuple[Change, BlobRef | None]:
@@ -383,7 +383,7 @@ def _rejected(change: Change, content: BlobRef | None, reasons: Mapping[str, str
     return (change, content) if reason is None else (faulty_of(change, reason), None)
 
 
-def _tell_cut(error: BaseException, step: str = PARSE_STEP) -> LogEntry:
+def _report_cut(error: BaseException, step: str = PARSE_STEP) -> LogEntry:
     """Returns what the log says of a feed whose reading failed for a reason that nobody foresaw."""
     if isinstance(error, BadFeed | NotFound):
         return unread(error)

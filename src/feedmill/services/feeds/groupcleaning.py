@@ -6,7 +6,7 @@ any write transaction: what is dead stays dead.
 
 from collections.abc import Iterator, Sequence
 
-from feedmill.ports import DeadGroup, Store
+from feedmill.ports import ObsoleteGroup, Store
 
 DEFINITIONS_AT_ONCE = 1_000
 MEMBERS_AT_ONCE = 20_000
@@ -24,11 +24,11 @@ def clean_groups(store: Store, *, members_at_once: int = MEMBERS_AT_ONCE) -> Ite
             yield from _remove(store, batch, members_at_once)
         reached = dead[-1].id
     with store.writing() as unit:
-        unit.group_garbage.remove_empty_layers()
+        unit.group_garbage.remove_empty_snapshots()
     yield
 
 
-def _remove(store: Store, batch: Sequence[DeadGroup], members_at_once: int) -> Iterator[None]:
+def _remove(store: Store, batch: Sequence[ObsoleteGroup], members_at_once: int) -> Iterator[None]:
     """Removes definitions; one too large for a transaction is alone in its batch, and its members go first."""
     left = batch[0].memberships if len(batch) == 1 else 0
     while left > members_at_once:
@@ -41,8 +41,8 @@ def _remove(store: Store, batch: Sequence[DeadGroup], members_at_once: int) -> I
     yield
 
 
-def _batches(dead: Sequence[DeadGroup], members_at_once: int) -> Iterator[list[DeadGroup]]:
-    batch: list[DeadGroup] = []
+def _batches(dead: Sequence[ObsoleteGroup], members_at_once: int) -> Iterator[list[ObsoleteGroup]]:
+    batch: list[ObsoleteGroup] = []
     members = 0
     for each in dead:
         if batch and members + each.memberships > members_at_once:

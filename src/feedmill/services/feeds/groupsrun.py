@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from feedmill.core.feedstate import final_state
-from feedmill.model.change import Faulty, GroupChange, PutGroup
+from feedmill.model.change import GroupChange, InvalidRecord, PutGroup
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.model.queue import QueueName
-from feedmill.ports import ComparedTo, UnitOfWork
-from feedmill.services.feeds.feedrun import SCAN_STEP, Tools
+from feedmill.ports import ComparisonCursor, UnitOfWork
+from feedmill.services.feeds.feedrun import SCAN_STEP, FeedDependencies
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import PARSE_STEP
 from feedmill.services.feeds.recordwatch import READING, RecordWatch
@@ -47,12 +47,12 @@ class GroupsLimits:
 class GroupsRun:
     """One groups feed being worked on; ``step`` until its feed is past the feeder."""
 
-    def __init__(self, feed: Feed, tools: Tools, limits: GroupsLimits | None = None) -> None:
+    def __init__(self, feed: Feed, tools: FeedDependencies, limits: GroupsLimits | None = None) -> None:
         self.feed = feed
         self._tools = tools
         self._limits = limits or GroupsLimits()
         self._changes: Iterator[GroupChange] | None = None
-        self._compared: ComparedTo | None = ComparedTo()
+        self._compared: ComparisonCursor | None = ComparisonCursor()
         self._watch = RecordWatch(feed.id, tools.caution)
 
     def step(self) -> None:
@@ -141,8 +141,12 @@ class GroupsRun:
         """
         room = self._limits.memberships
         *before, last = taken
-        pieces = [] if isinstance(last, Faulty) else [last.members[start : start + room] for start in range(room, len(last.members), room)]
-        first = last if isinstance(last, Faulty) else replace(last, members=last.members[:room])
+        pieces = (
+            []
+            if isinstance(last, InvalidRecord)
+            else [last.members[start : start + room] for start in range(room, len(last.members), room)]
+        )
+        first = last if isinstance(last, InvalidRecord) else replace(last, members=last.members[:room])
         with self._tools.store.writing() as unit:
             total = self._put_first(unit, [*before, first])
             feed = self.feed if pieces else self._check(unit, taken)
@@ -166,12 +170,12 @@ class GroupsRun:
         defined = [change for change in taken if isinstance(change, PutGroup)]
         total = layers.define_many(feed.id, defined)
         if is_whole:
-            layers.keep_many(feed.id, [change.group for change in taken if isinstance(change, Faulty) and change.group is not None])
+            layers.keep_many(feed.id, [change.group for change in taken if isinstance(change, InvalidRecord) and change.group is not None])
         return total
 
     def _check(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> Feed:
         """Stores the checkpoint with what a slice came to."""
-        errors = sum(isinstance(change, Faulty) for change in taken)
+        errors = sum(isinstance(change, InvalidRecord) for change in taken)
         feed = replace(
             self.feed,
             applied=self.feed.applied + len(taken),
@@ -191,7 +195,7 @@ class GroupsRun:
         feed, at_once = self.feed, self._limits.memberships
         with self._tools.store.writing() as unit:
             unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
-            self._compared = unit.group_history.compare(feed.id, self._compared or ComparedTo(), at_once)
+            self._compared = unit.group_history.compare(feed.id, self._compared or ComparisonCursor(), at_once)
             unit.queues.note_progress(QueueName.GROUPS)
 
     def _publish(self) -> None:
@@ -240,14 +244,14 @@ def _take(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupCha
 
 
 def _entries(change: GroupChange) -> Iterator[LogEntry]:
-    """Gives what the log says of a membership."""
+    """Returns what the log says of a membership."""
     place = change.place
-    if isinstance(change, Faulty):
+    if isinstance(change, InvalidRecord):
         yield LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line)
     for note in change.notes:
         yield LogEntry(level=note.level, reason=note.reason, record=place.record, line=place.line)
 
 
-def _faulty_of(change: GroupChange, reason: str) -> Faulty:
+def _faulty_of(change: GroupChange, reason: str) -> InvalidRecord:
     """Returns a membership as one in error; its group stays as it was."""
-    return Faulty(place=change.place, url=None, reason=reason, group=change.group)
+    return InvalidRecord(place=change.place, url=None, reason=reason, group=change.group)

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 from feedmill.core.submission import Submission
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.feed import Feed, FeedKind, NewFeed
-from feedmill.ports import Bell, Clock, FeedFile, FeedFiles, Store
+from feedmill.ports import Clock, FeedFile, FeedFiles, Notifier, Store
 
 FEEDERS: Final = ("feeder", "feeder-quick")
 """The roles that are rung for when a feed has come in: which of them takes it depends on its size."""
@@ -29,7 +29,7 @@ class Intake:
 
     store: Store
     files: FeedFiles
-    bell: Bell
+    notifier: Notifier
     clock: Clock
 
     def create_file(self) -> FeedFile:
@@ -83,7 +83,7 @@ class Intake:
             time.sleep(_WAIT_SECONDS)
 
     def find_removed(self, feed_id: int) -> Feed | None:
-        """Gives a deletion that is over, None while searches may still find what it deletes. Errors: also NotFound when it is forgotten."""
+        """Returns a finished deletion, None while searches may still find what it deletes. Errors: also NotFound once it is forgotten."""
         with self.store.reading() as unit:
             feed = unit.feeds.get(feed_id)
         return feed if feed.state.is_final and feed.searchable_at is not None else None
@@ -95,4 +95,4 @@ class Intake:
 
     def _ring(self) -> None:
         for role in FEEDERS:
-            self.bell.ring(role)
+            self.notifier.notify(role)

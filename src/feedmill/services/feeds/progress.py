@@ -16,26 +16,26 @@ _LOST = "the feed's bytes are no longer in the feed folder; push it again"
 
 
 def scanned(feed: Feed, report: ScanReport) -> tuple[Feed, tuple[LogEntry, ...]]:
-    """Gives a feed that was read whole, on its way to be applied, with the entries of its log."""
+    """Returns a feed that was read whole, on its way to be applied, with the entries of its log."""
     feed = replace(feed, state=FeedState.IN_PROGRESS, phase=Phase.APPLY, records=report.records, repaired_file=report.repaired_file)
     return logged(feed, report.log)
 
 
 def unread(error: BadFeed | NotFound) -> LogEntry:
-    """Gives what the log says of a feed that cannot be read."""
+    """Returns what the log says of a feed that cannot be read."""
     if isinstance(error, NotFound):
         return LogEntry(level=LogLevel.ERROR, reason=_LOST)
     return LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line)
 
 
 def failed(feed: Feed, entry: LogEntry, at: datetime) -> tuple[Feed, tuple[LogEntry, ...]]:
-    """Gives a feed that ends without having changed anything, with the entry of its log that says why."""
+    """Returns a feed that ends without having changed anything, with the entry of its log that says why."""
     over = replace(feed, state=FeedState.FAILED_IN_ERROR, phase=Phase.DONE, included=0, finished_at=at, searchable_at=at)
     return logged(over, (entry,))
 
 
 def ended(feed: Feed, *, is_obeyed: bool, searchable_at: datetime | None) -> Feed:
-    """Gives an applied feed as far as it is: its final state once the index obeys it, ``searchable_at`` once the index shows all of it."""
+    """Returns an applied feed with its final state once the index obeys it, and ``searchable_at`` once the index shows all of it."""
     if not is_obeyed:
         return replace(feed, phase=Phase.SETTLE)
     state = final_state(included=feed.included, errors=feed.errors, acls=feed.acls)
@@ -43,7 +43,7 @@ def ended(feed: Feed, *, is_obeyed: bool, searchable_at: datetime | None) -> Fee
 
 
 def logged(feed: Feed, entries: Sequence[LogEntry]) -> tuple[Feed, tuple[LogEntry, ...]]:
-    """Gives a feed whose log grows by entries, and those that its log still has room for; the last place says that it is cut."""
+    """Returns a feed whose log grows by entries, and those that its log still has room for; the last place says that it is cut."""
     room = LOG_ENTRIES - feed.logged
     kept = tuple(entries)
     if len(kept) >= room:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Protocol, TypeVar
 
 from feedmill.core.urls import MAX_URL_CHARACTERS
-from feedmill.model.change import Change, Faulty, GroupChange, Place
+from feedmill.model.change import Change, GroupChange, InvalidRecord, SourcePosition
 from feedmill.model.feed import FeedKind, LogEntry
 from feedmill.ports import FeedFile, FeedFiles
 from feedmill.services.isolation.batches import belongs_to_item, describe
@@ -94,7 +94,7 @@ class Reader(Protocol[_Change_co]):
         """Reads all of it without keeping anything."""
 
     def changes(self, skip: int, *, watch: "ItemWatch | None" = None) -> Iterator[_Change_co]:
-        """Gives the changes in order, but for the first ``skip``; those that the watch refuses are in error."""
+        """Returns the changes in order, but for the first ``skip``; those that the watch refuses are in error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class FeedReader:
         return replace(report, header=parsers[-1].header)
 
     def changes(self, skip: int = 0, *, repaired: bool = False, watch: ItemWatch | None = None) -> Iterator[Change]:
-        """Gives the changes in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
+        """Returns the changes in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
         adapter = Adapter(kind=self.kind, require_fqdn=self.require_fqdn)
         items = _read(self.opener, self._parser(skip), Repairer() if repaired else None, self.piece_bytes)
         for number, item in _watched(items, skip, watch):
@@ -148,11 +148,11 @@ class GroupsReader:
         return _scan(self.opener, lambda: GroupsParser(skip=EVERYTHING), self.files, self.piece_bytes)
 
     def changes(self, skip: int = 0, *, repaired: bool = False, watch: ItemWatch | None = None) -> Iterator[GroupChange]:
-        """Gives the definitions in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
+        """Returns the definitions in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
         items = _read(self.opener, GroupsParser(skip=skip), Repairer() if repaired else None, self.piece_bytes)
         for number, item in _watched(items, skip, watch):
             reason = None if watch is None else watch.refused.get(number)
-            yield item if reason is None else Faulty(place=item.place, url=None, reason=reason, group=item.group)
+            yield item if reason is None else InvalidRecord(place=item.place, url=None, reason=reason, group=item.group)
 
 
 def _watched(items: Iterator[_Item], skip: int, watch: ItemWatch | None) -> Iterator[tuple[int, _Item]]:
@@ -170,9 +170,9 @@ def _watched(items: Iterator[_Item], skip: int, watch: ItemWatch | None) -> Iter
 def _adapt(adapter: Adapter, item: Item, refusal: str | None) -> Change:
     """Returns the change of an item; one that is refused, or cannot be worked out, is in error."""
     attributes, place = (
-        (item.attributes, Place(record=item.number, line=item.line))
+        (item.attributes, SourcePosition(record=item.number, line=item.line))
         if isinstance(item, Record)
-        else (item.acl.attributes, Place(record=0, line=item.acl.line))
+        else (item.acl.attributes, SourcePosition(record=0, line=item.acl.line))
     )
     url = attributes.get("url", "").strip()
     if refusal is None:
@@ -185,7 +185,7 @@ def _adapt(adapter: Adapter, item: Item, refusal: str | None) -> Change:
             refusal = describe(PARSE_STEP, error)
     if isinstance(item, Record) and item.content is not None:
         item.content.stream.close()
-    return Faulty(place=place, url=url if 0 < len(url) <= MAX_URL_CHARACTERS else None, reason=refusal)
+    return InvalidRecord(place=place, url=url if 0 < len(url) <= MAX_URL_CHARACTERS else None, reason=refusal)
 
 
 def _read(opener: Opener, parser: Parser[_Item], repairer: Repairer | None, piece_bytes: int) -> Iterator[_Item]:

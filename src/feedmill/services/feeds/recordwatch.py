@@ -75,7 +75,7 @@ class RecordWatch:
         place, _, step = what.partition(" ")
         first, plus, count = place.partition("+")
         if place == SWEEPING and is_hopeless:
-            self.left[step] = _tell(SWEEPING)
+            self.left[step] = _report(SWEEPING)
         elif place == READING:
             self.is_unreadable = self.caution.attempts.count(key) >= MAX_READINGS
             self._reading = key
@@ -83,7 +83,7 @@ class RecordWatch:
             # the whole slice ended the process: the next ones are smaller, until it is one record
             self._room = min(self._room or int(count), max(int(count) // 2, 1))
         elif first.isdigit() and is_hopeless:
-            self.refused[int(first)] = _tell(step)
+            self.refused[int(first)] = _report(step)
         elif first.isdigit():
             self._suspects[int(first)] = key
 
@@ -141,5 +141,5 @@ class RecordWatch:
         self._notes.begin(key_of(WATCHED, f"{self.feed_id} {what}"))
 
 
-def _tell(step: str) -> str:
+def _report(step: str) -> str:
     return f"step {step} failed: the process ended {MAX_INTERRUPTIONS} times while it worked on this item"

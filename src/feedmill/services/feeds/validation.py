@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from feedmill.core.feedstate import final_state
 from feedmill.core.submission import WEB, decide_kind
-from feedmill.model.change import Change, Faulty, GroupChange, PutDocument
+from feedmill.model.change import Change, GroupChange, InvalidRecord, PutDocument
 from feedmill.model.errors import BadFeed, BadRequest
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
 from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener, ScanReport, Spool
@@ -99,7 +99,7 @@ def _judge(
     log = [*report.log, *doubts]
     for change in changes:
         counts[_count(change)] += 1
-        log.extend(_tell(change)[: MAX_LOG_ENTRIES - len(log)])
+        log.extend(_report(change)[: MAX_LOG_ENTRIES - len(log)])
         if isinstance(change, PutDocument) and change.content is not None:
             change.content.stream.close()
     return Validation(
@@ -114,14 +114,14 @@ def _judge(
 
 
 def _count(change: Change | GroupChange) -> str:
-    if isinstance(change, Faulty):
+    if isinstance(change, InvalidRecord):
         return "error"
     return "included" if change.place.record else "acl"
 
 
-def _tell(change: Change | GroupChange) -> list[LogEntry]:
+def _report(change: Change | GroupChange) -> list[LogEntry]:
     place, url = change.place, getattr(change, "url", None)
     told = [LogEntry(level=note.level, reason=note.reason, record=place.record, line=place.line, url=url) for note in change.notes]
-    if isinstance(change, Faulty):
+    if isinstance(change, InvalidRecord):
         told.append(LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line, url=url))
     return told

@@ -12,7 +12,7 @@ from itertools import islice
 from feedmill.model.document import Document
 from feedmill.model.entrybuild import BuildOutcome, Trouble
 from feedmill.model.search import IndexDocument
-from feedmill.ports import EntryBuilder, Mark
+from feedmill.ports import EntryBuilder, IndexTask
 from feedmill.services.indexing.preparing import BUILD
 
 LARGE_CHARACTERS = 250_000
@@ -32,8 +32,8 @@ class Ended:
     """A build that has ended: what of it is to be taken over, and the documents to set aside."""
 
     outcome: BuildOutcome
-    work: dict[int, tuple[Mark, Document]]
-    aside: list[tuple[Mark, Document, Trouble]] = field(default_factory=list)
+    work: dict[int, tuple[IndexTask, Document]]
+    aside: list[tuple[IndexTask, Document, Trouble]] = field(default_factory=list)
 
 
 class ApartLane:
@@ -41,19 +41,19 @@ class ApartLane:
 
     def __init__(self, builder: EntryBuilder) -> None:
         self._builder = builder
-        self._waiting: dict[int, Mark] = {}
-        self._work: dict[int, tuple[Mark, Document]] = {}
+        self._waiting: dict[int, IndexTask] = {}
+        self._work: dict[int, tuple[IndexTask, Document]] = {}
         self._at_once = DOCUMENTS_AT_ONCE
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._work)
 
-    def holds(self, mark: Mark) -> bool:
+    def holds(self, mark: IndexTask) -> bool:
         """Returns whether this version of a document is in the lane."""
         held = self._waiting.get(mark.document_id) or (self._work[mark.document_id][0] if mark.document_id in self._work else None)
         return held is not None and held.version == mark.version
 
-    def put(self, mark: Mark) -> None:
+    def put(self, mark: IndexTask) -> None:
         """Puts a document into the lane, in place of an earlier version that waits."""
         self._waiting[mark.document_id] = mark
 
@@ -62,7 +62,7 @@ class ApartLane:
         """Whether documents wait and the process has none."""
         return bool(self._waiting) and not self._work
 
-    def list_next(self, is_due: Callable[[int], bool]) -> list[Mark]:
+    def list_next(self, is_due: Callable[[int], bool]) -> list[IndexTask]:
         """Lists the next documents to build that are due, oldest first."""
         return list(islice((mark for mark in self._waiting.values() if is_due(mark.document_id)), self._at_once))
 
@@ -71,7 +71,7 @@ class ApartLane:
         for document_id in document_ids:
             self._waiting.pop(document_id, None)
 
-    def start(self, work: dict[int, tuple[Mark, Document]], documents: list[IndexDocument]) -> None:
+    def start(self, work: dict[int, tuple[IndexTask, Document]], documents: list[IndexDocument]) -> None:
         """Has documents of the waiting line built."""
         self._builder.start(documents)
         self.drop(work)
@@ -93,7 +93,7 @@ class ApartLane:
         self.take_back(work)
         return Ended(outcome, {}, aside)
 
-    def take_back(self, work: dict[int, tuple[Mark, Document]]) -> None:
+    def take_back(self, work: dict[int, tuple[IndexTask, Document]]) -> None:
         """Has documents wait again, before those that wait already."""
         self._waiting = {key: mark for key, (mark, _) in work.items() if key not in self._waiting} | self._waiting
 

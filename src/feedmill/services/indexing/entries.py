@@ -18,7 +18,7 @@ from feedmill.ports import BlobStore
 log = structlog.get_logger(__name__)
 
 
-class KeptText(NamedTuple):
+class StoredText(NamedTuple):
     """What is kept of an extracted text: itself, the URLs of its links, its headings."""
 
     body: str
@@ -26,23 +26,23 @@ class KeptText(NamedTuple):
     headings: str = ""
 
 
-NO_TEXT = KeptText("")
+NO_TEXT = StoredText("")
 
 
-def read_kept_text(blobs: BlobStore, document: Document) -> KeptText:
-    """Gives what is kept of a document's text, nothing where there is none or it cannot be read."""
+def read_kept_text(blobs: BlobStore, document: Document) -> StoredText:
+    """Returns what is kept of a document's text, nothing where there is none or it cannot be read."""
     if document.text is None or document.text.blob is None:
         return NO_TEXT
     try:
         data = blobs.read(document.text.blob)
-        return KeptText(decode_text(data), decode_link_urls(data), decode_headings(data))
+        return StoredText(decode_text(data), decode_link_urls(data), decode_headings(data))
     except Corrupt as error:
         log.error("text_lost", url=document.url, reason=str(error))
         return NO_TEXT
 
 
-def entry_of(document: Document, kept: KeptText, told: Told = NOTHING_TOLD, patterns: tuple[str, ...] = ()) -> IndexDocument:
-    """Gives what the index takes of a document."""
+def entry_of(document: Document, kept: StoredText, told: Told = NOTHING_TOLD, patterns: tuple[str, ...] = ()) -> IndexDocument:
+    """Returns what the index takes of a document."""
     text = document.text
     assert document.id is not None
     return IndexDocument(

@@ -18,10 +18,10 @@ from feedmill.model.document import Document, Event, EventKind, Text
 from feedmill.model.errors import Broken, Corrupt, FeedmillError
 from feedmill.model.extraction import Answer, Task
 from feedmill.model.queue import QueueName
-from feedmill.ports import Bell, BlobStore, Clock, Extractor, InFlight, Lane, Mark, Stage, Store, UnitOfWork
+from feedmill.ports import BlobStore, Clock, Extractor, IndexTask, InFlight, Lane, Notifier, Stage, Store, UnitOfWork
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.indexing.pacing import Pacing
-from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
+from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
 from feedmill.services.isolation.batches import Failed, belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.inflight import NoInFlight
@@ -45,12 +45,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    mark: Mark
+    mark: IndexTask
     document: Document
     task: Task
 
 
-def _tell_nobody(_outcome: str) -> None:
+def _ignore(_outcome: str) -> None:
     return
 
 
@@ -62,23 +62,23 @@ class Extracting:
         store: Store,
         blobs: BlobStore,
         extractor: Extractor,
-        bell: Bell,
+        notifier: Notifier,
         clock: Clock,
         *,
-        on_extracted: Callable[[str], None] = _tell_nobody,
+        on_extracted: Callable[[str], None] = _ignore,
         in_flight: InFlight | None = None,
         recorder: FailureRecorder | None = None,
     ) -> None:
         self._store = store
         self._blobs = blobs
         self._extractor = extractor
-        self._bell = bell
+        self._notifier = notifier
         self._clock = clock
         self._on_extracted = on_extracted
         self._attempts = Attempts(store, in_flight or NoInFlight(), clock)
         self._recorder = recorder or FailureRecorder(clock, __version__)
         self._suspected_feeds = self._find_suspected_feeds()
-        self._reached: dict[Lane, Mark | None] = dict.fromkeys(Lane)
+        self._reached: dict[Lane, IndexTask | None] = dict.fromkeys(Lane)
         self._jobs: dict[int, _Job] = {}
         self._done: list[tuple[_Job, Answer]] = []
         self._again: list[_Job] = []
@@ -91,20 +91,20 @@ class Extracting:
         """Finds the feeds of documents that ended the extractor: others of theirs may be like them."""
         items = [item.removeprefix("document:") for step in (HAND_OVER, KEEP) for item in self._attempts.list_items(step)]
         with self._store.reading() as unit:
-            return frozenset(mark.feed_id for mark in unit.marks.find_many([int(item) for item in items]).values()) - {0}
+            return frozenset(mark.feed_id for mark in unit.index_tasks.find_many([int(item) for item in items]).values()) - {0}
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
         """Works until stopped; what is in flight then is done again at the next start. Errors: Broken."""
         while not is_stopped():
             try:
                 if not self.turn():
-                    self._bell.wait(POLL_SECONDS)
+                    self._notifier.wait(POLL_SECONDS)
             except Broken:
                 raise
             except FeedmillError as error:
                 log.warning("extractor_waits", reason=str(error))
                 self._trouble.note(str(error))
-                self._bell.wait(POLL_SECONDS)
+                self._notifier.wait(POLL_SECONDS)
         self.close()
 
     def turn(self) -> bool:
@@ -118,7 +118,7 @@ class Extracting:
         if self._is_time_to_keep():
             done, self._done = self._done[:BATCH], self._done[BATCH:]
             self._keep(done)
-            self._bell.ring("indexer")
+            self._notifier.notify("indexer")
         return True
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class Extracting:
         """Takes what is done; where nobody waits for it, some pause lets one look serve many documents."""
         is_awaited = any(job.mark.lane is Lane.QUICK for job in self._jobs.values())
         if self._jobs and not is_awaited:
-            self._bell.wait(PAUSE_SECONDS)
+            self._notifier.wait(PAUSE_SECONDS)
         for answer in self._extractor.collect(COLLECT_SECONDS if is_awaited else 0.0):
             if not self._done:
                 self._done_since = time.monotonic()
@@ -152,7 +152,7 @@ class Extracting:
         with self._store.reading() as unit:
             marks = self._list_marks(unit, lane, min(room, BATCH))
             documents = unit.documents.find_by_id([mark.document_id for mark in marks])
-        idle: list[Mark] = []
+        idle: list[IndexTask] = []
         for mark in marks:
             document = documents.get(mark.document_id)
             if document is None or not document.awaits_extraction:
@@ -161,29 +161,29 @@ class Extracting:
                 self._hand_over(mark, document)
         if idle:
             with self._store.writing() as unit:
-                unit.marks.advance(idle)
+                unit.index_tasks.advance(idle)
 
-    def _list_marks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[Mark]:
+    def _list_marks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[IndexTask]:
         """Lists marks that are not in flight: what comes behind the last that was handed out, and at the end from the start again."""
         reached = self._reached[lane]
         busy = self._jobs.keys() | {job.mark.document_id for job, _ in self._done} | {job.mark.document_id for job in self._again}
-        listed = unit.marks.list(Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached)
+        listed = unit.index_tasks.list(Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached)
         marks = self._list_due([mark for mark in listed if mark.document_id not in busy])[:room]
         self._reached[lane] = marks[-1] if len(marks) == room else None
         return marks
 
-    def _list_due(self, marks: list[Mark]) -> list[Mark]:
+    def _list_due(self, marks: list[IndexTask]) -> list[IndexTask]:
         """Lists marks to work on now: those of feeds with a document that ended this process wait until it has nothing else to lose."""
         others = [mark for mark in marks if not self._is_suspected(mark)]
         return others or (marks if self._attempts.may_risk(is_idle=not self._jobs) else [])
 
-    def _is_suspected(self, mark: Mark) -> bool:
+    def _is_suspected(self, mark: IndexTask) -> bool:
         return mark.feed_id in self._suspected_feeds or any(self._attempts.count(_key_of(step, mark)) for step in (HAND_OVER, KEEP))
 
-    def _hand_over(self, mark: Mark, document: Document) -> None:
+    def _hand_over(self, mark: IndexTask, document: Document) -> None:
         key = _key_of(HAND_OVER, mark)
         if self._attempts.is_hopeless(key):
-            self._give_up(mark, document, HAND_OVER, tell_interruptions(HAND_OVER, self._attempts.count(key)))
+            self._give_up(mark, document, HAND_OVER, read_interruptions(HAND_OVER, self._attempts.count(key)))
             return
         try:
             with self._attempts.on(key):
@@ -195,14 +195,14 @@ class Extracting:
             self._jobs.pop(mark.document_id, None)
             self._give_up(mark, document, HAND_OVER, describe(HAND_OVER, error))
 
-    def _give_up(self, mark: Mark, document: Document, step: str, reason: str) -> None:
+    def _give_up(self, mark: IndexTask, document: Document, step: str, reason: str) -> None:
         """Has a document go on without text."""
         answer = Answer(key=mark.document_id, mimetype=document.attributes.mimetype or "", reason=reason)
         job = _Job(mark=mark, document=document, task=Task(key=mark.document_id, url=document.url, mimetype=None))
         self._failed[mark.document_id] = Failed(document, step, reason)
         self._done.append((job, answer))
 
-    def _submit(self, mark: Mark, document: Document) -> None:
+    def _submit(self, mark: IndexTask, document: Document) -> None:
         assert document.content is not None
         path = self._blobs.path(document.content) if document.content_bytes > INLINE_BYTES else None
         try:
@@ -247,7 +247,7 @@ class Extracting:
         """Keeps a text; where that fails, gives what says so in its place."""
         key = _key_of(KEEP, job.mark)
         if self._attempts.is_hopeless(key):
-            return self._lose(job, tell_interruptions(KEEP, self._attempts.count(key)))
+            return self._lose(job, read_interruptions(KEEP, self._attempts.count(key)))
         try:
             with self._attempts.on(key):
                 fault_point(KEEP, job.document.url)
@@ -265,14 +265,14 @@ class Extracting:
     def _save_failed(self, job: _Job, reason: str) -> None:
         """Passes a mark on whose text the store does not take; the document is indexed without it."""
         with self._store.writing() as unit:
-            unit.marks.advance([job.mark])
+            unit.index_tasks.advance([job.mark])
             self._recorder.record(unit, [Failed(job.document, KEEP, reason)], feeds=_feed_of(job), is_found=True)
 
     def _save(self, texts: Sequence[tuple[_Job, Text]]) -> None:
         failed = {job.document.url: text for job, text in texts if text.reason is not None}
         with self._store.writing() as unit:
             unit.documents.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
-            unit.marks.advance([job.mark for job, _ in texts])
+            unit.index_tasks.advance([job.mark for job, _ in texts])
             unit.queues.note_progress(QueueName.EXTRACT)
             self._recorder.clear(unit, [job.task.key for job, _ in texts if job.task.key not in self._failed], STEPS)
             for job, _ in texts:
@@ -306,7 +306,7 @@ class Extracting:
         return Event(kind=kind, at=self._clock(), detail=text.reason or "")
 
 
-def _key_of(step: str, mark: Mark) -> str:
+def _key_of(step: str, mark: IndexTask) -> str:
     return key_of(step, f"document:{mark.document_id}")
 
 

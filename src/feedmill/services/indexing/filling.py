@@ -14,7 +14,7 @@ from feedmill.core.shown import is_indexed
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
-from feedmill.ports import BlobStore, IndexWriter, Mark, UnitOfWork
+from feedmill.ports import BlobStore, IndexTask, IndexWriter, UnitOfWork
 from feedmill.services.indexing.apart import CHARACTERS_AT_ONCE, LARGE_CHARACTERS, ApartLane, size_of
 from feedmill.services.indexing.entries import NO_TEXT
 from feedmill.services.indexing.linking import Linking
@@ -31,7 +31,7 @@ from feedmill.services.indexing.preparing import (
     put_isolated,
     read_text,
 )
-from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
+from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
 from feedmill.services.isolation.batches import Failed, belongs_to_item
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
@@ -59,7 +59,7 @@ def item_of(document_id: int) -> str:
 class Uncommitted:
     """What the engine has of marked documents and was not committed. Shape: ``troubles`` by the documents' ids."""
 
-    marks: dict[int, Mark] = field(default_factory=dict)
+    marks: dict[int, IndexTask] = field(default_factory=dict)
     troubles: dict[int, tuple[Document, Trouble]] = field(default_factory=dict)
     since: float = 0.0
     has_removed: bool = False
@@ -67,7 +67,7 @@ class Uncommitted:
     def __bool__(self) -> bool:
         return bool(self.marks) or self.has_removed
 
-    def note(self, mark: Mark, document: Document | None, trouble: Trouble | None) -> None:
+    def note(self, mark: IndexTask, document: Document | None, trouble: Trouble | None) -> None:
         """Notes that the engine has what there is of a mark."""
         if not self:
             self.since = time.monotonic()
@@ -100,7 +100,7 @@ class Filling:
         self.suspected_feeds: frozenset[int] = frozenset()
 
     def fill(
-        self, writers: Sequence[IndexWriter], marks: Sequence[Mark], documents: Mapping[int, Document], uncommitted: Uncommitted
+        self, writers: Sequence[IndexWriter], marks: Sequence[IndexTask], documents: Mapping[int, Document], uncommitted: Uncommitted
     ) -> int:
         """Takes marks in order until the time is over, at least one; returns how many were taken."""
         begun = time.monotonic()
@@ -133,7 +133,7 @@ class Filling:
         for document in documents:
             key = _key_of(TELL, document)
             if self._attempts.is_hopeless(key):
-                untold[document.id or 0] = Trouble(TELL, tell_interruptions(TELL, self._attempts.count(key)), LACKS_LINKS)
+                untold[document.id or 0] = Trouble(TELL, read_interruptions(TELL, self._attempts.count(key)), LACKS_LINKS)
                 continue
             with self._attempts.on(key):
                 found, failed = find_told(self._links.find_told, [document])
@@ -143,7 +143,13 @@ class Filling:
         return told, untold
 
     def _take(
-        self, writers: Sequence[IndexWriter], mark: Mark, document: Document, told: Told, untold: Trouble | None, uncommitted: Uncommitted
+        self,
+        writers: Sequence[IndexWriter],
+        mark: IndexTask,
+        document: Document,
+        told: Told,
+        untold: Trouble | None,
+        uncommitted: Uncommitted,
     ) -> None:
         made, trouble = self._assemble(document, told)
         trouble = trouble or untold
@@ -162,10 +168,10 @@ class Filling:
         """Returns a document as the index takes it, and what failed; what ended the process again and again is not tried."""
         reading, building = _key_of(READ_TEXT, document), _key_of(BUILD, document)
         if self._attempts.is_hopeless(building):
-            return None, Trouble(BUILD, tell_interruptions(BUILD, self._attempts.count(building)))
+            return None, Trouble(BUILD, read_interruptions(BUILD, self._attempts.count(building)))
         trouble: Trouble | None
         if self._attempts.is_hopeless(reading):
-            kept, trouble = NO_TEXT, Trouble(READ_TEXT, tell_interruptions(READ_TEXT, self._attempts.count(reading)), LACKS_TEXT)
+            kept, trouble = NO_TEXT, Trouble(READ_TEXT, read_interruptions(READ_TEXT, self._attempts.count(reading)), LACKS_TEXT)
         else:
             with self._attempts.on(reading):
                 kept, trouble = read_text(self._blobs, document)
@@ -181,7 +187,7 @@ class Filling:
         """Returns whether a document may be worked on now; one that ends this process, not the one beside it, waits for others."""
         return all(self._attempts.is_due(key_of(step, item_of(document_id))) for step in (READ_TEXT, TELL))
 
-    def _belongs_apart(self, mark: Mark) -> bool:
+    def _belongs_apart(self, mark: IndexTask) -> bool:
         return self._lane is not None and (self.is_suspected(mark.document_id) or mark.feed_id in self.suspected_feeds)
 
     def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
@@ -201,13 +207,15 @@ class Filling:
             return False
         return True
 
-    def remove(self, writers: Sequence[IndexWriter], mark: Mark, uncommitted: Uncommitted) -> None:
+    def remove(self, writers: Sequence[IndexWriter], mark: IndexTask, uncommitted: Uncommitted) -> None:
         """Takes a document that is not to be found out of the index."""
         for writer in writers:
             writer.remove_many([mark.document_id])
         uncommitted.note(mark, None, None)
 
-    def set_aside(self, writers: Sequence[IndexWriter], mark: Mark, document: Document, trouble: Trouble, uncommitted: Uncommitted) -> None:
+    def set_aside(
+        self, writers: Sequence[IndexWriter], mark: IndexTask, document: Document, trouble: Trouble, uncommitted: Uncommitted
+    ) -> None:
         """Takes a document out of the index for which a step failed: an earlier entry may be seen by whom it is closed to now."""
         for writer in writers:
             writer.remove_many([mark.document_id])
@@ -215,17 +223,17 @@ class Filling:
 
     # --- apart ---
 
-    def _put_apart(self, writers: Sequence[IndexWriter], mark: Mark, uncommitted: Uncommitted) -> None:
+    def _put_apart(self, writers: Sequence[IndexWriter], mark: IndexTask, uncommitted: Uncommitted) -> None:
         assert self._lane is not None
         self._lane.put(mark)
-        if mark.tightens:
+        if mark.revokes_access:
             if not uncommitted:
                 uncommitted.since = time.monotonic()
             for writer in writers:
                 writer.remove_many([mark.document_id])
             uncommitted.has_removed = True
 
-    def assemble_apart(self, work: Mapping[int, tuple[Mark, Document]]) -> Iterator[tuple[int, IndexDocument | None, Trouble | None]]:
+    def assemble_apart(self, work: Mapping[int, tuple[IndexTask, Document]]) -> Iterator[tuple[int, IndexDocument | None, Trouble | None]]:
         """Yields documents for the process of their own, until they are much."""
         told, untold = self.find_told([document for _, document in work.values()])
         characters = 0
@@ -242,7 +250,7 @@ def _key_of(step: str, document: Document) -> str:
 
 
 def record_troubles(
-    unit: UnitOfWork, recorder: FailureRecorder, marks: Mapping[int, Mark], troubles: Mapping[int, tuple[Document, Trouble]]
+    unit: UnitOfWork, recorder: FailureRecorder, marks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]
 ) -> None:
     """Records what failed for documents whose marks go, and clears what failed before for those that were written whole."""
     recorder.clear(unit, [key for key in marks if key not in troubles], STEPS)

@@ -25,14 +25,14 @@ from feedmill.model.entrybuild import Trouble
 from feedmill.model.errors import Corrupt, FeedmillError
 from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
-from feedmill.ports import BuiltEntries, IndexWriter, Lane, Mark, Stage, UnitOfWork
-from feedmill.services import facts
+from feedmill.ports import BuiltEntries, IndexTask, IndexWriter, Lane, Stage, UnitOfWork
+from feedmill.services import keyvalues
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.apart import ApartLane, Ended
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
 from feedmill.services.indexing.filling import WATCHED, Filling, Uncommitted, item_of, record_troubles
-from feedmill.services.indexing.indextools import IndexFolders, IndexTools
+from feedmill.services.indexing.indextools import IndexDependencies, IndexFolders
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
 from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
@@ -41,7 +41,7 @@ from feedmill.services.isolation.batches import describe
 from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.sweeps.patternsweep import PatternSweep
 
-__all__ = ["IndexFolders", "IndexTools", "Indexing"]
+__all__ = ["IndexDependencies", "IndexFolders", "Indexing"]
 
 POLL_SECONDS = 0.5
 BATCH = 250
@@ -56,7 +56,7 @@ LONGEST_SECONDS = 60.0
 log = structlog.get_logger(__name__)
 
 
-def _tell_nobody(_documents: int) -> None:
+def _ignore(_documents: int) -> None:
     return
 
 
@@ -64,10 +64,10 @@ class Indexing:
     """Works INDEX marks off; ``work`` until told to stop. ``on_committed`` hears how many documents each commit changed."""
 
     def __init__(
-        self, tools: IndexTools, folders: IndexFolders, *, schema: str, on_committed: Callable[[int], None] = _tell_nobody
+        self, tools: IndexDependencies, folders: IndexFolders, *, schema: str, on_committed: Callable[[int], None] = _ignore
     ) -> None:
         self._store = tools.store
-        self._bell = tools.bell
+        self._notifier = tools.notifier
         self._clock = tools.clock
         self._folders = folders
         self._on_committed = on_committed
@@ -77,14 +77,14 @@ class Indexing:
         self._writer = folders.open(self._folder)
         self._attempts = Attempts(tools.store, tools.in_flight, tools.clock)
         self._recorder = tools.recorder or FailureRecorder(tools.clock, __version__)
-        self._patterns = PatternSweep(tools.store, tools.desk, self._attempts)
+        self._patterns = PatternSweep(tools.store, tools.search_config, self._attempts)
         self._links = Linking(tools.store, tools.blobs, folders.read, rest=tools.rest, attempts=self._attempts, recorder=self._recorder)
         self._lane = ApartLane(tools.builder) if tools.builder is not None else None
         self._filling = Filling(tools.blobs, self._links, self._patterns, self._attempts, self._lane)
         self._filling.suspected_feeds = self._find_suspected_feeds()
         self._lacking: dict[int, Trouble] = {}
         self._uncommitted = Uncommitted()
-        self._reached: Mark | None = None
+        self._reached: IndexTask | None = None
         self._at_once = max(1, BATCH >> 2 * self._attempts.count(key_of(COMMIT, "batch")))
         self._has_refused = False
         self._rebuild: Rebuild | None = None
@@ -101,7 +101,7 @@ class Indexing:
         """Finds the feeds of documents that ended the indexer: others of theirs may be like them."""
         items = [item.removeprefix("document:") for item in self._attempts.list_items(BUILD)]
         with self._store.reading() as unit:
-            return frozenset(mark.feed_id for mark in unit.marks.find_many([int(item) for item in items]).values()) - {0}
+            return frozenset(mark.feed_id for mark in unit.index_tasks.find_many([int(item) for item in items]).values()) - {0}
 
     def _retry_failed(self) -> None:
         """Marks documents for which a step of another version of the program failed."""
@@ -120,12 +120,12 @@ class Indexing:
         while not is_stopped():
             try:
                 if not self.turn():
-                    self._bell.wait(POLL_SECONDS)
+                    self._notifier.wait(POLL_SECONDS)
             except FeedmillError as error:
                 log.warning("indexer_waits", reason=str(error))
                 self._trouble.note(str(error))
                 self._heed(error)
-                self._bell.wait(POLL_SECONDS)
+                self._notifier.wait(POLL_SECONDS)
         self.close()
 
     def turn(self) -> bool:
@@ -152,7 +152,7 @@ class Indexing:
     def _writers(self) -> list[IndexWriter]:
         return [self._writer] if self._rebuild is None else [self._writer, self._rebuild.writer]
 
-    def _take_back_links(self, documents: dict[int, Document], marks: Sequence[Mark]) -> None:
+    def _take_back_links(self, documents: dict[int, Document], marks: Sequence[IndexTask]) -> None:
         targets = self._links.take_back(documents, marks)
         for target in targets:
             # what is written of it already is out of date, so that its mark has to stay
@@ -176,23 +176,23 @@ class Indexing:
             self._lane.close()
         self._writer.close()
 
-    def _next_batch(self) -> tuple[list[Mark], dict[int, Document]]:
+    def _next_batch(self) -> tuple[list[IndexTask], dict[int, Document]]:
         held = len(self._uncommitted.marks) + (len(self._lane) if self._lane is not None else 0)
         with self._store.reading() as unit:
-            quick = unit.marks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
-            bulk = unit.marks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
+            quick = unit.index_tasks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
+            bulk = unit.index_tasks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
             marks = [mark for mark in (*quick, *bulk) if not self._is_held(mark)][: self._at_once]
             if bulk and not marks:
                 self._reached = bulk[-1]
             return marks, unit.documents.find_by_id([mark.document_id for mark in marks])
 
-    def _is_held(self, mark: Mark) -> bool:
+    def _is_held(self, mark: IndexTask) -> bool:
         return self._uncommitted.marks.get(mark.document_id) == mark or (self._lane is not None and self._lane.holds(mark))
 
-    def _note_reached(self, taken: Sequence[Mark]) -> None:
+    def _note_reached(self, taken: Sequence[IndexTask]) -> None:
         self._reached = next((mark for mark in reversed(taken) if mark.lane is Lane.BULK), self._reached)
 
-    def _is_time_to_commit(self, marks: Sequence[Mark]) -> bool:
+    def _is_time_to_commit(self, marks: Sequence[IndexTask]) -> bool:
         """Whether somebody waits for a small change, enough has gathered, or nothing more is on its way."""
         if any(mark.lane is Lane.QUICK for mark in marks):
             return True
@@ -204,7 +204,7 @@ class Indexing:
 
     def _awaits_extraction(self) -> bool:
         with self._store.reading() as unit:
-            return bool(unit.marks.list(Stage.EXTRACT, 1))
+            return bool(unit.index_tasks.list(Stage.EXTRACT, 1))
 
     def _commit(self) -> None:
         """Commits, then takes the marks off and lets searchers know."""
@@ -221,14 +221,14 @@ class Indexing:
         self._at_once = min(BATCH, 2 * self._at_once)
         self._attempts.clear([key])
 
-    def _make_known(self, token: str, marks: Mapping[int, Mark], troubles: Mapping[int, tuple[Document, Trouble]]) -> None:
+    def _make_known(self, token: str, marks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]) -> None:
         with self._store.writing() as unit:
-            unit.marks.remove(list(marks.values()))
+            unit.index_tasks.remove(list(marks.values()))
             unit.queues.note_progress(QueueName.INDEX)
             self._links.note_indexed(unit, marks.values())
             record_troubles(unit, self._recorder, marks, troubles)
-            unit.facts.put(facts.INDEX_TOKEN, token)
-            unit.facts.put(facts.INDEX_GENERATION, str(int(unit.facts.get(facts.INDEX_GENERATION) or 0) + 1))
+            unit.key_values.put(keyvalues.INDEX_TOKEN, token)
+            unit.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
         self._attempts.clear([key_of(step, item_of(key)) for step in WATCHED for key in marks])
         if self._rebuild is not None:
@@ -261,7 +261,7 @@ class Indexing:
             return False
         return True
 
-    def _set_aside(self, mark: Mark, trouble: Trouble) -> None:
+    def _set_aside(self, mark: IndexTask, trouble: Trouble) -> None:
         """Takes the document of a mark out of the index, with the reason, at the next commit."""
         with self._store.reading() as unit:
             document = unit.documents.find_by_id([mark.document_id]).get(mark.document_id)
@@ -298,9 +298,9 @@ class Indexing:
         if not waiting:
             return
         with self._store.reading() as unit:
-            current = unit.marks.find_many([mark.document_id for mark in waiting])
+            current = unit.index_tasks.find_many([mark.document_id for mark in waiting])
             documents = unit.documents.find_by_id([mark.document_id for mark in waiting])
-        work: dict[int, tuple[Mark, Document]] = {}
+        work: dict[int, tuple[IndexTask, Document]] = {}
         for mark in waiting:
             document = documents.get(mark.document_id)
             now = current.get(mark.document_id)
@@ -310,7 +310,7 @@ class Indexing:
             else:
                 work[mark.document_id] = now, document
         made: list[IndexDocument] = []
-        started: dict[int, tuple[Mark, Document]] = {}
+        started: dict[int, tuple[IndexTask, Document]] = {}
         self._lacking = {}
         for document_id, entry, trouble in self._filling.assemble_apart(work):
             mark, document = work[document_id]
@@ -329,7 +329,7 @@ class Indexing:
     def _take_over(self, lane: ApartLane, built: Ended) -> None:
         """Makes what was built part of the index, unless one of its documents has changed meanwhile: then it is built again."""
         with self._store.reading() as unit:
-            current = unit.marks.find_many(list(built.work))
+            current = unit.index_tasks.find_many(list(built.work))
         if any(key not in current or current[key].version != mark.version for key, (mark, _) in built.work.items()):
             lane.take_back(built.work)
             return
@@ -356,7 +356,7 @@ class Indexing:
     def _settle(self, unit: UnitOfWork) -> None:
         """Ends feeds that the index obeys now, and says when all of a feed could be found."""
         feeds = unit.feeds.list_unsettled()[:SETTLED_AT_ONCE]
-        marked, tightening = unit.marks.list_open_feeds([feed.id for feed in feeds])
+        marked, tightening = unit.index_tasks.list_open_feeds([feed.id for feed in feeds])
         for feed in feeds:
             searchable_at = None if feed.id in marked else self._clock()
             settled = ended(feed, is_obeyed=feed.id not in tightening, searchable_at=searchable_at)
@@ -377,7 +377,7 @@ class Indexing:
                     self._rebuild.apart.update(_mark_again(unit, left_out))
         elif self._rebuild.apart:
             with self._store.reading() as unit:
-                self._rebuild.apart &= unit.marks.find_many(sorted(self._rebuild.apart)).keys()
+                self._rebuild.apart &= unit.index_tasks.find_many(sorted(self._rebuild.apart)).keys()
             return False
         else:
             self._flip(self._rebuild)
@@ -385,7 +385,7 @@ class Indexing:
 
     def _begin_rebuild(self) -> None:
         with self._store.reading() as unit:
-            asked = unit.facts.get(facts.INDEX_REBUILD)
+            asked = unit.key_values.get(keyvalues.INDEX_REBUILD)
         if asked:
             self._folders.remove(asked)
             self._rebuild = Rebuild(folder=asked, writer=self._folders.open(asked))
@@ -397,16 +397,16 @@ class Indexing:
         self._writer.commit()
         marks = dict(self._uncommitted.marks)
         with self._store.writing() as unit:
-            unit.marks.remove(list(marks.values()))
+            unit.index_tasks.remove(list(marks.values()))
             unit.queues.note_progress(QueueName.INDEX)
             unit.queues.note_progress(QueueName.REBUILD)
             self._links.note_indexed(unit, marks.values())
             record_troubles(unit, self._recorder, marks, self._uncommitted.troubles)
-            unit.facts.put(facts.INDEX_FOLDER, rebuild.folder)
-            unit.facts.put(facts.INDEX_TOKEN, token)
-            unit.facts.put(facts.INDEX_REBUILD, "")
-            unit.facts.put(facts.INDEX_PARTIAL, "")
-            unit.facts.put(facts.INDEX_PROGRESS, "")
+            unit.key_values.put(keyvalues.INDEX_FOLDER, rebuild.folder)
+            unit.key_values.put(keyvalues.INDEX_TOKEN, token)
+            unit.key_values.put(keyvalues.INDEX_REBUILD, "")
+            unit.key_values.put(keyvalues.INDEX_PARTIAL, "")
+            unit.key_values.put(keyvalues.INDEX_PROGRESS, "")
             self._settle(unit)
         self._clear_pending()
         self._writer.close()
@@ -417,7 +417,7 @@ class Indexing:
 
 def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
     """Marks live documents that have no mark, and returns all that have one now. What extraction failed for is extracted again."""
-    marked = unit.marks.find_many(document_ids)
+    marked = unit.index_tasks.find_many(document_ids)
     documents = unit.documents.find_by_id([key for key in document_ids if key not in marked])
     live = {key: document for key, document in documents.items() if document.state is DocumentState.LIVE}
     failures = unit.failures.find_many(list(live))
@@ -426,11 +426,11 @@ def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
     ]
     unit.documents.save_many(textless, moved=())
     live.update((document.id, document) for document in textless if document.id is not None)
-    unit.marks.put_many([_repeating(document) for document in live.values()])
+    unit.index_tasks.put_many([_repeating(document) for document in live.values()])
     return [*marked, *live]
 
 
-def _repeating(document: Document) -> Mark:
+def _repeating(document: Document) -> IndexTask:
     assert document.id is not None
-    mark = Mark.repeating(document.id, document.version, document.datasource)
+    mark = IndexTask.repeating(document.id, document.version, document.datasource)
     return replace(mark, stage=Stage.EXTRACT) if document.awaits_extraction else mark

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from feedmill.ports import Bell, BlobStore, Clock, EntryBuilder, IndexWriter, InFlight, SearchIndex, Store
+from feedmill.ports import BlobStore, Clock, EntryBuilder, IndexWriter, InFlight, Notifier, SearchIndex, Store
 from feedmill.services.isolation.inflight import NoInFlight
 from feedmill.services.isolation.recording import FailureRecorder
-from feedmill.services.servingdesk import ServingDesk, nothing_set
+from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
 
 
 def _serves_none(_folder: str) -> bool:
@@ -28,7 +28,7 @@ class IndexFolders:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexTools:
+class IndexDependencies:
     """What the indexer works with. Units: ``rest`` between two pieces of what nobody waits for, in times of the one before.
 
     Without a ``builder`` the indexer prepares every document itself.
@@ -36,9 +36,9 @@ class IndexTools:
 
     store: Store
     blobs: BlobStore
-    bell: Bell
+    notifier: Notifier
     clock: Clock
-    desk: ServingDesk = field(default_factory=lambda: ServingDesk(nothing_set))
+    search_config: SearchConfigProvider = field(default_factory=lambda: SearchConfigProvider(nothing_set))
     rest: float = 3.0
     in_flight: InFlight = field(default_factory=NoInFlight)
     builder: EntryBuilder | None = None

@@ -22,9 +22,9 @@ from feedmill.model.document import Document, DocumentState
 from feedmill.model.errors import Corrupt
 from feedmill.model.query import LinksTo
 from feedmill.model.queue import QueueName
-from feedmill.ports import BlobStore, LinkWork, Mark, SearchIndex, Store, UnitOfWork
-from feedmill.services import facts
-from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
+from feedmill.ports import BlobStore, IndexTask, LinkWork, SearchIndex, Store, UnitOfWork
+from feedmill.services import keyvalues
+from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
 from feedmill.services.isolation.batches import Failed, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
@@ -72,7 +72,7 @@ class Linking:
             found = unit.links.find_by_target([document.id for document in documents if document.id is not None])
         return {target: gather_told(list(texts.values())) for target, texts in found.items()}
 
-    def take_back(self, documents: Mapping[int, Document], marks: Sequence[Mark]) -> set[int]:
+    def take_back(self, documents: Mapping[int, Document], marks: Sequence[IndexTask]) -> set[int]:
         """Takes back what marked documents told that may not tell any more; gives those of whom it was told, which are marked as well."""
         silenced = {mark.document_id: mark for mark in marks if not _may_tell(documents.get(mark.document_id))}
         if not silenced:
@@ -85,11 +85,11 @@ class Linking:
             unit.links.remove_many([(source, target) for source, texts in told.items() for target in texts])
             causes = {target: silenced[source] for source, texts in told.items() for target in texts}
             # what was told by one that tightens waits for nothing less
-            causes |= {target: cause for source, texts in told.items() if (cause := silenced[source]).tightens for target in texts}
+            causes |= {target: cause for source, texts in told.items() if (cause := silenced[source]).revokes_access for target in texts}
             _mark(unit, causes)
         return set(causes)
 
-    def note_indexed(self, unit: UnitOfWork, marks: Iterable[Mark]) -> None:
+    def note_indexed(self, unit: UnitOfWork, marks: Iterable[IndexTask]) -> None:
         """Has the links of indexed documents read, but of those that were written only for what is told of them."""
         unit.links.queue(LinkWork.READ, [mark.document_id for mark in marks if self._own.pop(mark.document_id, 0) != mark.version])
 
@@ -116,7 +116,7 @@ class Linking:
     def _isolate(self, ids: Sequence[int], work: Callable[[Sequence[int]], None], step: str, line: LinkWork) -> None:
         """Works on documents; what fails for one leaves the line, and so does one that ended the process again and again."""
         hopeless = [one for one in ids if self._attempts.is_hopeless(_key_of(one, step))]
-        failed = [Failed(one, step, tell_interruptions(step, self._attempts.count(_key_of(one, step)))) for one in hopeless]
+        failed = [Failed(one, step, read_interruptions(step, self._attempts.count(_key_of(one, step)))) for one in hopeless]
         failed += run_halved([one for one in ids if one not in hopeless], work, step=step)
         self._set_aside(failed, line)
         self._attempts.clear([_key_of(one, step) for one in ids])
@@ -133,13 +133,13 @@ class Linking:
 
     def _write(self, ids: Sequence[int]) -> None:
         with self._store.writing() as unit:
-            marked = unit.marks.find_many(ids)
+            marked = unit.index_tasks.find_many(ids)
             documents = unit.documents.find_by_id([one for one in ids if one not in marked])
             for document in documents.values():
                 with self._attempts.on(_key_of(document.id or 0, WRITE)):
                     fault_point(WRITE, document.url)
             live = [document for document in documents.values() if document.state is DocumentState.LIVE]
-            unit.marks.put_many([_mark_of(document) for document in live])
+            unit.index_tasks.put_many([_mark_of(document) for document in live])
             unit.links.unqueue(LinkWork.WRITE, ids)
             unit.queues.note_progress(QueueName.LINKS)
         self._own.update((document.id, document.version) for document in live if document.id is not None)
@@ -154,7 +154,7 @@ class Linking:
             old = unit.links.find_by_source(ids)
             is_told = unit.links.find_by_target(ids)
             wanted = self._list_told_by(unit, [document for document in documents.values() if may_tell(document)])
-            folder, token = unit.facts.get(facts.INDEX_FOLDER) or "", unit.facts.get(facts.INDEX_TOKEN) or ""
+            folder, token = unit.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.key_values.get(keyvalues.INDEX_TOKEN) or ""
             fresh = [document for key, document in documents.items() if key not in is_told and document.state is DocumentState.LIVE]
             found = self._list_telling_of(unit, fresh, folder, token)
         kept = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
@@ -193,7 +193,7 @@ class Linking:
         }
 
     def _list_telling_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
-        """Gives what documents whose links have been read tell of new ones; the others tell when theirs are read."""
+        """Returns what documents whose links have been read tell of new ones; the others tell when theirs are read."""
         index = self._find_serving(folder) if fresh and folder else None
         if index is None or not index.is_visible(token):
             return {}
@@ -246,18 +246,18 @@ def _gather(texts: Mapping[int, str] | None) -> Told:
     return gather_told(list(texts.values())) if texts else NOTHING_TOLD
 
 
-def _mark(unit: UnitOfWork, causes: Mapping[int, Mark]) -> None:
+def _mark(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
     """Marks documents for the reasons of others; a mark that one has already stays where it is and is for both."""
-    marked = unit.marks.find_many(list(causes))
+    marked = unit.index_tasks.find_many(list(causes))
     documents = unit.documents.find_by_id(list(causes))
     live = [document for document in documents.values() if document.state is DocumentState.LIVE]
-    unit.marks.put_many(
+    unit.index_tasks.put_many(
         [
             replace(
                 marked.get(document.id) or _mark_of(document),
                 lane=causes[document.id].lane,
                 feed_id=causes[document.id].feed_id,
-                tightens=causes[document.id].tightens,
+                revokes_access=causes[document.id].revokes_access,
             )
             for document in live
             if document.id is not None
@@ -265,6 +265,6 @@ def _mark(unit: UnitOfWork, causes: Mapping[int, Mark]) -> None:
     )
 
 
-def _mark_of(document: Document) -> Mark:
+def _mark_of(document: Document) -> IndexTask:
     assert document.id is not None
-    return Mark.repeating(document.id, document.version, document.datasource)
+    return IndexTask.repeating(document.id, document.version, document.datasource)

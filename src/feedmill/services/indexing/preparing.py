@@ -14,7 +14,7 @@ from feedmill.model.document import Document
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
 from feedmill.ports import BlobStore, IndexWriter
-from feedmill.services.indexing.entries import NO_TEXT, KeptText, entry_of, read_kept_text
+from feedmill.services.indexing.entries import NO_TEXT, StoredText, entry_of, read_kept_text
 from feedmill.services.isolation.batches import belongs_to_item, describe, run_each
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -62,7 +62,7 @@ def find_told(
     return told, {each.item.id or 0: Trouble(TELL, each.reason, LACKS_LINKS) for each in failed}
 
 
-def read_text(blobs: BlobStore, document: Document) -> tuple[KeptText, Trouble | None]:
+def read_text(blobs: BlobStore, document: Document) -> tuple[StoredText, Trouble | None]:
     """Returns a document's kept text, none where that cannot be read, and what failed."""
     try:
         fault_point(READ_TEXT, document.url)
@@ -74,7 +74,7 @@ def read_text(blobs: BlobStore, document: Document) -> tuple[KeptText, Trouble |
 
 
 def assemble(
-    document: Document, kept: KeptText, told: Told, list_patterns: Callable[[str], tuple[str, ...]]
+    document: Document, kept: StoredText, told: Told, list_patterns: Callable[[str], tuple[str, ...]]
 ) -> tuple[IndexDocument | None, Trouble | None]:
     """Returns a document as the index takes it, None where what decides who may find it cannot be had, and what failed."""
     try:

@@ -15,7 +15,7 @@ from feedmill.core.shown import is_indexed
 from feedmill.model.document import Document
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexWriter, Store, UnitOfWork
-from feedmill.services import facts
+from feedmill.services import keyvalues
 from feedmill.services.indexing.filling import COPY, SLICE_SECONDS, Filling, item_of
 from feedmill.services.isolation.attempts import Attempts, key_of
 
@@ -24,22 +24,22 @@ TOLD_EVERY_SECONDS = 2.0
 
 
 def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool]) -> str:
-    """Gives the folder to serve and asks for a rebuild where it is one of another schema. Shape: ``SCHEMA-NUMBER``."""
-    folder, asked = unit.facts.get(facts.INDEX_FOLDER), unit.facts.get(facts.INDEX_REBUILD) or ""
+    """Returns the folder to serve and asks for a rebuild where it is one of another schema. Shape: ``SCHEMA-NUMBER``."""
+    folder, asked = unit.key_values.get(keyvalues.INDEX_FOLDER), unit.key_values.get(keyvalues.INDEX_REBUILD) or ""
     if folder is not None and folder.startswith(f"{schema}-"):
         return folder
     if folder is not None and can_serve(folder):
         if not asked.startswith(f"{schema}-"):
-            unit.facts.put(facts.INDEX_REBUILD, f"{schema}-1")
+            unit.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-1")
             unit.queues.begin(QueueName.REBUILD)
         return folder
     if folder is not None:
-        unit.facts.put(facts.INDEX_REBUILD, f"{schema}-2")
+        unit.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-2")
         unit.queues.begin(QueueName.REBUILD)
-        unit.facts.put(facts.INDEX_PARTIAL, "1")
+        unit.key_values.put(keyvalues.INDEX_PARTIAL, "1")
     folder = f"{schema}-1"
-    unit.facts.put(facts.INDEX_FOLDER, folder)
-    unit.facts.put(facts.INDEX_TOKEN, "")
+    unit.key_values.put(keyvalues.INDEX_FOLDER, folder)
+    unit.key_values.put(keyvalues.INDEX_TOKEN, "")
     return folder
 
 
@@ -78,7 +78,7 @@ class Rebuild:
         if time.monotonic() - self.told_at_seconds >= TOLD_EVERY_SECONDS:
             self.told_at_seconds = time.monotonic()
             with store.writing() as unit:
-                unit.facts.put(facts.INDEX_PROGRESS, self._tell_progress())
+                unit.key_values.put(keyvalues.INDEX_PROGRESS, self._report_progress())
                 unit.queues.note_progress(QueueName.REBUILD, reached=self.reached)
         return True
 
@@ -100,7 +100,7 @@ class Rebuild:
                 break
         return left
 
-    def _tell_progress(self) -> str:
+    def _report_progress(self) -> str:
         taken = time.monotonic() - self.begun_at_seconds
         total = max(self.total, self.written)
         remaining = round(taken * (total - self.written) / self.written)
@@ -110,10 +110,10 @@ class Rebuild:
 def request_rebuild(store: Store) -> str:
     """Asks for a rebuild and gives the name of its folder; one that is asked for already is the answer again."""
     with store.writing() as unit:
-        asked = unit.facts.get(facts.INDEX_REBUILD)
+        asked = unit.key_values.get(keyvalues.INDEX_REBUILD)
         if not asked:
-            schema, _, number = (unit.facts.get(facts.INDEX_FOLDER) or "0-0").partition("-")
+            schema, _, number = (unit.key_values.get(keyvalues.INDEX_FOLDER) or "0-0").partition("-")
             asked = f"{schema}-{int(number) + 1}"
-            unit.facts.put(facts.INDEX_REBUILD, asked)
+            unit.key_values.put(keyvalues.INDEX_REBUILD, asked)
             unit.queues.begin(QueueName.REBUILD)
     return asked

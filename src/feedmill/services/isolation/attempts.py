@@ -108,6 +108,6 @@ class Attempts:
                 del self._counts[key]
 
 
-def tell_interruptions(step: str, count: int) -> str:
+def read_interruptions(step: str, count: int) -> str:
     """Returns the reason of an item that is set aside for ending its process."""
     return f"step {step} failed: the process ended {count} times while it worked on this item"

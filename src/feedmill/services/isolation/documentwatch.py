@@ -8,7 +8,7 @@ with such a document, it knows itself.
 from collections.abc import Iterable, Sequence
 
 from feedmill.ports import InFlight
-from feedmill.services.isolation.attempts import Attempts, key_of, tell_interruptions
+from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
 from feedmill.services.isolation.inflight import NoInFlight
 
 _BATCH = "batch"
@@ -56,7 +56,7 @@ class DocumentWatch:
 
     def tell(self, document_id: int) -> str:
         """Returns why a document is left alone."""
-        return tell_interruptions(self._step, self._count(self._key_of(document_id)))
+        return read_interruptions(self._step, self._count(self._key_of(document_id)))
 
     def tell_once(self, document_id: int) -> str | None:
         """Returns why a document is left alone, None where this process said so before."""

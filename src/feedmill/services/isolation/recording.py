@@ -13,14 +13,14 @@ from feedmill.services.isolation.batches import Failed
 log = structlog.get_logger(__name__)
 
 
-def _tell_nobody(_step: str) -> None:
+def _ignore(_step: str) -> None:
     return
 
 
 class FailureRecorder:
     """Records failures of documents. ``program`` is the version of the program; ``on_failed`` hears the step of each new failure."""
 
-    def __init__(self, clock: Clock, program: str, on_failed: Callable[[str], None] = _tell_nobody) -> None:
+    def __init__(self, clock: Clock, program: str, on_failed: Callable[[str], None] = _ignore) -> None:
         self.program = program
         self._clock = clock
         self._on_failed = on_failed

@@ -19,14 +19,14 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from feedmill.model.access import ClassSet, unite
+from feedmill.model.access import AccessFilter, unite
 from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import LateAccess, LateLimits, LateOutcome, Login
-from feedmill.services.latebinding.asking import Asking, LateCounts, NoCounts, SafeAsking
+from feedmill.services.latebinding.authorizationcache import AuthorizationCache
+from feedmill.services.latebinding.authorizer import Authorizer, LateCounts, NoCounts, SafeAuthorizer
+from feedmill.services.latebinding.circuitbreaker import CircuitBreaker, Tell
 from feedmill.services.latebinding.imitating import Imitating
-from feedmill.services.latebinding.remembering import LateCache
-from feedmill.services.latebinding.resting import Resting, Tell
 
 MAX_SEARCHES = 20
 LANES = 4
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 class _Round:
     """What one rule is asked for one search: batches that wait, and what came of the others."""
 
-    asking: Asking
+    asking: Authorizer
     batches: deque[list[str]]
     found: dict[str, Verdict] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -50,7 +50,7 @@ class LateBinding:
 
     def __init__(
         self,
-        askings: Iterable[Asking],
+        authorizers: Iterable[Authorizer],
         clock: Callable[[], float],
         limits: LateLimits | None = None,
         *,
@@ -62,16 +62,16 @@ class LateBinding:
         self._imitating = Imitating()
         self.limits = limits or LateLimits()
         self._counts = counts or NoCounts()
-        self._safe = SafeAsking(clock, Resting(clock, self.limits, tell), self._counts)
-        self._askings = list(askings)
+        self._safe = SafeAuthorizer(clock, CircuitBreaker(clock, self.limits, tell), self._counts)
+        self._askings = list(authorizers)
         self._clock = clock
-        self._cache = LateCache(clock, seconds=self.limits.kept_seconds, entries=self.limits.kept)
+        self._cache = AuthorizationCache(clock, seconds=self.limits.kept_seconds, entries=self.limits.kept)
         self._threads = [ThreadPoolExecutor(LANES * asking.rule.parallel, "authorization") for asking in self._askings]
         self._places = threading.BoundedSemaphore(MAX_SEARCHES)
 
-    def allow(self, access: ClassSet, find_classes: Callable[[], Set[int]], login: Login | None) -> ClassSet:
-        """Gives what somebody may see together with what may be asked about for one request of his, which begins now."""
-        if not self._askings or not access.asker.users:
+    def allow(self, access: AccessFilter, find_classes: Callable[[], Set[int]], login: Login | None) -> AccessFilter:
+        """Returns what somebody may see together with what may be asked about for one request of his, which begins now."""
+        if not self._askings or not access.current_user.users:
             return access.only_public() if self.limits.confirms else access
         classes, until = find_classes(), self._clock() + self.limits.seconds
         if self.limits.confirms:
@@ -83,38 +83,38 @@ class LateBinding:
         """Whether the time of a request is over."""
         return self._clock() >= late.until
 
-    def select(self, urls: Sequence[str], access: ClassSet) -> frozenset[str]:
-        """Gives of URLs those that are permitted to the asker."""
+    def select(self, urls: Sequence[str], access: AccessFilter) -> frozenset[str]:
+        """Returns of URLs those that are permitted to the asker."""
         late = access.late
         if late is None or not urls:
             return frozenset()
         found: dict[str, Verdict] = {}
         for url in dict.fromkeys(urls):
-            kept = self._cache.find(access.asker, url)
+            kept = self._cache.find(access.current_user, url)
             if kept is not None:
                 found[url] = kept
         self._count_cached(found)
         pending = [url for url in dict.fromkeys(urls) if url not in found]
         if pending:
             begun = self._clock()
-            asked = self._ask_in_place(pending, access.asker, late)
+            asked = self._ask_in_place(pending, access.current_user, late)
             self._imitating.note(self._find_rule(pending[0]), len(pending), self._clock() - begun, is_decided=bool(asked))
             found |= asked
         return frozenset(url for url, verdict in found.items() if verdict is Verdict.PERMIT)
 
-    def imitate(self, url: str, access: ClassSet) -> None:
+    def imitate(self, url: str, access: AccessFilter) -> None:
         """Takes as long over a URL that nobody is asked about as over one that another server was asked about lately.
 
         So the time does not tell whether there is such a document. Nobody is asked. It is remembered as denied where the other was decided.
         """
         late = access.late
-        if late is None or self._cache.find(access.asker, url) is not None:
+        if late is None or self._cache.find(access.current_user, url) is not None:
             return
         answer = self._imitating.choose(self._find_rule(url))
         if answer is not None:
             self._sleep(min(answer.seconds, max(late.until - self._clock(), 0.0)))
             if answer.is_decided:
-                self._cache.put(access.asker, url, Verdict.DENY)
+                self._cache.put(access.current_user, url, Verdict.DENY)
 
     def _find_rule(self, url: str) -> str | None:
         return next((asking.rule.label for asking in self._askings if asking.means(url)), None)
@@ -135,17 +135,17 @@ class LateBinding:
             if asking is not None:
                 self._counts.count(asking.rule.mechanism, outcome, 1)
 
-    def _ask_in_place(self, urls: Sequence[str], asker: Identity, late: LateAccess) -> dict[str, Verdict]:
+    def _ask_in_place(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
         if not self._places.acquire(blocking=False):
             log.warning("authorization_busy", documents=len(urls), searches=MAX_SEARCHES)
             self._count_by_rule(urls, LateOutcome.BUSY)
             return {}
         try:
-            return self._ask_in_turn(urls, asker, late)
+            return self._ask_in_turn(urls, current_user, late)
         finally:
             self._places.release()
 
-    def _ask_in_turn(self, urls: Sequence[str], asker: Identity, late: LateAccess) -> dict[str, Verdict]:
+    def _ask_in_turn(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
         """Asks by the first rule for each URL, about what is left by the second, and so on."""
         decided: dict[str, Verdict] = {}
         ways = {url: deque(asking for asking in self._askings if asking.means(url)) for url in urls}
@@ -156,14 +156,14 @@ class LateBinding:
                     chosen.setdefault(self._askings.index(way.popleft()), []).append(url)
                 else:
                     del ways[url]
-            for url, verdict in self._ask_at_once(chosen, asker, late).items():
+            for url, verdict in self._ask_at_once(chosen, current_user, late).items():
                 if verdict is not Verdict.INDETERMINATE:
-                    self._cache.put(asker, url, verdict)
+                    self._cache.put(current_user, url, verdict)
                     decided[url] = verdict
                     del ways[url]
         return decided
 
-    def _ask_at_once(self, chosen: dict[int, list[str]], asker: Identity, late: LateAccess) -> dict[str, Verdict]:
+    def _ask_at_once(self, chosen: dict[int, list[str]], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
         """Asks each rule about its URLs, all in parallel, until the time is over."""
         rounds: list[_Round] = []
         futures: list[Future[None]] = []
@@ -172,7 +172,7 @@ class LateBinding:
             one = _Round(asking, deque(asking.split(urls)))
             rounds.append(one)
             lanes = min(asking.rule.parallel, len(one.batches))
-            futures += [self._threads[place].submit(self._work, one, asker, late) for _ in range(lanes)]
+            futures += [self._threads[place].submit(self._work, one, current_user, late) for _ in range(lanes)]
         wait(futures, timeout=max(late.until - self._clock(), 0.0))
         for future in futures:
             future.cancel()
@@ -187,7 +187,7 @@ class LateBinding:
                 self._counts.count(one.asking.rule.mechanism, LateOutcome.LATE, undone)
         return found
 
-    def _work(self, one: _Round, asker: Identity, late: LateAccess) -> None:
+    def _work(self, one: _Round, current_user: Identity, late: LateAccess) -> None:
         """Asks about one batch after the other while there are any and time is left."""
         while True:
             seconds = late.until - self._clock()
@@ -195,6 +195,6 @@ class LateBinding:
                 if not one.batches or seconds <= 0:
                     return
                 batch = one.batches.popleft()
-            found = self._safe.ask(one.asking, batch, asker, late.login, seconds)
+            found = self._safe.ask(one.asking, batch, current_user, late.login, seconds)
             with one.lock:
                 one.found |= {url: verdict for url, verdict in found.items() if url in batch}

@@ -13,7 +13,7 @@ from feedmill.core.analysis import fold_in_place
 from feedmill.core.querylang import parse_query
 from feedmill.core.shown import may_show_copy
 from feedmill.core.textblob import decode_text
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound
 from feedmill.model.query import And, Node, Or, Phrase, Some, Word
@@ -45,16 +45,16 @@ class CachedCopy:
 
 
 class CachedCopies:
-    """Gives cached copies to those who may see the documents."""
+    """Returns cached copies to those who may see the documents."""
 
     def __init__(self, searcher: Searcher, blobs: BlobStore) -> None:
         self._searcher = searcher
         self._blobs = blobs
 
     def get(
-        self, urls: Sequence[str], query: str, access: ClassSet, copied: bytes | None = None, deadline: Deadline | None = None
+        self, urls: Sequence[str], query: str, access: AccessFilter, copied: bytes | None = None, deadline: Deadline | None = None
     ) -> CachedCopy:
-        """Gives the copy of the first URL that is a document's; of the one whose digest begins with ``copied`` before others.
+        """Returns the copy of the first URL that is a document's; of the one whose digest begins with ``copied`` before others.
 
         Errors: NotFound, also where the asker may not see it, where it asks for noarchive, and where it cannot be read; OutOfTime.
         """

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from feedmill.core.concepts import Edge, find_alike, name_group, weigh_words
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.search import Result, SearchRequest
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
@@ -39,7 +39,7 @@ class Clusters:
 
 
 def cluster_results(
-    searcher: Searcher, request: SearchRequest, access: ClassSet, find_clusters: FindClusters, deadline: Deadline | None = None
+    searcher: Searcher, request: SearchRequest, access: AccessFilter, find_clusters: FindClusters, deadline: Deadline | None = None
 ) -> Clusters:
     """Groups the best results of a search that the asker may see; those that were found until the deadline."""
     page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access.early(), deadline)

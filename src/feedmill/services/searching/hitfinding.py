@@ -1,7 +1,7 @@
 """Asks the index a query as it stands, or loosened where that finds little and the request lets it."""
 
 from feedmill.core.matching import ENOUGH, loosen
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.errors import OutOfTime
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
@@ -11,7 +11,9 @@ from feedmill.ports import SearchIndex
 MAX_NUM = 1_000
 
 
-def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet, bias: ScoreBias | None = None) -> tuple[Node, Hits]:
+def find_hits(
+    index: SearchIndex, root: Node, request: SearchRequest, access: AccessFilter, bias: ScoreBias | None = None
+) -> tuple[Node, Hits]:
     """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
 
     def ask(query: Node) -> Hits:
@@ -31,7 +33,7 @@ def find_hits(index: SearchIndex, root: Node, request: SearchRequest, access: Cl
         return root, hits
 
 
-def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: ClassSet) -> tuple[Node, Hits, Cursor | None]:
+def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: AccessFilter) -> tuple[Node, Hits, Cursor | None]:
     """Lists what comes behind a cursor and says where to go on, None at the end; what was decided on the first page holds for all."""
     cursor = request.cursor or Cursor()
     loosened = loosen(root, request.match)

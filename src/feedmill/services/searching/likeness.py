@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Set
 
 from feedmill.core.plainwords import is_plain, iter_words
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word
 from feedmill.ports import SearchIndex
 
@@ -57,8 +57,8 @@ def resolve_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
             return root
 
 
-def find_like(index: SearchIndex, url: str, title: str, text: str, access: ClassSet) -> Node:
-    """Gives the query of what is like a document of which the asker may know title and text."""
+def find_like(index: SearchIndex, url: str, title: str, text: str, access: AccessFilter) -> Node:
+    """Returns the query of what is like a document of which the asker may know title and text."""
     counts: Counter[str] = Counter()
     for part, weight in ((title, TITLE_WEIGHT), (text[:READ_CHARACTERS], 1)):
         counts.update({word: weight * times for word, times in Counter(word.folded for word in iter_words(part)).items()})

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from feedmill.core.access import class_of
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.latebinding import LateAccess
 from feedmill.model.search import Hit, Hits
 from feedmill.ports import Store
-from feedmill.services.access.deciding import Decider
+from feedmill.services.access.resulttrimming import ResultTrimmer
 from feedmill.services.deadline import Deadline
 from feedmill.services.latebinding.binding import LateBinding
 
@@ -28,7 +28,7 @@ MAX_STEP = 200
 QUESTIONS_A_RESULT = 3
 """How many documents may be asked about for each result up to the end of the page, whatever comes of it."""
 
-Ask = Callable[[ClassSet, int, int], Hits]
+Ask = Callable[[AccessFilter, int, int], Hits]
 """Asks the index for hits of some classes, from a place on, so many."""
 
 
@@ -75,13 +75,13 @@ class _Walk:
 class PageFiller:
     """Fills pages. May be used from several threads."""
 
-    def __init__(self, store: Store, decider: Decider, late: LateBinding) -> None:
+    def __init__(self, store: Store, decider: ResultTrimmer, late: LateBinding) -> None:
         self._store = store
         self._decider = decider
         self._late = late
 
-    def fill(self, ask: Ask, window: Window, access: ClassSet, late: LateAccess) -> Filled:
-        """Gives the page of a window. Shape: ``late`` is that of ``access``."""
+    def fill(self, ask: Ask, window: Window, access: AccessFilter, late: LateAccess) -> Filled:
+        """Returns the page of a window. Shape: ``late`` is that of ``access``."""
         walk = _Walk(wanted=min(window.start + window.num, MAX_REACH) + 1)
         is_over = self._walk_candidates(walk, ask, window, access, late)
         if not is_over and walk.missing > 0:
@@ -94,7 +94,7 @@ class PageFiller:
             asked=walk.asked,
         )
 
-    def _walk_candidates(self, walk: _Walk, ask: Ask, window: Window, access: ClassSet, late: LateAccess) -> bool:
+    def _walk_candidates(self, walk: _Walk, ask: Ask, window: Window, access: AccessFilter, late: LateAccess) -> bool:
         """Walks over what may be asked about too. Whether that was all there is."""
         candidates, offset = access.candidates(), 0
         while walk.missing > 0:
@@ -109,7 +109,7 @@ class PageFiller:
                 return True
         return False
 
-    def _walk_on(self, walk: _Walk, ask: Ask, window: Window, early: ClassSet) -> bool:
+    def _walk_on(self, walk: _Walk, ask: Ask, window: Window, early: AccessFilter) -> bool:
         """Walks over what ACLs permit, behind what is listed already. Whether that was all there is."""
         offset = 0
         while walk.missing > 0 and offset < MAX_REACH:
@@ -121,7 +121,7 @@ class PageFiller:
                 return True
         return walk.missing > 0
 
-    def _take(self, walk: _Walk, hits: Sequence[Hit], window: Window, access: ClassSet) -> None:
+    def _take(self, walk: _Walk, hits: Sequence[Hit], window: Window, access: AccessFilter) -> None:
         """Decides about hits and lists those that the asker may see."""
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id([hit.key for hit in hits])

@@ -1,4 +1,4 @@
-"""Gives a page of a result list as the old protocol pages through it: thinned, at most the best thousand, and never beyond its end.
+"""Returns a page of a result list as the old protocol pages through it: thinned, at most the best thousand, and never beyond its end.
 
 A thinned list can only be counted from its beginning, so it is walked from there in growing steps until the page is full and one more is
 known. A page that lies beyond the end becomes the last page. Directories that the page shows twice are looked for further down, in the
@@ -7,8 +7,8 @@ best ``LOOK_AHEAD`` results, to say whether they hold more.
 
 from dataclasses import dataclass, replace
 
-from feedmill.core.crowding import Thinner
-from feedmill.model.access import ClassSet
+from feedmill.core.collapsing import ResultCollapser
+from feedmill.model.access import AccessFilter
 from feedmill.model.facets import FacetCounts
 from feedmill.model.results import Placed, ResultList, Thinning
 from feedmill.model.search import ResultPage, SearchRequest
@@ -28,8 +28,8 @@ class _Walk:
 
     searcher: Searcher
     request: SearchRequest
-    access: ClassSet
-    thinner: Thinner
+    access: AccessFilter
+    thinner: ResultCollapser
     deadline: Deadline
     offset: int = 0
     total: int = 0
@@ -58,16 +58,16 @@ class _Walk:
 
 
 def list_results(
-    searcher: Searcher, request: SearchRequest, access: ClassSet, thinning: Thinning, deadline: Deadline | None = None
+    searcher: Searcher, request: SearchRequest, access: AccessFilter, thinning: Thinning, deadline: Deadline | None = None
 ) -> ResultList:
-    """Gives the page that a request asks for, the last one where it lies beyond the end. Shape: ``request.num`` from 1 on."""
+    """Returns the page that a request asks for, the last one where it lies beyond the end. Shape: ``request.num`` from 1 on."""
     deadline = deadline or Deadline()
     if thinning.snippets or thinning.directories:
-        return _list_thinned(_Walk(searcher, request, access, Thinner(thinning), deadline))
+        return _list_thinned(_Walk(searcher, request, access, ResultCollapser(thinning), deadline))
     return _list_whole(searcher, request, access, deadline)
 
 
-def _list_whole(searcher: Searcher, request: SearchRequest, access: ClassSet, deadline: Deadline) -> ResultList:
+def _list_whole(searcher: Searcher, request: SearchRequest, access: AccessFilter, deadline: Deadline) -> ResultList:
     start = min(request.start, MAX_REACH)
     page = searcher.search(replace(request, start=start, num=max(min(request.num, MAX_REACH - start), 0)), access, deadline)
     if not page.results and page.length and start:

@@ -14,9 +14,9 @@ from functools import partial
 from feedmill.core.indexterms import list_meant
 from feedmill.core.matching import ENOUGH
 from feedmill.core.querynodes import parts_of
-from feedmill.core.servingbook import Served, ServingBook
+from feedmill.core.searchconfig import CompiledSearchConfig, QueryPlan
 from feedmill.core.shown import has_robots_rule
-from feedmill.model.access import ANONYMOUS, ClassSet
+from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound, OutOfTime
 from feedmill.model.facets import FacetCounts
@@ -26,13 +26,14 @@ from feedmill.model.query import Everything, Info, Node
 from feedmill.model.search import Cursor, Hit, Hits, ParsedQuery, Result, ResultPage, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
-from feedmill.services.access.deciding import Decider, may_name
-from feedmill.services.access.directory import AccessDirectory
+from feedmill.services.access.permissioncache import PermissionCache
+from feedmill.services.access.resulttrimming import ResultTrimmer, may_name
 from feedmill.services.deadline import Deadline
-from feedmill.services.facts import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
 from feedmill.services.latebinding.binding import LateBinding
+from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwards
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_infos, list_related, resolve_urls
@@ -40,7 +41,6 @@ from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
 from feedmill.services.searching.resultmaking import RESULT_STEP, ResultMaker
 from feedmill.services.searching.spelling import Meant, find_spelling
 from feedmill.services.searching.timedindex import TimedIndex
-from feedmill.services.servingdesk import ServingDesk, nothing_set
 
 REBUILDING = "the index is being built anew; until it is done some documents are not found"
 MAX_RELATED = 3
@@ -67,7 +67,7 @@ class _Now:
     settings of serving; what to tell of the index."""
 
     index: SearchIndex | None
-    book: ServingBook
+    book: CompiledSearchConfig
     notices: tuple[str, ...]
 
 
@@ -76,8 +76,8 @@ class _Asked:
     """One request: what is asked, by whom, under which settings, until when."""
 
     request: SearchRequest
-    access: ClassSet
-    served: Served
+    access: AccessFilter
+    served: QueryPlan
     deadline: Deadline
 
 
@@ -114,25 +114,25 @@ class Searcher:
         index_provider: IndexProvider,
         blobs: BlobStore,
         clock: Callable[[], float] = time.perf_counter,
-        desk: ServingDesk | None = None,
-        directory: AccessDirectory | None = None,
+        search_config: SearchConfigProvider | None = None,
+        directory: PermissionCache | None = None,
         late: LateBinding | None = None,
         threads: EngineThreads | None = None,
     ) -> None:
         self._threads = threads or EngineThreads()
-        self._directory = directory or AccessDirectory(store)
-        self._decider = Decider(self._directory)
+        self._directory = directory or PermissionCache(store)
+        self._decider = ResultTrimmer(self._directory)
         self._late = late
         self._filler = PageFiller(store, self._decider, late) if late is not None else None
         self._store = store
         self._index_provider = index_provider
         self._maker = ResultMaker(blobs)
         self._clock = clock
-        self._desk = desk or ServingDesk(nothing_set)
+        self._search_config = search_config or SearchConfigProvider(nothing_set)
         self._opened: tuple[str, SearchIndex] | None = None
 
-    def classes_of(self, identity: Identity, login: Login | None = None, deadline: Deadline | None = None) -> ClassSet:
-        """Gives the classes that somebody may see now, and of which other servers may be asked during the one request that it is for.
+    def classes_of(self, identity: Identity, login: Login | None = None, deadline: Deadline | None = None) -> AccessFilter:
+        """Returns the classes that somebody may see now, and of which other servers may be asked during the one request that it is for.
 
         Where these are not known at ``until_access`` of the deadline, they are those of everybody, and the deadline says so.
         Errors: Denied for who is in too many groups; Busy.
@@ -146,12 +146,12 @@ class Searcher:
             return ANONYMOUS
 
     @property
-    def directory(self) -> AccessDirectory:
+    def directory(self) -> PermissionCache:
         """Says what somebody may see."""
         return self._directory
 
-    def search(self, request: SearchRequest, access: ClassSet, deadline: Deadline | None = None) -> ResultPage:
-        """Gives one page of what matches and the asker may see; what was found until the deadline, and a warning, where that is reached."""
+    def search(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> ResultPage:
+        """Returns one page of matches that the user may see; at the deadline, what was found until then and a warning."""
         begun, deadline = self._clock(), deadline or Deadline()
         now = self._look(deadline)
         served, found = now.book.read(request), _Found()
@@ -196,7 +196,7 @@ class Searcher:
         if filled is not None and not filled.asked and not made.results:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
-        warnings = [tell_failed(made.failed)] if made.failed else []
+        warnings = [report_failed(made.failed)] if made.failed else []
         spelling, facets = None, tuple[FacetCounts, ...]()
         with suppress(OutOfTime):
             if hits.total and request.facets:
@@ -225,7 +225,7 @@ class Searcher:
         late = replace(access.late, until=min(access.late.until, asked.deadline.until_results))
         access = replace(access, late=late)
 
-        def ask(classes: ClassSet, start: int, num: int) -> Hits:
+        def ask(classes: AccessFilter, start: int, num: int) -> Hits:
             try:
                 return index.search(root, classes, start=start, num=num, sort=request.sort, bias=served.bias, explains=request.explains)
             except OutOfTime:
@@ -242,8 +242,8 @@ class Searcher:
         with self._store.reading() as unit:
             return unit.documents.find_urls_by_digest(start)
 
-    def get_document(self, url: str, access: ClassSet, deadline: Deadline | None = None) -> FoundDocument:
-        """Gives a document by URL.
+    def get_document(self, url: str, access: AccessFilter, deadline: Deadline | None = None) -> FoundDocument:
+        """Returns a document by URL.
 
         Errors: NotFound, also when the asker may not see it; OutOfTime in its place where it was not found out in time what he may see.
         """
@@ -259,7 +259,9 @@ class Searcher:
             raise NotFound(f"no document {url}")
         return found
 
-    def _find_document(self, url: str, access: ClassSet, granted: Set[str], deadline: Deadline | None) -> tuple[FoundDocument | None, bool]:
+    def _find_document(
+        self, url: str, access: AccessFilter, granted: Set[str], deadline: Deadline | None
+    ) -> tuple[FoundDocument | None, bool]:
         """Finds a document that ACLs permit, or else another server; and tells whether one may be asked."""
         with self._store.reading() as unit:
             number = unit.documents.find_class(url)
@@ -272,25 +274,25 @@ class Searcher:
             judgement = self._decider.judge(unit, [document], access, deadline)
             if not judgement.shown and not (judgement.undecided and url in granted):
                 return None, bool(judgement.undecided)
-            marks = unit.marks.find_many([document.id]) if document.id is not None else {}
-            waits = any(not mark.repeats for mark in marks.values())
+            marks = unit.index_tasks.find_many([document.id]) if document.id is not None else {}
+            waits = any(not mark.is_refresh for mark in marks.values())
         return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document)), False
 
     def serving(self) -> Serving:
-        """Gives the settings of serving that hold now."""
+        """Returns the settings of serving that hold now."""
         with self._store.reading() as unit:
-            return self._desk.current(unit).serving
+            return self._search_config.current(unit).serving
 
     def find_index(self, deadline: Deadline | None = None) -> SearchIndex | None:
-        """Gives the index as it is now, which keeps to a deadline, None before there is one."""
+        """Returns the index as it is now, which keeps to a deadline, None before there is one."""
         return self._look(deadline).index
 
     def find_scope(self, site: str, client: str) -> Node | None:
-        """Gives what collections and a front end leave of all documents, None where that is nothing."""
+        """Returns what collections and a front end leave of all documents, None where that is nothing."""
         return self._look().book.read(SearchRequest(query="", site=site, client=client)).root
 
     def list_visible(
-        self, keys: Sequence[int], access: ClassSet, granted: Set[str] = frozenset(), deadline: Deadline | None = None
+        self, keys: Sequence[int], access: AccessFilter, granted: Set[str] = frozenset(), deadline: Deadline | None = None
     ) -> list[Document]:
         """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker.
 
@@ -303,7 +305,7 @@ class Searcher:
         each = (attempt(partial(self._list_visible, [key], access, granted, deadline), nothing, step=DECISION_STEP) for key in keys)
         return [document for documents in each for document in documents]
 
-    def _list_visible(self, keys: Sequence[int], access: ClassSet, granted: Set[str], deadline: Deadline | None) -> list[Document]:
+    def _list_visible(self, keys: Sequence[int], access: AccessFilter, granted: Set[str], deadline: Deadline | None) -> list[Document]:
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id(keys)
             found = [document for key in keys if (document := documents.get(key)) is not None]
@@ -320,8 +322,8 @@ class Searcher:
 
     def _look(self, deadline: Deadline | None = None) -> _Now:
         with self._store.reading() as unit:
-            facts = unit.facts.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
-            book = self._desk.current_at(unit, facts.get(SETTINGS_GENERATION))
+            facts = unit.key_values.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
+            book = self._search_config.current_at(unit, facts.get(SETTINGS_GENERATION))
         folder = facts.get(INDEX_FOLDER)
         try:
             index = None if folder is None else self._open(folder, facts.get(INDEX_TOKEN, ""))
@@ -338,7 +340,7 @@ class Searcher:
 
     def _has_moved(self, folder: str | None) -> bool:
         with self._store.reading() as unit:
-            return unit.facts.get(INDEX_FOLDER) != folder
+            return unit.key_values.get(INDEX_FOLDER) != folder
 
     def _open(self, folder: str, token: str) -> SearchIndex:
         opened = self._opened
@@ -348,7 +350,7 @@ class Searcher:
         opened[1].is_visible(token)
         return opened[1]
 
-    def _resolve(self, index: SearchIndex, root: Node, access: ClassSet, deadline: Deadline) -> Node:
+    def _resolve(self, index: SearchIndex, root: Node, access: AccessFilter, deadline: Deadline) -> Node:
         """Puts what is like a document in place of the question for it, and nothing in place of ``info:`` of one that the user may not see.
 
         So the engine, whose time tells whether it holds a URL, is not asked for that of a hidden document.
@@ -365,19 +367,19 @@ class Searcher:
                 found[url] = find_like(index, document.url, title or "", self._maker.read_text(document), access)
         return resolve_urls(root, found, absent)
 
-    def _find_absent(self, typed: Sequence[str], access: ClassSet) -> set[str]:
+    def _find_absent(self, typed: Sequence[str], access: AccessFilter) -> set[str]:
         """Finds the URLs, as they were typed, of which no document may turn out to be one that the user may see."""
         with self._store.reading() as unit:
             classes = {url: [unit.documents.find_class(form) for form in list_meant(url)] for url in typed}
         return {url for url, numbers in classes.items() if not any(number is not None and may_name(access, number) for number in numbers)}
 
-    def _imitate(self, root: Node, access: ClassSet) -> None:
+    def _imitate(self, root: Node, access: AccessFilter) -> None:
         """Takes as long over ``info:`` of a URL that has no document as over one that another server is asked about."""
         urls = [part.url for part in parts_of(root) if isinstance(part, Info)]
         if urls and self._late is not None:
             self._late.imitate(urls[0], access)
 
-    def _find_meant(self, typed: str, access: ClassSet, deadline: Deadline) -> Document | None:
+    def _find_meant(self, typed: str, access: AccessFilter, deadline: Deadline) -> Document | None:
         """Finds the document whose URL somebody typed, with or without its scheme."""
         urls = [typed] if "://" in typed else [typed, f"http://{typed}", f"https://{typed}"]
         for url in (form for each in urls for form in (each, f"{each}/")):
@@ -387,7 +389,7 @@ class Searcher:
                 continue
         return None
 
-    def _read_titles_and_texts(self, access: ClassSet, deadline: Deadline) -> Callable[[Sequence[int]], list[str]]:
+    def _read_titles_and_texts(self, access: AccessFilter, deadline: Deadline) -> Callable[[Sequence[int]], list[str]]:
         def read(keys: Sequence[int]) -> list[str]:
             documents = self.list_visible(keys, access, deadline=deadline)
             titles = [document.text.title or "" for document in documents if document.text is not None]
@@ -427,7 +429,7 @@ def _belongs_in_index(document: Document) -> bool:
     return not is_awaited and not has_robots_rule(document, "noindex")
 
 
-def tell_failed(count: int) -> str:
+def report_failed(count: int) -> str:
     """Returns the warning for results that could not be made."""
     return (
         "one result is left out, since it could not be shown"

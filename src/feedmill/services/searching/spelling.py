@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from feedmill.core.plainwords import is_plain, iter_words, without_accents
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Node, Or, Some, Word
 from feedmill.ports import SearchIndex
 
@@ -20,7 +20,7 @@ SPELT_BY = 5
 
 
 ReadTexts = Callable[[Sequence[int]], list[str]]
-"""Gives titles and texts of documents by id, as far as the asker may see them."""
+"""Returns titles and texts of documents by id, as far as the asker may see them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class Meant:
     root: Node
 
 
-def find_spelling(index: SearchIndex, asked: Meant, access: ClassSet, read_texts: ReadTexts) -> str | None:
-    """Gives the query as it may have been meant, None where nothing better is known."""
+def find_spelling(index: SearchIndex, asked: Meant, access: AccessFilter, read_texts: ReadTexts) -> str | None:
+    """Returns the query as it may have been meant, None where nothing better is known."""
     better: dict[str, str] = {}
     for word in _list_words(asked.root)[:MAX_DOUBTED]:
         found = _find_better(index, word, access)
@@ -49,7 +49,7 @@ def find_spelling(index: SearchIndex, asked: Meant, access: ClassSet, read_texts
 
 
 def _spell(folded: str, texts: Sequence[str]) -> str:
-    """Gives a folded word as it stands in one of the texts, with its accents."""
+    """Returns a folded word as it stands in one of the texts, with its accents."""
     if any(not character.isascii() for text in texts for character in text):
         for text in texts:
             for word in iter_words(text):
@@ -66,7 +66,7 @@ def _list_words(root: Node) -> list[str]:
     return []
 
 
-def _find_better(index: SearchIndex, word: str, access: ClassSet) -> str | None:
+def _find_better(index: SearchIndex, word: str, access: AccessFilter) -> str | None:
     own = index.vocabulary.count(word, access)
     if own >= ENOUGH:
         return None

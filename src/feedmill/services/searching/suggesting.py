@@ -13,7 +13,7 @@ from functools import partial
 from feedmill.core.analysis import is_spaceless
 from feedmill.core.phrases import complete_from
 from feedmill.core.plainwords import iter_words, without_accents
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime
 from feedmill.model.query import And, InTitle, Node
@@ -43,8 +43,8 @@ class Typing:
     client: str = ""
 
 
-def suggest(searcher: Searcher, asked: Typing, access: ClassSet, deadline: Deadline | None = None) -> tuple[str, ...]:
-    """Gives completions, likeliest first; none where nothing was typed, those that were found until the deadline."""
+def suggest(searcher: Searcher, asked: Typing, access: AccessFilter, deadline: Deadline | None = None) -> tuple[str, ...]:
+    """Returns completions, likeliest first; none where nothing was typed, those that were found until the deadline."""
     typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
     deadline = deadline or Deadline()
     index, scope = searcher.find_index(deadline), searcher.find_scope(asked.site, asked.client)

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from feedmill.core.querycost import OF_AN_EXPRESSION, count_cost
 from feedmill.core.snippets import Sought
-from feedmill.model.access import ClassSet
+from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
@@ -42,7 +42,7 @@ class TimedIndex:
     def search(
         self,
         query: Node,
-        access: ClassSet,
+        access: AccessFilter,
         *,
         start: int,
         num: int,
@@ -59,7 +59,7 @@ class TimedIndex:
         times += sum(count_cost(node) for node, _ in bias.parts) if bias is not None else 0
         return self.run(ask, times, is_far=start + num > FAR, makes_results=True)
 
-    def list_by_key(self, query: Node, access: ClassSet, *, after: int, num: int) -> Hits:
+    def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
         """Lists documents as ``SearchIndex.list_by_key`` does."""
 
         def ask() -> Hits:
@@ -68,7 +68,7 @@ class TimedIndex:
         return self.run(ask, 2 * count_cost(query), makes_results=True)
 
     def count_facets(
-        self, query: Node, access: ClassSet, facets: Sequence[Facet], check: Callable[[], None] = go_on
+        self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
         """Counts facets as ``SearchIndex.count_facets`` does."""
         times = count_cost(query) + OF_A_FACET * len(facets)
@@ -133,15 +133,15 @@ class _TimedVocabulary:
         self._vocabulary = vocabulary
         self._timed = timed
 
-    def complete(self, start: str, within: Node, access: ClassSet, limit: int) -> list[tuple[str, int]]:
+    def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[tuple[str, int]]:
         """Completes a word as ``Vocabulary.complete`` does."""
         return self._timed.run(lambda: self._vocabulary.complete(start, within, access, limit), count_cost(within) + OF_AN_EXPRESSION)
 
-    def count(self, word: str, access: ClassSet) -> int:
+    def count(self, word: str, access: AccessFilter) -> int:
         """Counts documents as ``Vocabulary.count`` does."""
         return self._timed.run(lambda: self._vocabulary.count(word, access), 1)
 
-    def find_alike(self, word: str, access: ClassSet, more_than: int) -> str | None:
+    def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
         """Finds a word as ``Vocabulary.find_alike`` does."""
         times = 10 * OF_AN_EXPRESSION
         return self._timed.try_for(SPELLING_SECONDS, lambda: self._vocabulary.find_alike(word, access, more_than), times)

@@ -63,12 +63,12 @@ class AccountKeeping:
             return unit.accounts.list_all()
 
     def set_password(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
-        """Gives an account another password, which ends its sessions. Errors: NotFound."""
+        """Returns an account another password, which ends its sessions. Errors: NotFound."""
         hashed = self._hasher.hash(check_password(password))
         return self._change(name, namespace, password_hash=hashed)
 
     def set_role(self, name: str, role: Role, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
-        """Gives an account another role, which ends its sessions. Errors: NotFound."""
+        """Returns an account another role, which ends its sessions. Errors: NotFound."""
         return self._change(name, namespace, role=role)
 
     def remove(self, name: str, *, namespace: str = DEFAULT_NAMESPACE) -> None:

@@ -51,7 +51,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckTools:
+class PasswordCheckDependencies:
     """What the check works with; ``record`` puts an event into the audit log."""
 
     store: Store
@@ -65,12 +65,12 @@ class CheckTools:
 class PasswordCheck:
     """Checks passwords. May be used from several threads; each call takes a good tenth of a second."""
 
-    def __init__(self, tools: CheckTools) -> None:
+    def __init__(self, tools: PasswordCheckDependencies) -> None:
         self._tools = tools
         self._nobody_hash = ""
 
     def check(self, attempt: Attempt) -> Outcome:
-        """Gives what a name and a password prove. Errors: Busy, when a directory does not answer and nothing else proves anything."""
+        """Returns what a name and a password prove. Errors: Busy, when a directory does not answer and nothing else proves anything."""
         key, place = _counted_as(attempt)
         passage = self._tools.throttle.begin(key, place)
         if passage.wait_seconds:
@@ -170,7 +170,7 @@ class PasswordCheck:
 
 
 def _counted_as(attempt: Attempt) -> tuple[str, str]:
-    """Gives the name and the address under which failures are counted."""
+    """Returns the name and the address under which failures are counted."""
     return guess_key(attempt.name[: 2 * MAX_NAME_CHARACTERS])[:MAX_NAME_CHARACTERS], "" if attempt.is_shared else attempt.address
 
 

@@ -8,7 +8,7 @@ from feedmill.ports import UnitOfWork
 
 
 def digest_of_secret(text: str) -> bytes:
-    """Gives what the store keeps of a cookie's, a token's or a code's text."""
+    """Returns what the store keeps of a cookie's, a token's or a code's text."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -9,11 +9,11 @@ import structlog
 from feedmill.model.errors import FeedmillError
 from feedmill.ports import Clock, Store
 from feedmill.services.auditing import Auditing
-from feedmill.services.facts import SIGNIN_KEY
+from feedmill.services.keyvalues import SIGNIN_KEY
 from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
-from feedmill.services.signin.handovers import Handovers
+from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.passwordcheck import PasswordCheck
-from feedmill.services.signin.provedpasswords import ProvedPasswords
+from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
 from feedmill.services.signin.sessions import SessionKeeping
 from feedmill.services.signin.tokencheck import TokenCheck
 
@@ -25,23 +25,23 @@ class Signing:
     """What a process needs so that people and programs can sign in at it."""
 
     check: PasswordCheck
-    proved: ProvedPasswords
+    proved: PasswordCheckCache
     sessions: SessionKeeping
     token_check: TokenCheck
     accounts: AccountKeeping
     tokens: TokenKeeping
     auditing: Auditing
-    handovers: Handovers
+    one_time_codes: OneTimeCodes
     clock: Clock
 
 
 def ensure_key(store: Store) -> bytes:
-    """Gives the key by which this installation signs what it hands to browsers, making it when there is none."""
+    """Returns the key by which this installation signs what it hands to browsers, making it when there is none."""
     return bytes.fromhex(ensure_secret(store, SIGNIN_KEY, lambda: secrets.token_hex(32)))
 
 
 def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
-    """Gives a secret of this installation, making it when there is none.
+    """Returns a secret of this installation, making it when there is none.
 
     Where it cannot be kept (a full disk), one for this process alone is better than no search.
     """
@@ -59,13 +59,13 @@ def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
 
 def _find_secret(store: Store, name: str) -> str | None:
     with store.reading() as unit:
-        return unit.facts.get(name)
+        return unit.key_values.get(name)
 
 
 def _keep_secret(store: Store, name: str, made: str) -> str:
-    """Gives what is kept then: another process may have been first."""
+    """Returns what is kept then: another process may have been first."""
     with store.writing() as unit:
-        held = unit.facts.get(name)
+        held = unit.key_values.get(name)
         if held is None:
-            unit.facts.put(name, made)
+            unit.key_values.put(name, made)
         return held if held is not None else made

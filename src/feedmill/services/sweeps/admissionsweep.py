@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from feedmill.core.urlstate import Feeding
+from feedmill.core.urlstate import ApplyContext
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.queue import QueueName
-from feedmill.ports import Bell, Clock, Lane, Store, UnitOfWork
-from feedmill.services import facts
-from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, Workbench, push_out, push_out_apart
+from feedmill.ports import Clock, Lane, Notifier, Store, UnitOfWork
+from feedmill.services import keyvalues
+from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, ChangeBatch, push_out, push_out_apart
 from feedmill.services.feeds.recordwatch import Caution, watch_documents
 from feedmill.services.isolation.batches import belongs_to_item, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
@@ -48,7 +48,7 @@ def is_between_rounds(kept: str | None) -> bool:
 
 
 def _read_cursor(kept: str | None, digest: str) -> _Cursor:
-    """Gives the kept cursor, or a fresh one where it was on its way to other settings."""
+    """Returns the kept cursor, or a fresh one where it was on its way to other settings."""
     parts = (kept or "").rsplit(":", 2)
     if len(parts) != 3 or parts[0] != digest or not (parts[1].isdigit() and parts[2].isdigit()):
         return _Cursor(digest=digest)
@@ -70,7 +70,7 @@ class AdmissionSweep:
         store: Store,
         admission: Callable[[], Admission],
         digest: Callable[[], str],
-        bell: Bell,
+        notifier: Notifier,
         clock: Clock,
         *,
         caution: Caution | None = None,
@@ -81,7 +81,7 @@ class AdmissionSweep:
         self._evicting = watch_documents(EVICTION_STEP, caution)
         self._admission = admission
         self._digest = digest
-        self._bell = bell
+        self._notifier = notifier
         self._clock = clock
         self._at_once = at_once
         self._done = ""
@@ -101,11 +101,11 @@ class AdmissionSweep:
         return self._work(cursor)
 
     def _find_cursor(self, digest: str) -> _Cursor | None:
-        """Gives where to go on, None where every document was held against these settings."""
+        """Returns where to go on, None where every document was held against these settings."""
         with self._store.reading() as unit:
-            if unit.facts.get(facts.ADMISSION_DIGEST) == digest:
+            if unit.key_values.get(keyvalues.ADMISSION_DIGEST) == digest:
                 return None
-            return _read_cursor(unit.facts.get(facts.ADMISSION_CURSOR), digest)
+            return _read_cursor(unit.key_values.get(keyvalues.ADMISSION_CURSOR), digest)
 
     def _is_time(self) -> bool:
         """Whether the settings have had time to spread; a process that starts between the rounds waits anew."""
@@ -128,7 +128,7 @@ class AdmissionSweep:
             has_more = self._work_apart(cursor, admission, limit)
         finally:
             self._watch.end()
-        self._bell.ring("indexer")
+        self._notifier.notify("indexer")
         return has_more
 
     def _find_room(self, cursor: _Cursor) -> int:
@@ -185,7 +185,7 @@ class AdmissionSweep:
             self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
         return True
 
-    def _push_out_apart(self, admission: Admission, feeding: Feeding) -> bool:
+    def _push_out_apart(self, admission: Admission, feeding: ApplyContext) -> bool:
         limit = admission.max_documents
         return push_out_apart(self._store, limit, feeding, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
 
@@ -194,11 +194,11 @@ class AdmissionSweep:
         if cursor.round >= ROUNDS:
             self._watch.clear()
 
-    def _close(self, document: Document, feeding: Feeding) -> None:
+    def _close(self, document: Document, feeding: ApplyContext) -> None:
         """Makes a document that cannot be held against the rules one for nobody. Errors: those of infrastructure; else the log has it."""
         try:
             with self._store.writing() as unit:
-                bench = Workbench(unit, feeding, Lane.BULK)
+                bench = ChangeBatch(unit, feeding, Lane.BULK)
                 bench.load([document.url])
                 bench.close(document.url)
                 bench.finish()
@@ -210,19 +210,19 @@ class AdmissionSweep:
     def _begin(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         # from here on documents are held against other settings than those they were last held against whole: should these come
         # back before this sweep ends, they have everything to do again
-        unit.facts.put(facts.ADMISSION_DIGEST, "")
+        unit.key_values.put(keyvalues.ADMISSION_DIGEST, "")
         _note_step(unit, cursor)
 
     def _put_cursor(self, unit: UnitOfWork, cursor: _Cursor) -> None:
-        unit.facts.put(facts.ADMISSION_CURSOR, str(cursor))
+        unit.key_values.put(keyvalues.ADMISSION_CURSOR, str(cursor))
 
-    def _feeding(self, admission: Admission) -> Feeding:
-        return Feeding(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
+    def _feeding(self, admission: Admission) -> ApplyContext:
+        return ApplyContext(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
 
-    def _reconsider(self, unit: UnitOfWork, feeding: Feeding, documents: Sequence[Document]) -> None:
+    def _reconsider(self, unit: UnitOfWork, feeding: ApplyContext, documents: Sequence[Document]) -> None:
         """Holds documents against the rules; one that ended the process again and again is for nobody from now on."""
         ids = {document.url: document.id or 0 for document in documents}
-        bench = Workbench(unit, feeding, Lane.BULK, begin=lambda _, url: self._watch.begin(ids[url]))
+        bench = ChangeBatch(unit, feeding, Lane.BULK, begin=lambda _, url: self._watch.begin(ids[url]))
         self._watch.begin_many(list(ids.values()))
         bench.load(ids)
         for document in documents:
@@ -238,9 +238,9 @@ class AdmissionSweep:
 
     def _end_round(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         if cursor.round < ROUNDS:
-            unit.facts.put(facts.ADMISSION_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round + 1)))
+            unit.key_values.put(keyvalues.ADMISSION_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round + 1)))
             self._round_ended_at = self._clock()
         else:
-            unit.facts.put(facts.ADMISSION_DIGEST, cursor.digest)
-            unit.facts.put(facts.ADMISSION_CURSOR, "")
+            unit.key_values.put(keyvalues.ADMISSION_DIGEST, cursor.digest)
+            unit.key_values.put(keyvalues.ADMISSION_CURSOR, "")
         log.info("admission_swept", digest=cursor.digest, round=cursor.round)

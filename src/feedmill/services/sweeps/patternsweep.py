@@ -14,15 +14,15 @@ from collections.abc import Sequence
 
 import structlog
 
-from feedmill.core.patternsets import PatternBook, list_patterns
+from feedmill.core.patternsets import CompiledPatterns, list_patterns
 from feedmill.model.queue import QueueName
 from feedmill.model.serving import Serving
-from feedmill.ports import LiveUrl, Mark, Store, UnitOfWork
-from feedmill.services import facts
+from feedmill.ports import IndexTask, LiveUrl, Store, UnitOfWork
+from feedmill.services import keyvalues
 from feedmill.services.isolation.attempts import Attempts, key_of
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.servingdesk import ServingDesk
+from feedmill.services.searchconfigprovider import SearchConfigProvider
 
 STEP = "sweep.patterns"
 DOCUMENTS_AT_ONCE = 2_000
@@ -33,20 +33,20 @@ log = structlog.get_logger(__name__)
 class PatternSweep:
     """The patterns by which one indexer writes, and the sweep towards them."""
 
-    def __init__(self, store: Store, desk: ServingDesk, attempts: Attempts) -> None:
+    def __init__(self, store: Store, search_config: SearchConfigProvider, attempts: Attempts) -> None:
         self._store = store
         self._attempts = attempts
-        self._desk = desk
+        self._search_config = search_config
         self._serving = Serving()
         self._wanted: tuple[str, ...] = ()
-        self._missing = PatternBook()
-        self.book = PatternBook()
+        self._missing = CompiledPatterns()
+        self.book = CompiledPatterns()
         self.adopt()
 
     def has_news(self) -> bool:
         """Whether the settings hold other patterns than those of the book. Errors: Busy, Corrupt."""
         with self._store.reading() as unit:
-            serving = self._desk.current(unit).serving
+            serving = self._search_config.current(unit).serving
         if serving is self._serving:
             return False
         self._serving = serving
@@ -55,20 +55,20 @@ class PatternSweep:
     def adopt(self) -> None:
         """Takes over the patterns of the settings; the caller has nothing uncommitted that was made by the old ones."""
         with self._store.writing() as unit:
-            wanted = list_patterns(self._desk.current(unit).serving)
-            known = set(json.loads(unit.facts.get(facts.PATTERNS_KNOWN) or "[]")) & set(wanted)
-            unit.facts.put(facts.PATTERNS_KNOWN, json.dumps(sorted(known)))
+            wanted = list_patterns(self._search_config.current(unit).serving)
+            known = set(json.loads(unit.key_values.get(keyvalues.PATTERNS_KNOWN) or "[]")) & set(wanted)
+            unit.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(sorted(known)))
             missing = tuple(text for text in wanted if text not in known)
             cursor = self._find_cursor(unit, missing) if missing else ""
-            if cursor and cursor != unit.facts.get(facts.PATTERNS_CURSOR):
+            if cursor and cursor != unit.key_values.get(keyvalues.PATTERNS_CURSOR):
                 unit.queues.begin(QueueName.PATTERNS)
-            unit.facts.put(facts.PATTERNS_CURSOR, cursor)
-        self._wanted, self.book, self._missing = wanted, PatternBook(wanted), PatternBook(missing)
+            unit.key_values.put(keyvalues.PATTERNS_CURSOR, cursor)
+        self._wanted, self.book, self._missing = wanted, CompiledPatterns(wanted), CompiledPatterns(missing)
 
     def _find_cursor(self, unit: UnitOfWork, missing: Sequence[str]) -> str:
-        """Gives where a sweep to the same patterns was left, else the beginning."""
+        """Returns where a sweep to the same patterns was left, else the beginning."""
         digest = _digest_of(missing)
-        kept = unit.facts.get(facts.PATTERNS_CURSOR) or ""
+        kept = unit.key_values.get(keyvalues.PATTERNS_CURSOR) or ""
         return kept if kept.startswith(f"{digest}:") else f"{digest}:0"
 
     def step(self) -> bool:
@@ -76,7 +76,7 @@ class PatternSweep:
         if not self._missing.texts:
             return False
         with self._store.reading() as unit:
-            digest, _, reached = (unit.facts.get(facts.PATTERNS_CURSOR) or "").partition(":")
+            digest, _, reached = (unit.key_values.get(keyvalues.PATTERNS_CURSOR) or "").partition(":")
             documents = unit.documents.list_live_urls(after=int(reached or 0), limit=DOCUMENTS_AT_ONCE)
         if not documents:
             self._end()
@@ -85,7 +85,7 @@ class PatternSweep:
         meant = [document for document in documents if self._is_meant(document)]
         with self._store.writing() as unit:
             _mark(unit, meant)
-            unit.facts.put(facts.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
+            unit.key_values.put(keyvalues.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
             unit.queues.note_progress(QueueName.PATTERNS)
         return True
 
@@ -106,11 +106,11 @@ class PatternSweep:
 
     def _end(self) -> None:
         with self._store.writing() as unit:
-            unit.facts.put(facts.PATTERNS_KNOWN, json.dumps(self._wanted))
-            unit.facts.put(facts.PATTERNS_CURSOR, "")
+            unit.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(self._wanted))
+            unit.key_values.put(keyvalues.PATTERNS_CURSOR, "")
         self._attempts.clear([key_of(STEP, item) for item in self._attempts.list_items(STEP)])
         log.info("patterns_swept", patterns=len(self._missing.texts))
-        self._missing = PatternBook()
+        self._missing = CompiledPatterns()
 
 
 def _digest_of(patterns: Sequence[str]) -> str:
@@ -119,10 +119,10 @@ def _digest_of(patterns: Sequence[str]) -> str:
 
 def _mark(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
     """Marks documents for writing anew, but for those that have a mark: theirs would lose what it waits for."""
-    marked = unit.marks.find_many([document.document_id for document in documents])
-    unit.marks.put_many(
+    marked = unit.index_tasks.find_many([document.document_id for document in documents])
+    unit.index_tasks.put_many(
         [
-            Mark.repeating(document.document_id, document.version, document.datasource)
+            IndexTask.repeating(document.document_id, document.version, document.datasource)
             for document in documents
             if document.document_id not in marked
         ]

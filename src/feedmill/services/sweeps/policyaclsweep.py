@@ -10,22 +10,22 @@ from dataclasses import dataclass
 
 import structlog
 
-from feedmill.core.policyacls import PolicyBook
-from feedmill.core.urlstate import Feeding, Rules
+from feedmill.core.policyacls import PolicySet
+from feedmill.core.urlstate import ApplyContext, Rules
 from feedmill.model.queue import QueueName
-from feedmill.ports import Bell, Clock, Lane, LiveUrl, Store, UnitOfWork
+from feedmill.ports import Clock, Lane, LiveUrl, Notifier, Store, UnitOfWork
 from feedmill.services.access.policykeeping import open_again, read_closed
-from feedmill.services.facts import POLICIES_CURSOR, POLICIES_SWEPT
-from feedmill.services.feeds.feeding import Workbench
+from feedmill.services.feeds.feeding import ChangeBatch
 from feedmill.services.feeds.recordwatch import Caution, watch_documents
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.documentwatch import DocumentWatch
 from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.keyvalues import POLICIES_CURSOR, POLICIES_SWEPT
 
 POLICIES_STEP = "sweep.policies"
 DOCUMENTS_AT_ONCE = 500
 
-_NO_POLICIES = PolicyBook().digest()
+_NO_POLICIES = PolicySet().digest()
 
 log = structlog.get_logger(__name__)
 
@@ -37,7 +37,7 @@ class PolicyAclSweep:
         self,
         store: Store,
         rules: Callable[[], Rules],
-        bell: Bell,
+        notifier: Notifier,
         clock: Clock,
         *,
         caution: Caution | None = None,
@@ -46,7 +46,7 @@ class PolicyAclSweep:
         self._store = store
         self._watch = watch_documents(POLICIES_STEP, caution)
         self._rules = rules
-        self._bell = bell
+        self._notifier = notifier
         self._clock = clock
         self._at_once = at_once
 
@@ -75,28 +75,28 @@ class PolicyAclSweep:
         with self._store.writing() as unit:
             if piece.misplaced:
                 self._classify(unit, {document.url: document.document_id for document in piece.misplaced})
-            if unit.facts.get(POLICIES_CURSOR):
+            if unit.key_values.get(POLICIES_CURSOR):
                 unit.queues.note_progress(QueueName.POLICIES)
             else:
                 unit.queues.begin(QueueName.POLICIES)
             is_end = False
             if piece.reached is not None:
-                unit.facts.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
+                unit.key_values.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
             elif unit.policies.current().digest() == piece.digest:
-                unit.facts.put(POLICIES_SWEPT, piece.digest)
-                unit.facts.put(POLICIES_CURSOR, "")
+                unit.key_values.put(POLICIES_SWEPT, piece.digest)
+                unit.key_values.put(POLICIES_CURSOR, "")
                 is_end = True
                 log.info("policies_swept", digest=piece.digest)
         if is_end:
             self._watch.clear()
         if piece.misplaced:
-            self._bell.ring("indexer")
+            self._notifier.notify("indexer")
         return True
 
     def _classify(self, unit: UnitOfWork, ids: Mapping[str, int]) -> None:
         """Puts documents into their classes; one that ended the process again and again is for nobody from now on."""
-        feeding = Feeding(feed_id=0, datasource="", now=self._clock(), rules=self._rules())
-        bench = Workbench(unit, feeding, Lane.BULK, closes=True, begin=lambda _, url: self._watch.begin(ids[url]))
+        feeding = ApplyContext(feed_id=0, datasource="", now=self._clock(), rules=self._rules())
+        bench = ChangeBatch(unit, feeding, Lane.BULK, closes=True, begin=lambda _, url: self._watch.begin(ids[url]))
         self._watch.begin_many(list(ids.values()))
         bench.load(ids)
         for url, document_id in ids.items():
@@ -128,9 +128,9 @@ class _Piece:
     is_waiting: bool = False
 
     @classmethod
-    def read(cls, unit: UnitOfWork, book: PolicyBook, limit: int, watch: DocumentWatch) -> "_Piece":
+    def read(cls, unit: UnitOfWork, book: PolicySet, limit: int, watch: DocumentWatch) -> "_Piece":
         digest = book.digest()
-        cursor, _, after = (unit.facts.get(POLICIES_CURSOR) or "").partition(":")
+        cursor, _, after = (unit.key_values.get(POLICIES_CURSOR) or "").partition(":")
         documents = unit.documents.list_live_urls(after=int(after) if cursor == digest else 0, limit=limit)
         due = documents[: watch.count_due(document.document_id for document in documents)]
         reached = due[-1].document_id if due else None
@@ -138,14 +138,14 @@ class _Piece:
         return cls(digest=digest, misplaced=misplaced, reached=reached, is_waiting=bool(documents) and not due)
 
 
-def _list_misplaced(unit: UnitOfWork, book: PolicyBook, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
+def _list_misplaced(unit: UnitOfWork, book: PolicySet, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
     """Lists the documents whose class names another policy than is for them; public ones have none."""
     guarded = [document for document in documents if document.secure]
     rules = unit.classes.find_rules(list({document.access_class for document in guarded}))
     return [one for one in guarded if _is_misplaced(book, one, rules.get(one.access_class, 0), watch)]
 
 
-def _is_misplaced(book: PolicyBook, document: LiveUrl, number: int, watch: DocumentWatch) -> bool:
+def _is_misplaced(book: PolicySet, document: LiveUrl, number: int, watch: DocumentWatch) -> bool:
     """Whether a document's class names another policy than is for it, also where that cannot be told: then its class is closed."""
     if watch.is_suspected(document.document_id):
         return True
@@ -163,7 +163,7 @@ def _is_misplaced(book: PolicyBook, document: LiveUrl, number: int, watch: Docum
 
 def is_swept(unit: UnitOfWork) -> bool:
     """Whether every document is in the class of the policy that is for it."""
-    return (unit.facts.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.policies.current().digest()
+    return (unit.key_values.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.policies.current().digest()
 
 
 def is_obeyed(unit: UnitOfWork) -> bool:
@@ -173,4 +173,4 @@ def is_obeyed(unit: UnitOfWork) -> bool:
 
 def _has_waiting(unit: UnitOfWork) -> bool:
     """Whether the index may still show documents in classes that a sweep has taken them from."""
-    return bool(unit.marks.list_open_feeds([0])[1])
+    return bool(unit.index_tasks.list_open_feeds([0])[1])

@@ -16,7 +16,7 @@ def refuse_faults(faults: Sequence[str]) -> None:
 
 
 def decode_file(data: bytes) -> str:
-    """Gives the text of a file. Errors: BadRequest, naming the line that is not UTF-8."""
+    """Returns the text of a file. Errors: BadRequest, naming the line that is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:

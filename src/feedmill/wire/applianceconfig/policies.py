@@ -108,7 +108,7 @@ def _unquote(text: str) -> str:
 
 
 def render_policies(policies: Iterable[PolicyAcl]) -> str:
-    """Gives policies as text, a line each; one without users and groups denies everybody, and is written as a comment."""
+    """Returns policies as text, a line each; one without users and groups denies everybody, and is written as a comment."""
     return "".join(f"{_render_line(policy)}\n" for policy in policies)
 
 

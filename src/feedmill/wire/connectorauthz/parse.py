@@ -34,7 +34,7 @@ class Answers:
 
 
 def parse_answers(data: bytes) -> Answers:
-    """Gives the answers. Errors: Unanswered; nothing else, whatever the bytes."""
+    """Returns the answers. Errors: Unanswered; nothing else, whatever the bytes."""
     reading = _Reading()
     try:
         reading.read(data)

@@ -15,7 +15,7 @@ _IN_ATTRIBUTES = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def connector_of(url: str, default: str) -> str:
-    """Gives the name of the connector that a document is of: the one in its URL, else the one that is set."""
+    """Returns the name of the connector that a document is of: the one in its URL, else the one that is set."""
     found = _CONNECTOR.match(url)
     return found[1] if found is not None else default
 

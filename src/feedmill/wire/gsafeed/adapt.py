@@ -16,7 +16,7 @@ Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Documen
 from dataclasses import dataclass
 
 from feedmill.core.urls import MAX_URL_CHARACTERS, check_url
-from feedmill.model.change import AclChange, Change, Content, Delete, Faulty, Note, Place, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.feed import FeedKind, LogLevel
 from feedmill.wire.gsafeed.acls import read_acl
 from feedmill.wire.gsafeed.attributes import read_attributes
@@ -36,7 +36,7 @@ class Adapter:
     require_fqdn: bool = False
 
     def adapt(self, item: Item) -> Change:
-        """Gives what an item asks for. Content that the change does not carry is closed. Errors: none, a bad item is a Faulty."""
+        """Returns what an item asks for. Content that the change does not carry is closed. Errors: none, a bad item is a Faulty."""
         if isinstance(item, GroupAcl):
             return _adapt_acl(item)
         change = self._adapt_record(item)
@@ -45,7 +45,7 @@ class Adapter:
         return change
 
     def _adapt_record(self, record: Record) -> Change:
-        place = Place(record=record.number, line=record.line)
+        place = SourcePosition(record=record.number, line=record.line)
         url = record.attributes.get("url", "").strip()
         kept_url = url if 0 < len(url) <= MAX_URL_CHARACTERS else None
         notes = [_warn(remark) for remark in record.remarks]
@@ -53,16 +53,16 @@ class Adapter:
             is_delete = _read_delete(record.group, record.attributes)
             check = check_url(url, require_fqdn=self.require_fqdn)
             if kept_url is None or (check is not None and check.level is LogLevel.ERROR and not is_delete):
-                return Faulty(place=place, url=kept_url, reason=check.reason if check else "", notes=tuple(notes))
+                return InvalidRecord(place=place, url=kept_url, reason=check.reason if check else "", notes=tuple(notes))
             if is_delete:
                 return Delete(place=place, url=url, notes=tuple(notes))
             if check is not None:
                 notes.append(check)
             return self._adapt_put(record, place, url, notes)
         except Unreadable as exc:
-            return Faulty(place=place, url=kept_url, reason=str(exc), notes=tuple(notes))
+            return InvalidRecord(place=place, url=kept_url, reason=str(exc), notes=tuple(notes))
 
-    def _adapt_put(self, record: Record, place: Place, url: str, notes: list[Note]) -> Change:
+    def _adapt_put(self, record: Record, place: SourcePosition, url: str, notes: list[Note]) -> Change:
         if record.fault is not None:
             raise Unreadable(record.fault)
         metadata = read_metadata(record.metas)
@@ -118,17 +118,17 @@ def _read_acl_change(record: Record, metadata: RecordMetadata, notes: list[Note]
 
 
 def _adapt_acl(item: GroupAcl) -> Change:
-    place = Place(record=0, line=item.acl.line)
+    place = SourcePosition(record=0, line=item.acl.line)
     url = item.acl.attributes.get("url", "").strip()
     if not url:
-        return Faulty(place=place, url=None, reason="an <acl> outside a record needs a url")
+        return InvalidRecord(place=place, url=None, reason="an <acl> outside a record needs a url")
     if len(url) > MAX_URL_CHARACTERS:
-        return Faulty(place=place, url=None, reason=f"the url of an <acl> is longer than {MAX_URL_CHARACTERS} characters")
+        return InvalidRecord(place=place, url=None, reason=f"the url of an <acl> is longer than {MAX_URL_CHARACTERS} characters")
     try:
         is_delete = _read_delete(item.group, {})
         return PutAcl(place=place, url=url, acl=None if is_delete else read_acl(item.acl))
     except Unreadable as exc:
-        return Faulty(place=place, url=url, reason=str(exc))
+        return InvalidRecord(place=place, url=url, reason=str(exc))
 
 
 def _warn(reason: str) -> Note:

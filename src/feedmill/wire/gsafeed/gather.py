@@ -36,7 +36,7 @@ class AclBuilder:
             self._principals.append((attributes, name))
 
     def build(self) -> AclElement:
-        """Gives the element."""
+        """Returns the element."""
         return AclElement(self._line, self._attributes, tuple(self._principals), self._fault)
 
 
@@ -102,7 +102,7 @@ class RecordBuilder:
         self._fault = self._fault or "a <principal> stands outside an <acl>"
 
     def build(self) -> Record:
-        """Gives the record."""
+        """Returns the record."""
         return Record(
             number=self._number,
             line=self._line,

@@ -57,8 +57,8 @@ def read_metadata(metas: Iterable[Attributes]) -> RecordMetadata:
         elif not is_legacy(name):
             entries.append((name, value))
     if not entries and not any(value for _, value in legacy):
-        return RecordMetadata(warnings=_tell(empty, faults)) if empty or faults else _NOTHING
-    return RecordMetadata(entries=tuple(entries), legacy=read_legacy(legacy) if legacy else None, warnings=_tell(empty, faults))
+        return RecordMetadata(warnings=_report(empty, faults)) if empty or faults else _NOTHING
+    return RecordMetadata(entries=tuple(entries), legacy=read_legacy(legacy) if legacy else None, warnings=_report(empty, faults))
 
 
 def _read_meta(attributes: Attributes) -> tuple[str, str]:
@@ -97,7 +97,7 @@ def _decode_value(data: bytes, *, closed: bool) -> str:
     return _decode_text(data)
 
 
-def _tell(empty: list[str], faults: list[str]) -> tuple[str, ...]:
+def _report(empty: list[str], faults: list[str]) -> tuple[str, ...]:
     told = list(dict.fromkeys(faults[:10]))
     if len(faults) > 10:
         told.append(f"{len(faults)} metadata entries in all could not be read")

@@ -7,7 +7,7 @@ Source: Feeds Protocol Developer's Guide, "Designing an XML Groups Feed".
 """
 
 from feedmill.model.access import Principal, Scope
-from feedmill.model.change import Faulty, GroupChange, Place, PutGroup
+from feedmill.model.change import GroupChange, InvalidRecord, PutGroup, SourcePosition
 from feedmill.model.feed import LogEntry
 from feedmill.wire.tokens import Unreadable, read_principal
 from feedmill.wire.xmlstream.reader import Attributes, Element, XmlReader
@@ -70,7 +70,7 @@ class GroupsParser:
     def _start_membership(self, _: Attributes) -> None:
         self.records += 1
         if self.records > self._skip:
-            self._membership = _Membership(Place(record=self.records, line=self._reader.line))
+            self._membership = _Membership(SourcePosition(record=self.records, line=self._reader.line))
 
     def _end_membership(self, _: str) -> None:
         if self._membership is not None:
@@ -92,7 +92,7 @@ class GroupsParser:
 class _Membership:
     """Gathers one membership; after a fault only that is kept."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SourcePosition) -> None:
         self._place = place
         self._group: Principal | None = None
         self._members: list[Principal] = []
@@ -122,14 +122,14 @@ class _Membership:
             self._fail(f"a group with more than {MAX_MEMBERS} members")
 
     def build(self) -> GroupChange:
-        """Gives the definition, or why there is none."""
+        """Returns the definition, or why there is none."""
         if self._fault is None and self._group is None:
             self._fail("a membership without a <principal>")
         if self._group is not None and self._group.scope is not Scope.GROUP:
             self._fail("the principal of a membership is a user, who has no members; its scope must be GROUP")
         if self._fault is not None or self._group is None:
             group = self._group if self._group is not None and self._group.scope is Scope.GROUP else None
-            return Faulty(place=self._place, url=None, reason=self._fault or "", group=group)
+            return InvalidRecord(place=self._place, url=None, reason=self._fault or "", group=group)
         return PutGroup(place=self._place, group=self._group, members=tuple(self._members))
 
     def _fail(self, reason: str) -> None:

@@ -126,7 +126,7 @@ def _render_list(reply: Reply, found: ResultList) -> str:
 
 
 def _render_facets(facets: Sequence[FacetCounts]) -> str:
-    """Gives what the result list's documents say of themselves, to narrow the list by; of what none says anything there is no heading."""
+    """Returns what the result list's documents say of themselves, to narrow the list by; of what none says anything there is no heading."""
     facets = [counts for counts in facets if counts.values]
     if not facets:
         return ""

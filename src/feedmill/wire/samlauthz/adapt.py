@@ -19,7 +19,7 @@ SKEW = timedelta(minutes=5)
 def match_statements(
     queries: Sequence[Query], statements: Iterable[Statement], *, subject: str, issuer: str, now: datetime
 ) -> tuple[dict[Query, Verdict], tuple[str, ...]]:
-    """Gives the verdict for each question, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
+    """Returns the verdict for each question, INDETERMINATE where nothing counts, and why statements were passed over, each reason once."""
     asked: dict[str, set[str]] = {}
     for query in queries:
         asked.setdefault(query.id, set()).add(query.resource)

@@ -53,7 +53,7 @@ class _Answer:
 
 
 def parse_statements(data: bytes) -> list[Statement]:
-    """Gives what the answers in a SOAP envelope state, in order. Errors: Unanswered, for a fault too; nothing else, whatever the bytes."""
+    """Returns the statements of the answers in a SOAP envelope, in order. Errors: Unanswered, for a fault too; no other for any bytes."""
     reading = _Reading()
     try:
         reading.read(data)
@@ -78,7 +78,7 @@ class _Reading(SmallReader):
         self._answer: _Answer | None = None
 
     def _place(self) -> tuple[str, ...] | None:
-        """Gives the way below the body, None outside of one."""
+        """Returns the way below the body, None outside of one."""
         way = self.way
         is_below = len(way) > 2 and way[0] in (f"{SOAP} Envelope", f"{SOAP_12} Envelope") and way[1] == way[0].replace("Envelope", "Body")
         return tuple(way[2:]) if is_below else None

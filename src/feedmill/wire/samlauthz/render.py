@@ -22,7 +22,7 @@ _IN_ATTRIBUTES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def resource_of(url: str) -> str:
-    """Gives a document's URL as a legal URI: what none may hold is percent-encoded, all else stays as it is.
+    """Returns a document's URL as a legal URI: what none may hold is percent-encoded, all else stays as it is.
 
     Shape: brackets stay where the host is an IPv6 address.
     """
@@ -40,9 +40,9 @@ def _encode(text: str) -> str:
 
 
 def name_of(envelope: Envelope) -> str:
-    """Gives the name that stands as the subject of all queries."""
+    """Returns the name that stands as the subject of all queries."""
     user = envelope.user
-    return f"{user.name}@{user.domain}" if user.domain and not envelope.tells_credential else user.name
+    return f"{user.name}@{user.domain}" if user.domain and not envelope.holds_credential else user.name
 
 
 def is_writable(user: Subject) -> bool:
@@ -54,7 +54,7 @@ def render_queries(envelope: Envelope, queries: Sequence[Query]) -> bytes:
     """Writes an envelope with queries, in the order given. Shape: UTF-8; the user is one that ``is_writable``."""
     parts = [f'<?xml version="1.0" encoding="UTF-8"?>\n<soap11:Envelope xmlns:soap11="{SOAP}"><soap11:Body>']
     for place, query in enumerate(queries):
-        parts.append(_render_query(envelope, query, _render_credential(envelope) if place == 0 and envelope.tells_credential else ""))
+        parts.append(_render_query(envelope, query, _render_credential(envelope) if place == 0 and envelope.holds_credential else ""))
     parts.append("</soap11:Body></soap11:Envelope>")
     return "".join(parts).encode()
 

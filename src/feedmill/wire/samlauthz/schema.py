@@ -35,13 +35,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """What all queries of one request share. ``tells_credential``: the user goes with them in Google's extension, with his groups."""
+    """What all queries of one request share. ``holds_credential``: the user goes with them in Google's extension, with his groups."""
 
     issuer: str
     issued_at: datetime
     user: Subject
     groups: tuple[Subject, ...] = ()
-    tells_credential: bool = True
+    holds_credential: bool = True
     password: str | None = field(default=None, repr=False)
 
 

@@ -54,7 +54,7 @@ class RawXmlReader:
 
 
 def scan_header(head: bytes) -> dict[str, str]:
-    """Gives what the XML header in the first bytes of a feed says of datasource and feedtype; names that it lacks are left out."""
+    """Returns what the XML header in the first bytes of a feed says of datasource and feedtype; names that it lacks are left out."""
     text = _COMMENT.sub("", decode_head(head))
     end = _HEAD_END.search(text)
     return {name: (plain or quoted).strip() for name, plain, quoted in _FIELD.findall(text[: end.start()] if end else text)}

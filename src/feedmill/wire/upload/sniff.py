@@ -48,7 +48,7 @@ BodyFormat = Multipart | UrlEncoded | RawXml
 
 
 def find_boundary(content_type: str) -> bytes | None:
-    """Gives the boundary that a Content-Type header names, quoted or not; None when it names none or a senseless one."""
+    """Returns the boundary that a Content-Type header names, quoted or not; None when it names none or a senseless one."""
     match = _BOUNDARY.search(content_type)
     if match is None:
         return None

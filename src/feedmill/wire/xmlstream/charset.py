@@ -134,7 +134,7 @@ def open_decoder(codec: str, *, lenient: bool) -> codecs.IncrementalDecoder:
 
 
 def reinterpret(mark: str) -> str:
-    """Gives the character that a marked byte has in windows-1252; one without a meaning there is U+FFFD."""
+    """Returns the character that a marked byte has in windows-1252; one without a meaning there is U+FFFD."""
     return bytes((ord(mark) & 0xFF,)).decode("cp1252", "replace")
 
 

@@ -33,7 +33,7 @@ class Front:
         return self._open(data, final=False)
 
     def close(self) -> bytes:
-        """Gives the rest. Errors: BadFeed."""
+        """Returns the rest. Errors: BadFeed."""
         if not self._in_prolog:
             return self._decode(b"", final=True)
         return self._open(b"", final=True)

@@ -131,16 +131,16 @@ class Repairer:
         first = pattern.search(text)
         line = self._line + text.count("\n", 0, first.start() if first else 0)
         repaired, count = pattern.subn(give, text)
-        self._tell(kind, line, count)
+        self._report(kind, line, count)
         return repaired
 
-    def _tell(self, kind: Kind, line: int, count: int = 1) -> None:
+    def _report(self, kind: Kind, line: int, count: int = 1) -> None:
         tally = self._tallies.setdefault(kind, _Tally(0, line))
         tally.count += count
 
-    def _tell_at(self, kind: Kind, text: str, at: int) -> None:
+    def _describe_time(self, kind: Kind, text: str, at: int) -> None:
         is_first = kind not in self._tallies
-        self._tell(kind, self._line - text.count("\n", at) if is_first else 0)
+        self._report(kind, self._line - text.count("\n", at) if is_first else 0)
 
     # Each step below looks at the text from ``at`` on, writes what it has dealt with and gives where it stands then.
 
@@ -184,7 +184,7 @@ class Repairer:
         sign, start = found[0], found.start()
         self._out.append(text[at:start])
         if self._last == "value" and start == at and (sign[0].isalpha() or sign[0] in "_:"):
-            self._tell_at(Kind.BLANK, text, at)
+            self._describe_time(Kind.BLANK, text, at)
             self._out.append(" ")
         return self._take_sign(text, sign, start)
 
@@ -196,7 +196,7 @@ class Repairer:
         elif sign in ('"', "'"):
             self._step, self._closer = self._in_value, sign
         elif is_value and sign in _QUOTES:
-            self._tell_at(Kind.QUOTE, text, at)
+            self._describe_time(Kind.QUOTE, text, at)
             self._step, self._closer = self._in_curly_value, _DOUBLE_QUOTES if sign in _DOUBLE_QUOTES else _SINGLE_QUOTES
             self._out.append('"')
             return at + 1
@@ -251,7 +251,7 @@ class Repairer:
         if not self._has_tag:  # before the root no reference can stand, and a blank in its place would hide that
             written, kind = "&amp;", Kind.AMPERSAND
         if kind is not None:
-            self._tell_at(kind, text, at)
+            self._describe_time(kind, text, at)
         self._out.append(written)
         return at + (len(found[0]) if found is not None and kind is not Kind.AMPERSAND else 1)
 
@@ -262,7 +262,7 @@ class Repairer:
 
 
 def _read_reference(found: re.Match[str] | None) -> tuple[str, Kind | None]:
-    """Gives what to write for a reference, and what kind of repair that is; None when it is good as it stands."""
+    """Returns what to write for a reference, and what kind of repair that is; None when it is good as it stands."""
     if found is None:
         return "&amp;", Kind.AMPERSAND
     decimal, hexadecimal, name = found.groups()

@@ -7,7 +7,7 @@ from alembic import op
 
 from feedmill.adapters.store import rows
 from feedmill.adapters.store.access import SqlAcls, SqlClasses
-from feedmill.adapters.store.marks import SqlFacts
+from feedmill.adapters.store.indextasks import SqlKeyValueStore
 
 revision = "0005"
 down_revision = "0004"
@@ -55,7 +55,7 @@ def upgrade() -> None:
 
 
 def _classify(connection: sa.Connection) -> None:
-    """Gives every ACL and every document with one its class, and has the index built anew where there is one."""
+    """Returns every ACL and every document with one its class, and has the index built anew where there is one."""
     acls, now = SqlAcls(connection, SqlClasses(connection)), datetime.now(UTC)
     after = b""
     while True:
@@ -67,7 +67,7 @@ def _classify(connection: sa.Connection) -> None:
         after = bytes(found[-1]["url_digest"])
     theirs = "SELECT a.access_class FROM acls a WHERE a.url_digest = documents.url_digest"
     op.execute(f"UPDATE documents SET access_class = ({theirs}) WHERE EXISTS ({theirs})")  # noqa: S608 - no value from outside
-    facts = SqlFacts(connection)
+    facts = SqlKeyValueStore(connection)
     schema, _, number = (facts.get("index.folder") or "").partition("-")
     if number.isdigit() and not facts.get("index.rebuild"):
         facts.put("index.rebuild", f"{schema}-{int(number) + 1}")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from alembic import op
 
-from feedmill.adapters.store.marks import SqlFacts
+from feedmill.adapters.store.indextasks import SqlKeyValueStore
 
 revision = "0009"
 down_revision = "0008"
@@ -36,5 +36,5 @@ def upgrade() -> None:
         op.create_index(op.f(f"ix_past_classes_{'_'.join(columns)}"), "past_classes", columns)
     for table in ("documents", "acls", "group_layers"):
         if op.get_bind().execute(sa.text(f"SELECT 1 FROM {table} LIMIT 1")).first() is not None:  # noqa: S608 - no value from outside
-            SqlFacts(op.get_bind()).put("history.since", datetime.now(UTC).isoformat())
+            SqlKeyValueStore(op.get_bind()).put("history.since", datetime.now(UTC).isoformat())
             break

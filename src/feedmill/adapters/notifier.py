@@ -1,0 +1,112 @@
+"""Wake-ups between the processes of one data folder, by datagrams on this machine.
+
+A role waits at an abstract unix address, which no file stands for and which is gone with the process. A datagram says nothing but that it
+came, and counts only from the same user or root, since everybody on the machine can reach the address. A ring never blocks and never fails:
+nobody there, or a full queue of rings, is as good as rung. Where there are no such addresses, or another process holds the role's, waiting
+is plain waiting, and who waits finds his work when he looks by himself.
+"""
+
+import hashlib
+import os
+import select
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+
+_CREDENTIALS = struct.Struct("3i")  # process, user, group
+_QUEUE = 1000
+_HAS_ABSTRACT = sys.platform == "linux"
+
+
+class SocketNotifier:
+    """Fills ``ports.Bell``; threads may share it. ``role`` is whose rings ``wait`` hears, None for who only rings."""
+
+    def __init__(self, data_folder: Path, role: str | None) -> None:
+        self._sender: socket.socket | None = None
+        self._ear: socket.socket | None = None
+        self._folder = hashlib.blake2b(os.fsencode(data_folder.resolve()), digest_size=16).hexdigest()
+        self._role = role
+        self._sender = _open()
+        self._ear = self._listen()
+
+    def notify(self, role: str) -> None:
+        """Wakes a role; also from a signal handler, also oneself."""
+        if self._sender is None:
+            return
+        try:
+            self._sender.sendto(b"!", self._address(role))
+        except OSError:
+            return
+
+    def wait(self, timeout_seconds: float) -> None:
+        """Waits until rung or the time is over; all rings until now are one."""
+        if self._ear is None:
+            self._ear = self._listen()
+        if self._ear is None:
+            time.sleep(max(0.0, timeout_seconds))
+            return
+        end = time.monotonic() + timeout_seconds
+        poll = select.poll()
+        poll.register(self._ear, select.POLLIN)
+        while poll.poll(max(0.0, end - time.monotonic()) * 1000):
+            if _drain(self._ear) or time.monotonic() >= end:
+                return
+
+    def close(self) -> None:
+        """Returns the address up; ringing and waiting afterwards does no harm."""
+        for end in (self._sender, self._ear):
+            if end is not None:
+                end.close()
+        self._sender = self._ear = self._role = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _listen(self) -> socket.socket | None:
+        ear = None if self._role is None else _open()
+        if ear is None or self._role is None:
+            return None
+        ear.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        try:
+            ear.bind(self._address(self._role))
+        except OSError:
+            ear.close()
+            return None
+        return ear
+
+    def _address(self, role: str) -> bytes:
+        # Digested, since an address is no longer than 107 bytes.
+        name = hashlib.blake2b(role.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return f"\0feedmill-{self._folder}-{name}".encode()
+
+
+def _open() -> socket.socket | None:
+    if not _HAS_ABSTRACT:
+        return None
+    try:
+        return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    except OSError:
+        return None
+
+
+def _drain(ear: socket.socket) -> bool:
+    """Takes what came, and says whether any of it counts."""
+    heard = False
+    for _ in range(_QUEUE):
+        try:
+            _, ancillary, _, _ = ear.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+        except OSError:
+            break
+        heard = heard or any(
+            _is_ours(data) for level, kind, data in ancillary if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)
+        )
+    return heard
+
+
+def _is_ours(credentials: bytes) -> bool:
+    if len(credentials) < _CREDENTIALS.size:
+        return False
+    _, user, _ = _CREDENTIALS.unpack_from(credentials)
+    return user in (0, os.geteuid())

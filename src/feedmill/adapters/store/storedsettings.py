@@ -1,0 +1,38 @@
+"""What was set by API, in SQL."""
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store.schema import kept_settings
+from feedmill.adapters.store.statements import upsert
+from feedmill.model.serving import StoredSetting
+
+
+class SqlStoredSettings:
+    """Fills ``ports.StoredSettings``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> list[StoredSetting]:
+        """Lists all, by section and name."""
+        query = sa.select(kept_settings).order_by(kept_settings.c.section, kept_settings.c.name)
+        return [_kept_of(row) for row in self._connection.execute(query).mappings()]
+
+    def find(self, section: str, name: str) -> StoredSetting | None:
+        """Finds one."""
+        query = sa.select(kept_settings).where(kept_settings.c.section == section, kept_settings.c.name == name)
+        row = self._connection.execute(query).mappings().first()
+        return None if row is None else _kept_of(row)
+
+    def put(self, kept: StoredSetting) -> None:
+        """Sets one, in place of what it was."""
+        values = {"section": kept.section, "name": kept.name, "value": kept.value, "version": kept.version}
+        self._connection.execute(upsert(self._connection, kept_settings, ["section", "name"]), [values])
+
+    def remove(self, section: str, name: str) -> None:
+        """Removes one."""
+        self._connection.execute(sa.delete(kept_settings).where(kept_settings.c.section == section, kept_settings.c.name == name))
+
+
+def _kept_of(row: sa.RowMapping) -> StoredSetting:
+    return StoredSetting(section=row["section"], name=row["name"], value=row["value"], version=row["version"])

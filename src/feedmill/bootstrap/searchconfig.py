@@ -1,0 +1,10 @@
+"""Builds the provider of the serving settings that are in force: those of the file, merged with those of the admin API."""
+
+from feedmill.bootstrap.context import AppContext
+from feedmill.services.searchconfigprovider import SearchConfigProvider
+from feedmill.settings.serving import merge_stored, serving_of
+
+
+def build_search_config_provider(context: AppContext) -> SearchConfigProvider:
+    """Builds the provider of the serving settings."""
+    return SearchConfigProvider(lambda kept: serving_of(merge_stored(context.settings, kept)))

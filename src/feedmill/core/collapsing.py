@@ -1,0 +1,83 @@
+"""Thins a result list, so that one folder or one text that stands in many places does not fill the page.
+
+- Of results with the same title and the same snippet the first stays; one with neither is never a repetition.
+- Of a directory (the URL up to its last slash, without query and fragment) the two best stay.
+- Order is kept but for this: on its page, the second of a directory moves directly below the first.
+- The last result shown of a directory that has more says so.
+Source: Search Protocol Reference, "Automatic Filtering".
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from feedmill.model.results import Placed, Thinning
+from feedmill.model.search import Result
+
+PER_DIRECTORY = 2
+
+
+@dataclass(slots=True)
+class ResultCollapser:
+    """Takes results best first and keeps those that may be shown."""
+
+    thinning: Thinning
+    kept: list[Result] = field(default_factory=list)
+    left_out: int = 0
+    _texts: set[tuple[str, str]] = field(default_factory=set)
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def take(self, results: Iterable[Result]) -> None:
+        """Takes the next results of the list."""
+        for result in results:
+            if self._may_stay(result):
+                self.kept.append(result)
+            else:
+                self.left_out += 1
+
+    def _may_stay(self, result: Result) -> bool:
+        text = (result.title or "", result.snippet.text)
+        if self.thinning.snippets and any(text):
+            if text in self._texts:
+                return False
+            self._texts.add(text)
+        if not self.thinning.directories:
+            return True
+        directory = directory_of(result.display_url)
+        self._counts[directory] = self._counts.get(directory, 0) + 1
+        return self._counts[directory] <= PER_DIRECTORY
+
+    def page(self, start: int, num: int) -> tuple[Placed, ...]:
+        """Returns one page of what was kept."""
+        shown = self.kept[start : start + num]
+        if not self.thinning.directories:
+            return tuple(Placed(result=result) for result in shown)
+        return tuple(self._place(shown))
+
+    def _place(self, shown: Sequence[Result]) -> Iterable[Placed]:
+        groups: dict[str, list[Result]] = {}
+        for result in shown:
+            groups.setdefault(directory_of(result.display_url), []).append(result)
+        for directory, group in groups.items():
+            for place, result in enumerate(group):
+                is_last = place == len(group) - 1
+                yield Placed(result=result, is_second=place > 0, more_in=directory if is_last and self._ends(directory, result) else "")
+
+    def _ends(self, directory: str, result: Result) -> bool:
+        """Whether a directory has more than is shown and this is the last that is."""
+        if self._counts[directory] <= PER_DIRECTORY:
+            return False
+        return next(kept for kept in reversed(self.kept) if directory_of(kept.display_url) == directory) is result
+
+    def may_hide_more(self, start: int, num: int) -> bool:
+        """Whether a page ends a directory's share, so that a look further down the list may find more of it."""
+        full = (directory_of(result.display_url) for result in self.kept[start : start + num])
+        return self.thinning.directories and any(self._counts[directory] == PER_DIRECTORY for directory in full)
+
+
+def directory_of(url: str) -> str:
+    """Returns the URL up to the last slash of its path, with that slash."""
+    path = url.partition("?")[0].partition("#")[0]
+    scheme, separator, rest = path.partition("://")
+    if not separator:
+        return path[: path.rfind("/") + 1] or path
+    return f"{scheme}://{rest[: rest.rfind('/') + 1] or rest + '/'}"

@@ -1,0 +1,244 @@
+"""Turns who asks into what he may see: his groups, and the classes that the ACLs permit him.
+
+Classes, ACLs and groups are held in memory and brought up to the store before every answer, so whatever a transaction has changed holds for
+the next question. What was worked out for somebody is kept until ACLs or groups change, within a bound of memory.
+
+A request with a deadline gets at once what is known. Whatever has to be read or worked out first is done in a thread of its own, which the
+request leaves behind when its time is over; what the thread comes to is there for the next request.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import structlog
+
+from feedmill.core.principals import PrincipalKeys, forms_of
+from feedmill.core.setevaluator import Bytes
+from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
+from feedmill.model.errors import FeedmillError
+from feedmill.model.identity import Identity
+from feedmill.model.policyacl import EARLY_ORDER, Early
+from feedmill.ports import Store, UnitOfWork
+from feedmill.services.access.classtable import ClassTable
+from feedmill.services.access.grouptable import GroupTable, Membership
+from feedmill.services.access.policykeeping import read_closed
+from feedmill.services.access.policytable import PolicyTable
+from feedmill.services.deadline import Deadline
+
+KEPT_BYTES = 128_000_000
+BYTES_OF_A_GROUP = 1_000
+VERSIONS_AT_ONCE = 10_000
+KEPT_UP_SECONDS = 1.0
+SOON_SECONDS = 0.02
+"""How long a request waits for another one before it goes to the thread."""
+
+_Found = TypeVar("_Found")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was worked out for somebody. ``classes`` and ``forms`` are None until asked for, or when they no longer hold."""
+
+    membership: Membership
+    classes: AccessFilter | None = None
+    forms: PrincipalKeys | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        permitted = self.classes.permitted if self.classes is not None else None
+        table = len(permitted.table) if isinstance(permitted, ClassMap) else 0
+        return table + (len(self.membership.reached) + 1) * BYTES_OF_A_GROUP
+
+
+class PermissionCache:
+    """Says what somebody may see. May be used from several threads, one at a time works something out."""
+
+    def __init__(self, store: Store, *, kept_bytes: int = KEPT_BYTES, order: Sequence[Early] = EARLY_ORDER) -> None:
+        self.order = tuple(order)
+        self._store = store
+        self._kept_bytes = kept_bytes
+        self._lock = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "access")
+        self._classes = ClassTable()
+        self._groups = GroupTable()
+        self._policies = PolicyTable(order)
+        self._policy_generation = 0
+        self._unsaid: Bytes | None = None
+        self._version = 0
+        self._generation = -1
+        self._known: OrderedDict[Identity, _Known] = OrderedDict()
+        self._undecided: ClassMap | None = None
+        self._size_bytes = 0
+
+    def classes_of(self, identity: Identity, deadline: Deadline | None = None) -> AccessFilter:
+        """Returns the classes that somebody may see now.
+
+        Errors: Denied for who is in too many groups; Busy; OutOfTime at ``until_access`` of the deadline.
+        """
+        if not identity.users and not identity.groups:
+            return ANONYMOUS
+
+        def find() -> AccessFilter:
+            self._refresh()
+            return self._use(identity, self._find_classes)
+
+        def is_known() -> bool:
+            known = self._known.get(identity)
+            return known is not None and known.classes is not None and self._is_current()
+
+        return self._find_in_time(find, is_known, deadline)
+
+    def undecided(self, deadline: Deadline | None = None) -> ClassMap:
+        """Returns the classes of which neither ACLs nor policies say anything to anybody, as they are now. Errors: Busy; OutOfTime."""
+
+        def find() -> ClassMap:
+            self._refresh()
+            if self._undecided is None:
+                self._undecided = self._policies.undecided(self._find_unsaid(), self._classes.rules)
+            return self._undecided
+
+        return self._find_in_time(find, lambda: self._undecided is not None and self._is_current(), deadline)
+
+    def forms_of(self, identity: Identity, deadline: Deadline | None = None) -> PrincipalKeys:
+        """Returns the forms under which entries of ACLs mean somebody, with his groups as they were when classes were last asked for.
+
+        Errors: as above, OutOfTime at the end of the deadline.
+        """
+
+        def find() -> PrincipalKeys:
+            if self._generation < 0:
+                self._refresh()
+            return self._use(identity, self._find_forms)
+
+        until = deadline.until if deadline is not None else None
+        return self._find_in_time(find, lambda: identity in self._known, deadline, until)
+
+    def _find_in_time(
+        self, find: Callable[[], _Found], is_known: Callable[[], bool], deadline: Deadline | None, until: float | None = None
+    ) -> _Found:
+        """Returns what ``find`` does, under the lock. Shape: ``until`` as in ``Deadline.wait_for``, ``until_access`` where it is None."""
+        if deadline is None:
+            return self._locked(find)
+        if self._lock.acquire(timeout=min(SOON_SECONDS, deadline.left_seconds)):
+            try:
+                if is_known():
+                    return find()
+            finally:
+                self._lock.release()
+        return deadline.wait_for(self._thread.submit(self._locked, find), deadline.until_access if until is None else until)
+
+    def _locked(self, find: Callable[[], _Found]) -> _Found:
+        with self._lock:
+            return find()
+
+    def load(self) -> None:
+        """Takes up all that the store has, so that the first question need not wait for it. Errors: Busy."""
+        with self._lock:
+            self._refresh()
+            self._find_unsaid()
+
+    def keep_up(self, is_over: threading.Event, every_seconds: float = KEPT_UP_SECONDS) -> None:
+        """Follows the store until it is over, from now on, so that no question waits for what came long before it."""
+        is_done = False
+        while not is_done:
+            try:
+                self.read_ahead(is_over)
+                self.load()
+                if (put := self._groups.tidied()) is not None:
+                    with self._lock:
+                        put()
+            except FeedmillError as exc:
+                # the next question finds the same fault, if it is still there
+                log.warning("directory_waits", reason=str(exc))
+            is_done = is_over.wait(every_seconds)
+
+    def read_ahead(self, is_over: threading.Event) -> None:
+        """Takes up groups that do not count yet, in pieces, while questions are answered. Errors: Busy."""
+        has_more = True
+        while has_more and not is_over.is_set():
+            with self._store.reading() as unit:
+                has_more = self._groups.read_ahead(unit.groups)
+
+    def _use(self, identity: Identity, find: Callable[[_Known, Identity], _Found]) -> _Found:
+        known = self._known.pop(identity, None)
+        if known is None:
+            known = _Known(self._groups.resolve(identity))
+        else:
+            self._size_bytes -= known.size_bytes
+        found = find(known, identity)
+        self._known[identity] = known
+        self._size_bytes += known.size_bytes
+        while self._size_bytes > self._kept_bytes and len(self._known) > 1:
+            self._size_bytes -= self._known.popitem(last=False)[1].size_bytes
+        return found
+
+    def _find_classes(self, known: _Known, identity: Identity) -> AccessFilter:
+        if known.classes is None:
+            by_acl = self._classes.permitted(known.membership.keys)
+            permitted = self._policies.combine(by_acl, self._find_unsaid(), self._classes.rules, known.membership.keys)
+            known.classes = AccessFilter(permitted=permitted, current_user=identity)
+        return known.classes
+
+    def _find_unsaid(self) -> Bytes:
+        if self._unsaid is None:
+            self._unsaid = self._classes.unsaid()
+        return self._unsaid
+
+    def _find_forms(self, known: _Known, _identity: Identity) -> PrincipalKeys:
+        if known.forms is None:
+            known.forms = forms_of(known.membership.tell())
+        return known.forms
+
+    # --- keeping up ---
+
+    def _is_current(self) -> bool:
+        """Whether all that the store has is taken up."""
+        with self._store.reading() as unit:
+            return (
+                unit.groups.generation() == self._generation
+                and unit.policies.generation() == self._policy_generation
+                and unit.classes.newest() <= self._classes.newest
+                and unit.acls.newest_version() <= self._version
+            )
+
+    def _refresh(self) -> None:
+        with self._store.reading() as unit:
+            generation = unit.groups.generation()
+            if generation != self._generation:
+                self._groups.refresh(unit.groups)
+                self._generation = generation
+                self._known.clear()
+                self._size_bytes = 0
+                log.info("groups_read", generation=generation)
+            policies = unit.policies.generation()
+            if policies != self._policy_generation:
+                self._policies.set(unit.policies.current().policies, read_closed(unit))
+                self._policy_generation = policies
+                self._forget_classes()
+            newest, version = unit.classes.newest(), unit.acls.newest_version()
+            if newest > self._classes.newest or version > self._version:
+                self._read_classes(unit, version)
+                self._classes.reach(newest)
+                self._forget_classes()
+
+    def _read_classes(self, unit: UnitOfWork, version: int) -> None:
+        """Takes up new classes, then what the ACLs are from which somebody inherits."""
+        fresh = self._classes.add(unit.classes.iter_packed(self._classes.newest))
+        self._classes.set_acls(unit.acls.find_classes(fresh))
+        after, self._version = self._version, version
+        if after:
+            while versions := unit.acls.list_versions(after=after, limit=VERSIONS_AT_ONCE):
+                self._classes.set_acls({each.url: each.access_class for each in versions})
+                after = versions[-1].number
+
+    def _forget_classes(self) -> None:
+        self._undecided = self._unsaid = None
+        for known in self._known.values():
+            known.classes = None
+        self._size_bytes = sum(known.size_bytes for known in self._known.values())

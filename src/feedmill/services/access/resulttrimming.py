@@ -1,0 +1,169 @@
+"""Decides by the reference evaluator which documents somebody may see, from the ACLs as the store has them now.
+
+Which class a URL's ACL makes is read from the store, and remembered until any ACL has another version; what a class is never changes.
+"""
+
+import functools
+import threading
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from feedmill.core.access import class_of
+from feedmill.core.evaluator import MAX_CHAIN, FindAcl, decide_verdict
+from feedmill.core.policyacls import PolicySet, rule_on, settle
+from feedmill.core.principals import PrincipalKeys
+from feedmill.model.access import AccessClass, AccessFilter, Acl
+from feedmill.model.decision import Verdict
+from feedmill.model.document import Document, DocumentState
+from feedmill.model.errors import OutOfTime
+from feedmill.model.policyacl import Early
+from feedmill.ports import UnitOfWork
+from feedmill.services.access.permissioncache import PermissionCache
+from feedmill.services.deadline import Deadline
+
+REMEMBERED = 50_000
+
+
+class ResultTrimmer:
+    """Decides once more what an index has found. May be used from several threads."""
+
+    def __init__(self, directory: PermissionCache) -> None:
+        self._directory = directory
+        self._chains = Chains()
+
+    def select(self, unit: UnitOfWork, documents: Iterable[Document], access: AccessFilter) -> list[Document]:
+        """Returns of documents those that the asker may see: live, of a class that his set names, and permitted him now."""
+        return self.judge(unit, documents, access.early()).shown
+
+    def judge(
+        self, unit: UnitOfWork, documents: Iterable[Document], access: AccessFilter, deadline: Deadline | None = None
+    ) -> "TrimmedResults":
+        """Returns of documents those that the asker may see, and those about which another server may be asked for him.
+
+        Where the user's groups cannot be had before the deadline, only public documents are shown.
+        """
+        late: Set[int] = access.late.classes if access.late is not None else frozenset()
+        live = [each for each in documents if each.state is DocumentState.LIVE]
+        early = [each for each in live if class_of(each) in access.permitted]
+        guarded = [each for each in live if _is_guarded(class_of(each), access.permitted, late)]
+        if not guarded:
+            return TrimmedResults(shown=early)
+        try:
+            forms = self._directory.forms_of(access.current_user, deadline)
+        except OutOfTime:
+            return TrimmedResults(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
+        acls = self._chains.read(unit, [each.url for each in guarded])
+        # read only where an ACL leaves it open, which few do
+        read_book = functools.cache(unit.policies.current)
+        confirms = access.late is not None and access.late.confirms
+        verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book, permits_end=not confirms) for each in guarded}
+        shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
+        asked = {Verdict.INDETERMINATE, *([Verdict.PERMIT] if confirms else [])}
+        open_ones = [each for each in guarded if class_of(each) in late and verdicts[each.url] in asked]
+        return TrimmedResults(shown=shown, undecided=open_ones)
+
+    def _settle(
+        self, url: str, forms: PrincipalKeys, find_acl: FindAcl, read_book: Callable[[], PolicySet], *, permits_end: bool
+    ) -> Verdict:
+        """Returns what ACL and policy come to, as both are now."""
+
+        def ask_policy() -> Verdict:
+            ruling = rule_on(read_book().find(url), forms)
+            return Verdict.INDETERMINATE if ruling is None else ruling.verdict
+
+        answers = {Early.ACL: lambda: decide_verdict(url, forms, find_acl), Early.POLICY: ask_policy}
+        return settle(self._directory.order, answers, permits_end=permits_end)[0]
+
+
+def may_name(access: AccessFilter, number: int) -> bool:
+    """Whether a document of a class may turn out to be one that the user may see, or about which another server may be asked."""
+    return number in access.permitted or (access.late is not None and number in access.late.classes)
+
+
+def _is_guarded(number: int, permitted: Set[int], late: Set[int]) -> bool:
+    return number != AccessClass.PUBLIC and (number in permitted or number in late)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrimmedResults:
+    """What holds for documents. Shape: each list in the order in which they were given; a document in neither is refused."""
+
+    shown: list[Document]
+    undecided: list[Document] = field(default_factory=list)
+
+
+class Chains:
+    """Reads ACLs with all from which they inherit, and remembers them within a bound. May be used from several threads."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self._remembered = remembered
+        self._lock = threading.Lock()
+        self._version = -1
+        self._classes: dict[str, int | None] = {}
+        self._acls: dict[int, Acl | None] = {}
+
+    def read(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+        """Reads the ACLs of URLs and of their ancestors, a level at a time."""
+        with self._lock:
+            self._forget(unit.acls.newest_version())
+            found: dict[str, Acl] = {}
+            wanted = list(dict.fromkeys(urls))
+            for _ in range(MAX_CHAIN + 1):
+                fresh = self._find(unit, wanted)
+                found.update(fresh)
+                parents = dict.fromkeys(acl.inherit_from for acl in fresh.values())
+                wanted = [parent for parent in parents if parent is not None and parent not in found]
+                if not wanted:
+                    break
+            return found
+
+    def _forget(self, version: int) -> None:
+        if version != self._version or len(self._classes) > self._remembered:
+            self._version = version
+            self._classes.clear()
+        if len(self._acls) > self._remembered:
+            self._acls.clear()
+
+    def _find(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+        unknown = [url for url in urls if url not in self._classes]
+        if unknown:
+            classes = unit.acls.find_classes(unknown)
+            self._classes.update((url, classes.get(url)) for url in unknown)
+        numbers = {number for url in urls if (number := self._classes[url]) is not None}
+        missing = [number for number in numbers if number not in self._acls]
+        if missing:
+            self._acls.update((number, key.acl) for number, key in unit.classes.get_many(missing).items())
+        found = ((url, self._classes[url]) for url in urls)
+        return {url: acl for url, number in found if number is not None and (acl := self._acls.get(number)) is not None}
+
+
+def read_chains(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
+    """Reads the ACLs of URLs, as they were written, and of all from which they inherit, a level at a time."""
+    return _climb(urls, lambda wanted: {url: stored.acl for url, stored in unit.acls.find_many(wanted).items()})
+
+
+def read_chains_at(unit: UnitOfWork, urls: Sequence[str], at: datetime) -> dict[str, Acl]:
+    """Reads the ACLs of URLs and of all from which they inherited at a time, as far as versions are kept."""
+
+    def find(wanted: Sequence[str]) -> dict[str, Acl]:
+        classes = unit.acls.find_classes_at(wanted, at)
+        keys = unit.classes.get_many(list(set(classes.values())))
+        return {url: key.acl for url, number in classes.items() if (key := keys.get(number)) is not None and key.acl is not None}
+
+    return _climb(urls, find)
+
+
+def _climb(urls: Sequence[str], find: Callable[[Sequence[str]], dict[str, Acl]]) -> dict[str, Acl]:
+    acls: dict[str, Acl] = {}
+    asked: set[str] = set()
+    wanted = list(dict.fromkeys(urls))
+    for _ in range(MAX_CHAIN + 1):
+        if not wanted:
+            break
+        asked.update(wanted)
+        found = find(wanted)
+        acls.update(found)
+        parents = (acl.inherit_from for acl in found.values())
+        wanted = [parent for parent in dict.fromkeys(parents) if parent is not None and parent not in asked]
+    return acls

@@ -1,0 +1,94 @@
+"""Remembers for a while what programs proved with HTTP Basic, since they send the password with every request.
+
+What is remembered is found by a keyed digest whose key dies with the process, never by the password. A local user's credential is looked
+up each time, so that a changed account counts at once; a directory's is believed for a few minutes. Requests that send the same
+password at once wait for one check. Where guesses are refused nothing is remembered, or a guesser would be told when he is right.
+"""
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from feedmill.model.signin import LOCAL, Credential
+from feedmill.ports import Store
+from feedmill.services.signin.passwordcheck import Attempt, Outcome, PasswordCheck
+from feedmill.services.signin.proofs import is_account_as_it_was
+
+KEPT_SECONDS = 300.0
+MAX_KEPT = 1_000
+
+
+@dataclass(slots=True)
+class _Kept:
+    credentials: tuple[Credential, ...]
+    until: float
+
+
+@dataclass(slots=True)
+class _Flight:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: int = 0
+
+
+class PasswordCheckCache:
+    """A memory before a ``PasswordCheck``. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+
+    def __init__(self, check: PasswordCheck, store: Store, clock: Callable[[], float]) -> None:
+        self._check = check
+        self._store = store
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._flights: dict[bytes, _Flight] = {}
+        self._lock = threading.Lock()
+
+    def check(self, attempt: Attempt) -> Outcome:
+        """Returns what an attempt proves, as ``PasswordCheck.check`` does. Errors: Busy."""
+        digest = self._digest(attempt)
+        known = self._find(digest, attempt)
+        if known is not None:
+            return known
+        with self._lock:
+            flight = self._flights.setdefault(digest, _Flight())
+            flight.waiting += 1
+        try:
+            with flight.lock:
+                return self._find(digest, attempt) or self._ask(digest, attempt)
+        finally:
+            with self._lock:
+                flight.waiting -= 1
+                if not flight.waiting:
+                    self._flights.pop(digest, None)
+
+    def _ask(self, digest: bytes, attempt: Attempt) -> Outcome:
+        outcome = self._check.check(attempt)
+        if outcome.credentials:
+            with self._lock:
+                self._kept[digest] = _Kept(outcome.credentials, self._clock() + KEPT_SECONDS)
+                self._kept.move_to_end(digest)
+                while len(self._kept) > MAX_KEPT:
+                    self._kept.popitem(last=False)
+        return outcome
+
+    def _find(self, digest: bytes, attempt: Attempt) -> Outcome | None:
+        with self._lock:
+            kept = self._kept.get(digest)
+            if kept is not None and kept.until <= self._clock():
+                del self._kept[digest]
+                kept = None
+        if kept is None or self._check.is_refused(attempt) or not self._still_count(kept.credentials):
+            return None
+        return Outcome(credentials=kept.credentials)
+
+    def _still_count(self, credentials: tuple[Credential, ...]) -> bool:
+        if all(credential.provider != LOCAL for credential in credentials):
+            return True
+        with self._store.reading() as unit:
+            return all(is_account_as_it_was(unit, credential) for credential in credentials)
+
+    def _digest(self, attempt: Attempt) -> bytes:
+        text = f"{len(attempt.name)}:{attempt.name}{attempt.password}"
+        return blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=32).digest()

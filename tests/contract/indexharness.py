@@ -1,0 +1,66 @@
+"""An index with its writer, whichever engine it is of, and documents to put into it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.model.access import ANONYMOUS, AccessFilter
+from feedmill.model.query import Node
+from feedmill.model.search import IndexDocument
+from feedmill.ports import IndexWriter, SearchIndex
+
+ENGINES = ("tantivy", "memory")
+
+Opened = tuple[SearchIndex, IndexWriter]
+BOTH = AccessFilter(permitted=frozenset({0, 1}))
+
+DOCUMENT = IndexDocument(
+    key=1,
+    url="http://www.example.com/dir/page.html",
+    display_url=None,
+    access_class=0,
+    title="",
+    body="",
+    metadata=(),
+    datasource="hr",
+    mimetype="text/html",
+    language="en",
+    last_modified=None,
+    pagerank=96,
+)
+
+
+@contextmanager
+def open_index(engine: str, folder: Path, clock: Callable[[], float] = time.time) -> Iterator[Opened]:
+    index: SearchIndex
+    writer: IndexWriter
+    if engine == "memory":
+        memory = MemoryIndex(clock=clock)
+        index, writer = memory, MemoryWriter(memory)
+    else:
+        index = TantivyIndex(folder, clock=clock)
+        writer = TantivyWriter(folder, heap_bytes=15_000_000)
+    yield index, writer
+    writer.close()
+
+
+def put(opened: Opened, *documents: IndexDocument) -> None:
+    index, writer = opened
+    writer.put_many(documents)
+    assert index.is_visible(writer.commit())
+
+
+def keys(opened: Opened, query: Node, access: AccessFilter = ANONYMOUS) -> list[int]:
+    return [hit.key for hit in opened[0].search(query, access, start=0, num=100).hits]
+
+
+def with_body(*bodies: str) -> list[IndexDocument]:
+    return [replace(DOCUMENT, key=number, body=body) for number, body in enumerate(bodies, 1)]
+
+
+def with_url(*urls: str) -> list[IndexDocument]:
+    return [replace(DOCUMENT, key=number, url=url, body="x") for number, url in enumerate(urls, 1)]

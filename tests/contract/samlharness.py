@@ -1,0 +1,50 @@
+"""A harness whose people sign in by SAML, and the steps of a browser that does."""
+
+from pathlib import Path
+from typing import Any
+
+from samlserver import SamlServer
+from signinharness import HOST, Browser, Hands, SignInHarness, open_signin_harness
+
+from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
+from feedmill.adapters.identity.samlkeys import make_key, read_key
+from feedmill.adapters.identity.samlmetadata import read_metadata
+from feedmill.core.roles import RoleRules
+
+FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
+OUR_KEY = read_key(make_key(Hands().now))
+
+
+def open_with(folder: Path, provider: SamlServer, *, public_url: str = f"http://{HOST}", **given: Any) -> SignInHarness:
+    clock = Hands()
+    provider.now = clock
+    provider.server_certificate = OUR_KEY.certificate
+    options = SamlOptions(
+        name="corp",
+        label="Corp",
+        namespace="ad",
+        provider=read_metadata(provider.metadata()),
+        key=OUR_KEY,
+        roles=RoleRules(managers=("ENG",)),
+        **given,
+    )
+    return open_signin_harness(folder, clock=clock, saml=(SamlIdentityProvider(options, clock),), public_url=public_url)
+
+
+def depart(browser: Browser) -> str:
+    answer = browser.get("/signin/saml/corp?to=/search")
+    assert answer.status == 302
+    return answer.headers["location"]
+
+
+def post(browser: Browser, encoded: str) -> tuple[int, str]:
+    """Sends the form as the provider's page does: without the cookies, since it is another site."""
+    kept, browser.cookies = browser.cookies, {}
+    answer = browser.post("/signin/saml/corp/acs", {"SAMLResponse": encoded, "RelayState": "x"}, **FROM_ELSEWHERE)
+    browser.cookies = kept
+    return answer.status, answer.headers.get("location", "")
+
+
+def arrive(browser: Browser, encoded: str) -> int:
+    status, onward = post(browser, encoded)
+    return browser.get(onward).status if status == 303 else status

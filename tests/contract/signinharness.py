@@ -1,0 +1,218 @@
+"""A search port on which people can sign in, and a browser that remembers cookies."""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import argon2
+from searchharness import SearchHarness, open_harness
+from starlette.requests import Request
+from starlette.types import ASGIApp
+from tests.asgi import Answer, ask_app
+
+from feedmill.adapters.auditlog import FolderAuditLog
+from feedmill.adapters.identity.argon2 import Argon2Hasher
+from feedmill.core.networks import Networks
+from feedmill.http.admin import Administration, AdminSignIn, admin_app
+from feedmill.http.currentuser import CurrentUser, find_current_user
+from feedmill.http.proxyheaders import ProxyTrust
+from feedmill.http.search import SearchSite, search_app
+from feedmill.http.signin.build import SignInOptions, build_signin
+from feedmill.http.signin.site import SignInSite
+from feedmill.model.access import ANONYMOUS, AccessFilter
+from feedmill.ports.signin import Directory, PasswordHasher
+from feedmill.services.auditing import Auditing
+from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
+from feedmill.services.signin.onetimecodes import OneTimeCodes
+from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckDependencies
+from feedmill.services.signin.passwordcheckcache import PasswordCheckCache
+from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
+from feedmill.services.signin.signing import Signing
+from feedmill.services.signin.throttle import Bounds, Throttle
+from feedmill.services.signin.tokencheck import TokenCheck
+
+CHEAP = argon2.Parameters(type=argon2.Type.ID, version=19, salt_len=16, hash_len=32, time_cost=1, memory_cost=8, parallelism=1)
+PASSWORD = "a good long password"
+ADMIN_TOKEN = "the-administrators-token"
+PROXY = "10.0.0.1"
+HOST = "search.example.com"
+
+
+@dataclass(slots=True)
+class Hands:
+    """A clock that a test turns."""
+
+    now: datetime = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def seconds(self) -> float:
+        return self.now.timestamp()
+
+    def turn(self, **given: float) -> None:
+        self.now += timedelta(**given)
+
+
+@dataclass(slots=True)
+class SignInHarness:
+    """Everything of one test."""
+
+    search: SearchHarness
+    clock: Hands
+    signing: Signing
+    site: SignInSite
+    app: ASGIApp
+    seen: list[CurrentUser]
+
+    def browser(self, **given: Any) -> "Browser":
+        return Browser(self.app, **given)
+
+    def admin(self) -> ASGIApp:
+        administration = Administration(
+            read_status=dict, reindex=lambda: {"folder": "x"}, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list
+        )
+        return admin_app(administration, ADMIN_TOKEN, AdminSignIn(authenticator=self.site.authenticator, signing=self.signing))
+
+    def events(self) -> list[tuple[str, str]]:
+        """Returns kind and actor of what the audit log holds."""
+        return [(entry.event.kind.value, entry.event.actor) for entry in self.signing.auditing.iter_entries()]
+
+
+def open_signin_harness(
+    folder: Path,
+    *,
+    directories: tuple[Directory, ...] = (),
+    bounds: Bounds | None = None,
+    clock: Hands | None = None,
+    hasher: PasswordHasher | None = None,
+    **given: Any,
+) -> SignInHarness:
+    """Opens a harness in a folder; ``given`` are options of signing in."""
+    clock = clock or Hands()
+    search = open_harness(folder)
+    auditing = Auditing(FolderAuditLog(folder / "audit"), clock)
+    hasher = hasher or Argon2Hasher(CHEAP)
+    tools = PasswordCheckDependencies(
+        store=search.store,
+        hasher=hasher,
+        throttle=Throttle(bounds or Bounds(), clock.seconds),
+        clock=clock,
+        record=auditing.record,
+        directories=directories,
+    )
+    signing = make_signing(tools, clock, auditing)
+    options = SignInOptions(proxy=ProxyTrust(trusted=Networks.parse([PROXY])), key=b"k" * 32, admin_token=ADMIN_TOKEN, **given)
+    site = build_signin(signing, options)
+    seen: list[CurrentUser] = []
+
+    def identify(request: Request) -> AccessFilter:
+        seen.append(find_current_user(request))
+        return ANONYMOUS
+
+    app = search_app(search.searcher(), SearchSite(identify=identify, signin=site))
+    return SignInHarness(search, clock, signing, site, app, seen)
+
+
+def make_signing(tools: PasswordCheckDependencies, clock: Hands, auditing: Auditing) -> Signing:
+    store, check = tools.store, PasswordCheck(tools)
+    return Signing(
+        check=check,
+        proved=PasswordCheckCache(check, store, clock.seconds),
+        sessions=SessionKeeping(store, clock, SessionLimits()),
+        token_check=TokenCheck(store, clock),
+        accounts=AccountKeeping(store, tools.hasher, clock),
+        tokens=TokenKeeping(store, clock),
+        auditing=auditing,
+        one_time_codes=OneTimeCodes(store, clock),
+        clock=clock,
+    )
+
+
+def basic(name: str, password: str = PASSWORD) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+@dataclass(slots=True)
+class Browser:
+    """Keeps cookies and sends what browsers send; follows nothing by itself."""
+
+    app: ASGIApp
+    peer: str = "192.168.1.9"
+    scheme: str = "http"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_browser: bool = True
+    cookies: dict[str, str] = field(default_factory=dict)
+    set_cookies: list[str] = field(default_factory=list)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.send("GET", path, b"", headers)
+
+    def post(self, path: str, fields: Sequence[tuple[str, str]] | Mapping[str, str], **headers: str) -> Answer:
+        sent = {"content-type": "application/x-www-form-urlencoded"}
+        if self.is_browser:
+            sent |= {"origin": f"{self.scheme}://{HOST}", "sec-fetch-site": "same-origin"}
+        return self.send("POST", path, urlencode(fields).encode(), sent | headers)
+
+    def sign_in(self, name: str, password: str = PASSWORD, *, namespace: str = "Default", to: str = "/") -> Answer:
+        """Fills in the form as it is shown."""
+        form = read_form(self.get("/signin?" + urlencode({"to": to})).text)
+        return self.post(form.action, {**form.hidden, f"u{namespace}": name, f"pw{namespace}": password})
+
+    def send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        parts = urlsplit(path)
+        given = {**self.headers, **headers}
+        if self.cookies:
+            given["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        answer = ask_app(
+            self.app, method, parts.path, query=parts.query, body=body, headers=given, host=HOST, peer=self.peer, scheme=self.scheme
+        )
+        self._keep(answer.cookies)
+        return answer
+
+    def _keep(self, lines: Sequence[str]) -> None:
+        self.set_cookies.extend(lines)
+        for line in lines:
+            name, _, rest = line.partition("=")
+            value = rest.partition(";")[0].strip('"')
+            if "Max-Age=0" in line:
+                self.cookies.pop(name, None)
+            else:
+                self.cookies[name] = value
+
+
+@dataclass(slots=True)
+class Form:
+    """A form of a page."""
+
+    action: str = ""
+    hidden: dict[str, str] = field(default_factory=dict)
+    visible: dict[str, str] = field(default_factory=dict)
+
+
+def read_form(text: str, choose: Callable[[Form], bool] = lambda form: form.action != "/") -> Form:
+    """Reads the form of a page."""
+    forms: list[Form] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            held = {name: value or "" for name, value in attrs}
+            if tag == "form":
+                forms.append(Form(held["action"]))
+            elif tag == "input" and forms:
+                into = forms[-1].hidden if held.get("type") == "hidden" else forms[-1].visible
+                into[held["name"]] = held.get("value", "") if into is forms[-1].hidden else held.get("type", "")
+
+    Reader().feed(text)
+    return next(form for form in forms if choose(form))
+
+
+def users(harness: SignInHarness, browser: Browser) -> list[tuple[str, str, str]]:
+    """Returns whom a browser is for the server."""
+    browser.get("/?q=x")
+    return [(user.namespace, user.domain, user.name) for user in harness.seen[-1].identity.users]
