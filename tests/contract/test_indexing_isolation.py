@@ -1,6 +1,7 @@
 """A document that cannot be indexed costs itself: the others are found, and the store says why it is not."""
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from storevalues import DAMAGES, damage
 
 from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
 from feedmill.adapters.inflight import MappedInFlight
+from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.core.reducedforms import iter_forms
 from feedmill.model.access import AccessClass
 from feedmill.model.entrybuild import BuildOutcome
@@ -19,6 +21,8 @@ from feedmill.model.failure import Failure
 from feedmill.model.search import IndexDocument
 from feedmill.ports import PreparedEntry, Stage
 from feedmill.services import keyvalues
+from feedmill.services.indexing import indexer as indexer_module
+from feedmill.services.indexing import rebuilding
 from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.isolation.faultpoints import injected
@@ -259,6 +263,63 @@ def test_document_that_fails_in_a_rebuild_is_written_by_its_mark(harness: Harnes
         run(harness, indexer)
     assert sorted(harness.shown()) == ["a", "b"]
     assert len(harness.indexes) == 1
+
+
+@pytest.mark.parametrize("step", ["index.rebuild", "index.text", "index.links"])
+def test_rebuild_ends_though_several_documents_kill_the_indexer(harness: Harness, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each costs a bounded number of restarts: one that is known is left to its index task before anything is done for it again."""
+    monkeypatch.setattr(rebuilding, "DOCUMENTS_AT_ONCE", 2)
+    harness.push(*(f"{name}{number}" for number in range(5) for name in ("marked", "good", "better", "best")))
+    run(harness, harness.start())
+    request_rebuild(harness.feeds.store)
+    deaths = count_deaths(harness, f"{step}=kill:marked")
+    with harness.feeds.store.reading() as unit:
+        assert not unit.key_values.get(keyvalues.INDEX_REBUILD)
+        failures = {failure.step for failure in unit.failures.find_many(list(range(1, 30))).values()}
+    assert deaths >= 4
+    assert failures == (set() if step == "index.rebuild" else {step})
+
+
+@pytest.mark.parametrize("step", ["index.text", "index.links"])
+def test_documents_that_kill_the_indexer_are_met_one_by_one_in_small_batches_too(
+    harness: Harness, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexer_module, "BATCH", 3)
+    harness.push(*(f"{name}{number}" for number in range(4) for name in ("good", "better", "best", "finest", "marked")))
+    assert 4 <= count_deaths(harness, f"{step}=kill:marked") < 20
+    assert harness.count_marks() == 0
+
+
+def count_deaths(harness: Harness, faults: str) -> int:
+    """Starts the indexer again and again until it has nothing to do; returns how often it was killed."""
+    with injected(faults):
+        for deaths in range(40):
+            if not is_killed(lambda: live_as_indexer(harness)):
+                return deaths
+    raise AssertionError("the indexer does not come to an end")
+
+
+def live_as_indexer(harness: Harness) -> None:
+    """Is one life of the indexer's process, which has been at work for a while."""
+    own = replace(harness, feeds=replace(harness.feeds, store=open_sqlite(harness.folder.parent / "store.sqlite")))
+    indexer = own.start()
+    indexer._attempts._begun_at_seconds -= 100
+    run(own, indexer)
+
+
+def is_killed(act: Callable[[], None]) -> bool:
+    """Does something in a process of its own; returns whether that was killed. Errors: AssertionError where it failed."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            act()
+            code = 0
+        finally:
+            os._exit(code)
+    status = os.waitpid(pid, 0)[1]
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFSIGNALED(status)
 
 
 def test_tightened_document_that_fails_is_taken_out(harness: Harness) -> None:

@@ -47,7 +47,9 @@ STEPS = "index."
 WATCHED = (BUILD, COMMIT, READ_TEXT, TELL)
 """The steps in which a document is noted that may end the indexer."""
 
-_TOLD_BATCH = key_of(TELL, "batch")
+TOLD_BATCH = key_of(TELL, "batch")
+"""What the indexer notes while it finds what links tell of several documents at once. Cleared once documents after it are committed: what
+was done for others before them is lost with the process, and they would be met in a batch again."""
 
 
 def item_of(document_id: int) -> str:
@@ -124,9 +126,9 @@ class Filling:
 
     def find_told(self, documents: Sequence[Document]) -> tuple[dict[int, Told], dict[int, Trouble]]:
         """Returns what links tell of documents, and for which that failed; one by one where it ended the process before."""
-        counts = (self._attempts.count(key) for key in (_TOLD_BATCH, *(_key_of(TELL, document) for document in documents)))
+        counts = (self._attempts.count(key) for key in (TOLD_BATCH, *(_key_of(TELL, document) for document in documents)))
         if not any(counts):
-            with self._attempts.on(_TOLD_BATCH):
+            with self._attempts.on(TOLD_BATCH):
                 return find_told(self._links.find_told, documents)
         told: dict[int, Told] = {}
         untold: dict[int, Trouble] = {}
@@ -139,7 +141,6 @@ class Filling:
                 found, failed = find_told(self._links.find_told, [document])
             told |= found
             untold |= failed
-        self._attempts.clear([_TOLD_BATCH])
         return told, untold
 
     def _take(

@@ -31,7 +31,7 @@ from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.apart import ApartLane, Ended
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
-from feedmill.services.indexing.filling import WATCHED, Filling, Uncommitted, item_of, record_troubles
+from feedmill.services.indexing.filling import COPY, TOLD_BATCH, WATCHED, Filling, Uncommitted, item_of, record_troubles
 from feedmill.services.indexing.indextools import IndexDependencies, IndexFolders
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
@@ -230,9 +230,12 @@ class Indexing:
             unit.key_values.put(keyvalues.INDEX_TOKEN, token)
             unit.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
-        self._attempts.clear([key_of(step, item_of(key)) for step in WATCHED for key in marks])
         if self._rebuild is not None:
+            # what a document did to the process is remembered until the rebuild ends, which begins again at each end of the process
             self._rebuild.apart.difference_update(marks)
+        finished = [key for key in marks if self._rebuild is None or key not in troubles]
+        batch = [TOLD_BATCH] if self._rebuild is None else []
+        self._attempts.clear([*batch, *(key_of(step, item_of(key)) for step in WATCHED for key in finished)])
         self._on_committed(len(marks))
         log.info("index_committed", documents=len(marks), token=token)
 
@@ -408,6 +411,7 @@ class Indexing:
             unit.key_values.put(keyvalues.INDEX_PARTIAL, "")
             unit.key_values.put(keyvalues.INDEX_PROGRESS, "")
             self._settle(unit)
+        self._attempts.clear([key_of(step, item) for step in (*WATCHED, COPY) for item in self._attempts.list_items(step)])
         self._clear_pending()
         self._writer.close()
         old, self._folder, self._writer, self._rebuild = self._folder, rebuild.folder, rebuild.writer, None

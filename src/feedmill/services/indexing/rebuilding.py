@@ -87,18 +87,23 @@ class Rebuild:
         begun = time.monotonic()
         left: list[int] = []
         batch = list(islice(self.waiting, DOCUMENTS_AT_ONCE))
-        told = filling.find_told([document for document in batch if not filling.is_suspected(document.id or 0)])
+        told = filling.find_told([document for document in batch if self._may_copy(document.id or 0, filling, attempts)])
         for document in batch:
             self.waiting.popleft()
-            key = key_of(COPY, item_of(document.id or 0))
-            is_written = document.id not in self.failed and not attempts.count(key) and not filling.is_suspected(document.id or 0)
-            with attempts.on(key):
-                is_written = is_written and filling.copy(self.writer, document, told)
+            is_written = False
+            if self._may_copy(document.id or 0, filling, attempts):
+                with attempts.on(key_of(COPY, item_of(document.id or 0))):
+                    is_written = filling.copy(self.writer, document, told)
             if not is_written:
                 left.append(document.id or 0)
             if time.monotonic() - begun > SLICE_SECONDS:
                 break
         return left
+
+    def _may_copy(self, document_id: int, filling: Filling, attempts: Attempts) -> bool:
+        """Returns whether nothing is known against a document; each restart of the process begins the folder again."""
+        is_known = document_id in self.failed or attempts.count(key_of(COPY, item_of(document_id)))
+        return not is_known and not filling.is_suspected(document_id)
 
     def _report_progress(self) -> str:
         taken = time.monotonic() - self.begun_at_seconds
