@@ -18,6 +18,7 @@ from feedmill.model.access import AccessClass
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.errors import Corrupt, DiskFull, FeedmillError
 from feedmill.model.failure import Failure
+from feedmill.model.queue import QueueName
 from feedmill.model.search import IndexDocument
 from feedmill.ports import PreparedEntry, Stage
 from feedmill.services import keyvalues
@@ -63,6 +64,7 @@ class InlineBuilder:
     def __init__(self) -> None:
         self.started: list[list[str]] = []
         self.deadly = ""
+        self.is_slow = False
         self._documents: list[IndexDocument] = []
 
     def start(self, documents: Sequence[IndexDocument]) -> None:
@@ -70,6 +72,8 @@ class InlineBuilder:
         self.started.append([document.url for document in documents])
 
     def find_outcome(self) -> BuildOutcome | None:
+        if self.is_slow:
+            return None
         documents, self._documents = self._documents, []
         if not documents:
             return None
@@ -386,6 +390,26 @@ def test_document_whose_commit_ended_the_indexer_goes_apart(harness: Harness) ->
     assert sorted(harness.shown()) == ["a", "b"]
     with harness.feeds.store.reading() as unit:
         assert unit.interruptions.list() == {}
+
+
+def test_queue_moves_while_a_document_is_built_apart(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexer_module, "BUILDING_NOTED_SECONDS", 0.0)
+    harness.push("a")
+    key = harness.feeds.document(url("a")).id
+    MappedInFlight(harness.folder, "indexer").begin(f"index.entry document:{key}")
+    harness.builder.is_slow = True
+    indexer = harness.start(apart=True)
+    indexer.turn()
+    moments = set()
+    for _ in range(5):
+        indexer.turn()
+        with harness.feeds.store.reading() as unit:
+            (index,) = (queue for queue in unit.queues.list() if queue.name is QueueName.INDEX)
+        moments.add(index.moved_at)
+    assert (index.waiting, len(moments)) == (1, 5)
+    harness.builder.is_slow = False
+    run_apart(harness, indexer)
+    assert sorted(harness.shown()) == ["a"]
 
 
 def test_change_while_a_document_is_built_apart_wins(harness: Harness) -> None:

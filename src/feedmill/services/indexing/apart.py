@@ -62,6 +62,11 @@ class ApartLane:
         """Whether documents wait and the process has none."""
         return bool(self._waiting) and not self._work
 
+    @property
+    def is_building(self) -> bool:
+        """Returns whether the process has documents."""
+        return bool(self._work)
+
     def list_next(self, is_due: Callable[[int], bool]) -> list[IndexTask]:
         """Lists the next documents to build that are due, oldest first."""
         return list(islice((mark for mark in self._waiting.values() if is_due(mark.document_id)), self._at_once))

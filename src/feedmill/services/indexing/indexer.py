@@ -46,6 +46,8 @@ __all__ = ["IndexDependencies", "IndexFolders", "Indexing"]
 POLL_SECONDS = 0.5
 BATCH = 250
 COMMIT_SECONDS = 2.0
+BUILDING_NOTED_SECONDS = 5.0
+"""How often the queues are told that a document is still being built in the process beside this one."""
 COMMIT_DOCUMENTS = 20_000
 SETTLED_AT_ONCE = 200
 RETRIED_AT_ONCE = 500
@@ -87,6 +89,7 @@ class Indexing:
         self._reached: IndexTask | None = None
         self._at_once = max(1, BATCH >> 2 * self._attempts.count(key_of(COMMIT, "batch")))
         self._has_refused = False
+        self._noted_at_seconds = 0.0
         self._rebuild: Rebuild | None = None
         self._trouble = FailureNote(tools.store, QueueName.INDEX)
         self._retry_failed()
@@ -144,6 +147,7 @@ class Indexing:
             return True
         if not marks:
             self._settle_only()
+            self._note_building()
             if not (self._uncommitted or is_sweeping or is_rebuilding):
                 return self._links.step()
         return bool(marks) or is_sweeping or is_rebuilding
@@ -295,6 +299,16 @@ class Indexing:
                 self._take_over(self._lane, ended_build)
         if self._lane.is_free:
             self._start_apart(self._lane)
+
+    def _note_building(self) -> None:
+        """Notes that the queues move while all that is left is being built beside this process, which has a bound of its own."""
+        if self._lane is None or not self._lane.is_building or time.monotonic() < self._noted_at_seconds + BUILDING_NOTED_SECONDS:
+            return
+        self._noted_at_seconds = time.monotonic()
+        with self._store.writing() as unit:
+            unit.queues.note_progress(QueueName.INDEX)
+            if self._rebuild is not None:
+                unit.queues.note_progress(QueueName.REBUILD)
 
     def _start_apart(self, lane: ApartLane) -> None:
         waiting = lane.list_next(self._filling.is_due)
