@@ -1,6 +1,6 @@
 """What the services need of the outside world. Each is small, synchronous, and filled by one technology in ``adapters``.
 
-Signing in and late binding have theirs in ``ports.signin`` and ``ports.authorization``.
+Signing in and late binding have theirs in ``ports.signin`` and ``ports.authorization``. docs/glossary.md explains every class.
 """
 
 from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
