@@ -34,7 +34,7 @@ def test_manual_table_of_an_inheritance_type_is_that_of_the_program(rule: Inheri
 
 
 def test_manual_names_are_split_as_it_says() -> None:
-    told = rows("## Whom an entry means")
+    told = rows("## What an entry matches")
     assert len(told) == 7
     for written, name, domain in told:
         for text in re.findall(r"`([^`]+)`", written):
