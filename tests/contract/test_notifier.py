@@ -44,7 +44,7 @@ from pathlib import Path
 from feedmill.adapters.notifier import SocketNotifier
 bell = SocketNotifier(Path(sys.argv[1]), "web")
 sys.stdin.readline()
-bell.ring("feeder")
+bell.notify("feeder")
 print(time.monotonic(), flush=True)
 """
 

@@ -423,7 +423,7 @@ _KILLED_WRITER = """
 import sys
 from pathlib import Path
 from feedmill.adapters.index.tantivy import TantivyWriter
-from indexhouse import with_body
+from indexharness import with_body
 from dataclasses import replace
 writer = TantivyWriter(Path(sys.argv[1]), heap_bytes=15_000_000)
 first = int(sys.argv[2])

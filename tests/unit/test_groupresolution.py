@@ -46,7 +46,7 @@ def names(who: Identity, *sources: Iterable[Definition]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("member", "asker", "found"),
+    ("member", "current_user", "found"),
     [
         (principal("bob"), "bob", True),
         (principal("Bob"), "bob", False),
@@ -99,7 +99,7 @@ def test_resolution_of_nested_groups_heeds_the_member_entry_alone(
 
 
 @pytest.mark.parametrize(
-    ("member", "asker", "found"),
+    ("member", "current_user", "found"),
     [
         (inner("eng"), "eng", True),
         (inner("eng"), "ENG", False),

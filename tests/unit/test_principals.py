@@ -71,7 +71,7 @@ def means(written: str, current_user: str, *, fold: bool = False, unqualified: b
 
 
 @pytest.mark.parametrize(
-    ("written", "asker", "sensitive", "insensitive"),
+    ("written", "current_user", "sensitive", "insensitive"),
     [
         ("bob", "bob", True, True),
         ("Bob", "bob", False, True),

@@ -1,4 +1,4 @@
-"""Errors of the JSON resources: one shape, one table from the house's errors to statuses.
+"""Errors of the JSON resources: one shape, one table from our errors to statuses.
 
 Shape: ``{"error": {"code", "message", "docs"}}``; the code is for programs, the message for people, docs the page of the manual.
 """
@@ -58,7 +58,7 @@ _TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
     (Busy, Problem.BUSY),
     (Corrupt, Problem.INTERNAL),
 )
-"""From the house's errors to problems; the first that fits counts, so that special ones stand before general ones."""
+"""From our errors to problems; the first that fits counts, so that special ones stand before general ones."""
 
 
 def find_problem(error: Exception) -> Problem:
@@ -83,7 +83,7 @@ def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | Non
 
 
 async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
-    """Answers a request that ended in one of the house's errors; for Starlette's table of exception handlers."""
+    """Answers a request that ended in one of our errors; for Starlette's table of exception handlers."""
     return make_answer(find_problem(exc), str(exc))
 
 

@@ -1,1 +1,1 @@
-"""Frozen values that every part of the house speaks in; standard library only, no behaviour beyond their own consistency."""
+"""Frozen values that every part of the program uses; standard library only, no behaviour beyond their own consistency."""

@@ -1,4 +1,4 @@
-"""How the house stands as a whole: what waits, what is there, how far the index is."""
+"""The state of the whole server: what waits, what is there, how far the index is."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What Tantivy raises, in the words of the house.
+"""What Tantivy raises, in our own errors.
 
 The engine reports almost everything as ``ValueError`` with a text, and a panic of its Rust code as a ``BaseException`` that has no
 importable class; both are told apart here, once.
@@ -15,7 +15,7 @@ _NO_ROOM = ("No space left", "StorageFull", "os error 28")
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Turns the engine's errors into the house's. Errors: Conflict, DiskFull, Corrupt."""
+    """Turns the engine's errors into ours. Errors: Conflict, DiskFull, Corrupt."""
     try:
         yield
     except BaseException as exc:

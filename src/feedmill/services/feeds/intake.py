@@ -25,7 +25,7 @@ _WAIT_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """The way of every feed into the house; every method blocks on the disk. Errors of all: Busy, DiskFull, with nothing kept."""
+    """Accepts every feed; every method blocks on the disk. Errors of all: Busy, DiskFull, with nothing kept."""
 
     store: Store
     files: FeedFiles

@@ -2,7 +2,7 @@
 
 A server that failed so many times without one success between is left alone: nobody is asked there, and what it would have decided
 about is not shown. When its rest is over one question goes out as a trial. An answer ends the rest; a failure begins another one, twice as
-long, up to a bound. The rest begins and ends with a word in the log, and is told to whoever shows the state of the house.
+long, up to a bound. The rest begins and ends with a line in the log, and the status shows it.
 """
 
 import threading
