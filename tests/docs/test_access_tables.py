@@ -56,7 +56,7 @@ def test_manual_table_of_policies_is_that_of_the_program() -> None:
 
 
 def test_manual_kinds_of_patterns_are_those_of_the_program() -> None:
-    told = rows("## Which policy is for a URL", POLICIES)
+    told = rows("## Which policy applies to a URL", POLICIES)
     assert [row[0].partition(", ")[2] for row in told] == [kind.value for kind in PatternKind]
     for kind, patterns, _ in told:
         for pattern in re.findall(r"`([^`]+)`", patterns):
@@ -64,7 +64,7 @@ def test_manual_kinds_of_patterns_are_those_of_the_program() -> None:
 
 
 def test_manual_table_of_what_a_policy_says_is_that_of_the_program() -> None:
-    for denies, permits, verdict in rows("## What it says", POLICIES):
+    for denies, permits, verdict in rows("## What a policy decides", POLICIES):
         accesses = [Access.DENY] * (denies == "yes") + [Access.PERMIT] * (permits == "yes")
         entries = [Entry(access=access, principal=Principal(scope=Scope.USER, name="bob")) for access in accesses]
         ruling = rule_on(PolicyAcl(pattern="/", entries=tuple(entries)), forms_of(BOB))
