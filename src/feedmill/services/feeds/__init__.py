@@ -1,1 +1,1 @@
-"""Feeds on their way into the store: taken in, read, applied, answered for, and made of folders."""
+"""Services for feeds on their way into the store: intake, reading, applying, status, and making feeds from folders."""

@@ -1,8 +1,8 @@
-"""The feeder: takes feeds in their order and gives each of the sources it works on its turn.
+"""The feeder claims feeds in their order and works on several sources in turn.
 
-Feeds of one data source are applied in the order in which they were acknowledged; those of different sources go on side by side, a slice of
-each in turn. All groups feeds are applied in one order, whatever their sources, since a replacement comes as two under different names.
-A lane of its own, in a process of its own, takes the small feeds, so that none waits behind a large one.
+Feeds of one data source are applied in the order in which they were acknowledged. Feeds of different sources progress together, one slice
+of each at a time. All groups feeds are applied in one order, whatever their sources, because a replacement arrives as two feeds with
+different names. A separate lane in a separate process takes the small feeds, so that none of them waits behind a large one.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeederLane:
-    """Which feeds a feeder takes. Units: bytes; ``at_once`` feeds side by side."""
+    """Which feeds a feeder takes. Units: bytes; ``at_once`` is the number of feeds in progress at the same time."""
 
     owner: str
     min_bytes: int = 0
@@ -47,7 +47,7 @@ def _ignore(_feed: Feed) -> None:
 
 
 class Feeder:
-    """Works feeds off; ``work`` until told to stop. ``on_applied`` hears of each feed that the feeder is through with."""
+    """Applies feeds; ``work`` runs until it is stopped. ``on_applied`` is called with each feed that the feeder has finished."""
 
     def __init__(
         self, lane: FeederLane, tools: FeedDependencies, notifier: Notifier, *, on_applied: Callable[[Feed], None] = _ignore
@@ -64,9 +64,9 @@ class Feeder:
             unit.feeds.release(lane.owner)
 
     def work(self, is_stopped: Callable[[], bool], aside: Sequence[Callable[[], bool]] = ()) -> None:
-        """Works until stopped. A feed that fails for reasons outside itself (no disk, store busy) is tried again.
+        """Works until stopped. A feed that fails for external reasons (no disk, store busy) is retried.
 
-        ``aside``: steps of other work for this process, each saying whether it has more to do. Errors: Broken.
+        ``aside``: steps of other work for this process; each returns whether it has more to do. Errors: Broken.
         """
         while not is_stopped():
             try:
@@ -85,7 +85,7 @@ class Feeder:
                 self._notifier.wait(POLL_SECONDS)
 
     def turn(self) -> bool:
-        """Takes what is new and gives every feed at hand one step. Whether there was anything to do."""
+        """Claims new feeds and runs one step of each claimed feed. Returns whether there was anything to do."""
         self._claim()
         runs = list(self._runs.values())
         for run in runs:
@@ -96,7 +96,7 @@ class Feeder:
         return bool(runs)
 
     def _step(self, run: Run) -> None:
-        """Returns a feed one step. One that fails rests a while, so that it costs no other source its turn."""
+        """Runs one step of a feed. A feed that fails waits for a while, so that it does not take the turns of other sources."""
         feed = run.feed
         try:
             run.step()
@@ -120,12 +120,12 @@ class Feeder:
                 log.info("feed_applied", feed=feed.id, datasource=feed.datasource, state=run.feed.state.value, errors=run.feed.errors)
 
     def _rest(self, feed_id: int, time: timedelta) -> None:
-        """Lets go of a run; the feed is taken up again from its checkpoint."""
+        """Releases a run; the feed resumes from its checkpoint later."""
         del self._runs[feed_id]
         self._resting[feed_id] = self._tools.clock() + time
 
     def _note_failure(self, feed_id: int, reason: str) -> None:
-        """Keeps why a feed waits, for those who ask; the log has it in any case."""
+        """Stores the reason why a feed waits, for the status pages; the log has it in any case."""
         try:
             with self._tools.store.writing() as unit:
                 unit.feeds.note_failure(feed_id, reason)
@@ -136,9 +136,9 @@ class Feeder:
         return feed.id not in self._runs and self._resting.get(feed.id, now) <= now
 
     def _claim(self) -> None:
-        """Takes more feeds when there is room, and renews the leases in time; looks before it takes, since taking is a write."""
+        """Claims more feeds while there is capacity, and renews the leases in time. Reads before it claims, because a claim is a write."""
         now = self._tools.clock()
-        # those that failed are the oldest, at rest or to be tried again, and may not keep the others from being seen
+        # failed feeds are the oldest; whether they wait or are due for a retry, they must not hide the others
         limit = self._lane.at_once + len(self._resting)
         lease = Lease(owner=self._lane.owner, until=now + LEASE, min_bytes=self._lane.min_bytes, max_bytes=self._lane.max_bytes)
         is_due = bool(self._runs) and now - self._claimed_at >= RENEW

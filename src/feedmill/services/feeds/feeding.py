@@ -1,8 +1,8 @@
-"""Applying changes to the store, a bounded transaction at a time.
+"""Applies changes to the store, one bounded transaction at a time.
 
-A slice of changes is read and its contents are stored first, outside any transaction; then one write transaction reads what is known of the
-URLs, folds the changes over it in their order, and writes documents, ACLs, events and marks together. What it came to is a tally, which
-the caller keeps with its checkpoint in the same transaction.
+A slice of changes is read and its contents are stored first, outside any transaction. Then one write transaction reads the current state of
+the URLs, applies the changes to it in their order, and writes documents, ACLs, events and index tasks together. The result is a
+``BatchResult``, which the caller stores with its checkpoint in the same transaction.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from feedmill.services.isolation.documentwatch import DocumentWatch
 from feedmill.services.isolation.faultpoints import fault_point
 
 PUSHED_OUT_AT_ONCE = 1_000
-"""How many documents one transaction pushes out for the licence limit."""
+"""How many documents one transaction evicts for the licence limit."""
 
 CONTENT_STEP = "content"
 APPLY_STEP = "apply"
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceLimits:
-    """How much goes into one transaction. Units: changes, bytes of content."""
+    """Limits of one transaction. Units: changes, bytes of content."""
 
     changes: int = 500
     content_bytes: int = 16_000_000
@@ -51,7 +51,7 @@ class SliceLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """What the settings say of which documents there may be. ``max_documents`` 0 = no licence limit."""
+    """Which documents the settings admit. ``max_documents`` 0 = no licence limit."""
 
     rules: Rules
     max_documents: int = 0
@@ -69,10 +69,10 @@ Slice = list[tuple[Change, BlobRef | None]]
 
 
 class PutBlobs(Protocol):
-    """What of ``ports.BlobStore`` the feeder needs."""
+    """The part of ``ports.BlobStore`` that the feeder needs."""
 
     def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
-        """Stores bytes."""
+        """Stores the bytes of a content."""
 
     def sync(self) -> None:
         """Makes everything stored so far durable."""
@@ -80,22 +80,22 @@ class PutBlobs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A slice that was read, and what ended the reading behind it, None where it goes on or came to its end."""
+    """A slice that was read, and the error that ended the reading after it; None if reading continues or reached the end."""
 
     slice: Slice
     cut: BaseException | None = None
 
 
 def show_none(_number: int, _step: str) -> None:
-    """Is told which record is worked on, and tells nobody."""
+    """Ignores which record is in progress; the default where no watch is needed."""
 
 
 def take_slice(
     changes: Iterator[Change], blobs: PutBlobs, limits: SliceLimits, *, applied: int = 0, begin: Callable[[int, str], None] = show_none
 ) -> Taken:
-    """Reads the next slice and stores its contents; an empty one that is not cut means the end. ``begin`` hears of each content.
+    """Reads the next slice and stores its contents; an empty slice that is not cut means the end. ``begin`` is called for each content.
 
-    A content that cannot be stored for a reason of its own is a record in error. Errors: those of infrastructure.
+    A content that cannot be stored for a reason of its own becomes a record in error. Errors: those of infrastructure.
     """
     taken: Slice = []
     size_bytes = 0
@@ -128,24 +128,24 @@ def _store_content(change: PutDocument, content: Content, blobs: PutBlobs) -> tu
 
 
 def faulty_of(change: Change, reason: str) -> InvalidRecord:
-    """Returns a change as a record in error; its URL counts as named, so that a full feed keeps what it has."""
+    """Returns a change as a record in error. Its URL counts as named, so that a full feed retains the document."""
     return InvalidRecord(place=change.place, url=change.url, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchResult:
-    """What a transaction's changes counted as, and what to log of them."""
+    """How the changes of a transaction were counted, and the log entries about them."""
 
     counts: Mapping[Counted, int]
     log: tuple[LogEntry, ...]
 
 
 class ChangeBatch:
-    """What one transaction works on: the URLs' states as they were and as they become.
+    """The working set of one transaction: the states of the URLs before and after the changes.
 
-    Each change has its own moment, a microsecond after the one before, so that the licence limit knows the older update of one slice.
-    ``closes``: a document of which nobody can work out who may see it is for nobody. ``moves`` False leaves all in their classes.
-    ``begin`` hears of each step of each URL before the transaction is written.
+    Each change has its own moment, a microsecond after the previous one, so that the licence limit can tell the older of two updates in a
+    slice. ``closes``: if the access of a document cannot be determined, no user may see it. ``moves`` False leaves all documents in their
+    classes. ``begin`` is called for each step of each URL before the transaction is written.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class ChangeBatch:
         self._book: PolicySet | None = None
 
     def load(self, urls: Iterable[str]) -> None:
-        """Reads what is known of URLs."""
+        """Reads the current state of URLs."""
         wanted = [url for url in dict.fromkeys(urls) if url not in self._states]
         documents = self._unit.documents.find_many(wanted)
         acls = self._unit.acls.find_many(wanted)
@@ -183,7 +183,7 @@ class ChangeBatch:
             self._before[url] = self._states[url] = UrlState(url=url, document=documents.get(url), acl=acls.get(url))
 
     def apply(self, change: Change, content: BlobRef | None) -> None:
-        """Folds one change over the state of its URL, which is loaded; one that fails is a record in error."""
+        """Applies one change to the state of its URL, which must be loaded; a change that fails becomes a record in error."""
         state = UrlState(url="") if change.url is None else self._states[change.url]
         try:
             if not isinstance(change, InvalidRecord):
@@ -197,7 +197,7 @@ class ChangeBatch:
         self._counts[outcome.counted] += 1
         self._entries.extend(outcome.log)
         if change.url is not None:
-            # a record in error moves nobody's document, and may be one because its class cannot be worked out
+            # A record in error moves no document to another class: that its class cannot be determined may be the error itself.
             is_left = outcome.counted is Counted.ERROR and (state == self._before[change.url] or change.url in self._left)
             (self._left.add if is_left else self._left.discard)(change.url)
             self._become(outcome)
@@ -207,13 +207,13 @@ class ChangeBatch:
         self._events.setdefault(outcome.state.url, []).extend(outcome.events)
 
     def remove_document(self, document: Document, kind: EventKind, detail: str) -> None:
-        """Takes a loaded document away that no record named."""
+        """Removes a loaded document that no record named."""
         state = self._states[document.url]
         self._states[document.url] = replace(state, document=gone(document, self._feeding.feed_id, self._feeding.now))
         self._remember(document.url, kind, detail)
 
     def remove_acl(self, acl: StoredAcl) -> None:
-        """Takes a loaded ACL away that nothing named; a document that it protected is decided anew."""
+        """Removes a loaded ACL that no record named; the access of a document that it protected is decided again."""
         state = self._states[acl.url]
         document = state.document
         if document is not None and document.state is DocumentState.LIVE:
@@ -224,7 +224,7 @@ class ChangeBatch:
         self._states[acl.url] = replace(state, acl=None, document=document)
 
     def reconsider(self, document: Document) -> None:
-        """Holds a loaded live document against the rules once more."""
+        """Checks a loaded live document against the admission rules again."""
         self._held_anew.add(document.url)
         state = self._states[document.url]
         refusal = self._feeding.rules.refusal(document.url)
@@ -236,11 +236,11 @@ class ChangeBatch:
             self._states[document.url] = replace(state, document=replace(again, version=document.version + 1))
 
     def classify(self, url: str) -> None:
-        """Has a loaded URL's document put into the class of its access key, whatever it was in."""
+        """Requests that the document of a loaded URL is put into the class of its access key, whatever its present class."""
         self._held_anew.add(url)
 
     def close(self, url: str) -> None:
-        """Makes a loaded URL's live document one for nobody."""
+        """Makes the live document of a loaded URL visible to no user."""
         document = self._states[url].live
         if document is not None and document.access_class != AccessClass.CLOSED:
             closed = replace(document, access_class=AccessClass.CLOSED, secure=True, version=document.version + 1)
@@ -252,7 +252,7 @@ class ChangeBatch:
         self._events.setdefault(url, []).append(event)
 
     def finish(self) -> BatchResult:
-        """Writes everything."""
+        """Writes all changed states and returns the result."""
         self._classify()
         changed = [url for url, state in self._states.items() if state != self._before[url] or self._events.get(url)]
         documents = [d for url in changed if (d := self._states[url].document) is not None and self._is_to_save(d)]
@@ -268,7 +268,7 @@ class ChangeBatch:
         return BatchResult(counts=self._counts, log=tuple(self._entries))
 
     def _classify(self) -> None:
-        """Returns every live document the class of its access key; one that moves to another class is a new version of itself."""
+        """Assigns the class of its access key to every live document; a document that changes class becomes a new version."""
         live = {url: state.live for url, state in self._states.items() if state.live is not None and self._may_move(url)}
         keys = self._run_each(CLASS_STEP, live, self._find_access_key)
         numbers = self._unit.classes.number_many([key for key in keys.values() if isinstance(key, AccessKey)])
@@ -280,7 +280,7 @@ class ChangeBatch:
                 self._states[url] = replace(self._states[url], document=replace(document, access_class=number, version=version))
 
     def _run_each(self, step: str, documents: Mapping[str, Document], work: Callable[[Document], T]) -> dict[str, T]:
-        """Runs work on each document, by URL. Errors: ItemsFailed with all that fail."""
+        """Runs work on each document. Returns results by URL. Errors: ItemsFailed with all that fail."""
 
         def begin_and_work(document: Document) -> T:
             if self._begin is not None:
@@ -339,7 +339,7 @@ class ChangeBatch:
         return document.version != (0 if before is None else before.version)
 
     def _mark(self, document: Document, document_id: int) -> IndexTask:
-        # A document that is gone may still be in the index as it was, so that its next version tightens too.
+        # A deleted document may still be in the index in its old form, so its next version revokes access as well.
         fault_point(STORE_STEP, document.url)
         before = self._before[document.url].document
         return IndexTask(
@@ -354,12 +354,12 @@ class ChangeBatch:
 
 
 def _held_class(document: Document | None) -> int | None:
-    """Returns the class of a document, None while there is none."""
+    """Returns the class of a document, None if there is no document."""
     return None if document is None or document.state is DocumentState.GONE else class_of(document)
 
 
 def _moves(before: Document, document: Document) -> bool:
-    """Whether the index may show a document to others than may see it now, or not to those who may."""
+    """Returns whether the index may show a document to users who may no longer see it, or hide it from users who may."""
     was_for_nobody = before.state is DocumentState.GONE and before.access_class == AccessClass.CLOSED
     return document.access_class != before.access_class and not was_for_nobody
 
@@ -373,9 +373,9 @@ def push_out(
     watch: DocumentWatch | None = None,
     at_once: int = PUSHED_OUT_AT_ONCE,
 ) -> int:
-    """Takes documents beyond the licence limit away and counts them; 0 once there are none.
+    """Evicts documents beyond the licence limit and returns their number; 0 once there are none.
 
-    ``watch``: those that ended the process stay, and others go in their place.
+    ``watch``: documents that ended the process stay, and others are evicted in their place.
     """
     watch = watch or DocumentWatch(EVICTION_STEP)
     excess = _count_excess(unit, max_documents)
@@ -389,7 +389,7 @@ def _count_excess(unit: UnitOfWork, max_documents: int) -> int:
 
 
 def _list_victims(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Document]:
-    """Lists so many documents in the order in which they go, without those that have to wait or are left alone."""
+    """Lists ``count`` documents in the order of eviction, without those that have to wait or are left alone."""
     found = unit.documents.list_for_eviction(count)
     while (suspects := [document for document in found if _stays(document, watch)]) and len(found) - len(suspects) < count:
         wider = unit.documents.list_for_eviction(count + len(suspects))
@@ -432,9 +432,9 @@ def push_out_apart(
     watch: DocumentWatch | None = None,
     at_once: int = PUSHED_OUT_AT_ONCE,
 ) -> int:
-    """Does as ``push_out`` in transactions of its own, where one document fails: that one stays, and others go in its place.
+    """Does the same as ``push_out`` in separate transactions: if one document fails, it stays and others are evicted in its place.
 
-    Returns how many went. Errors: those of infrastructure.
+    Returns the number of evicted documents. Errors: those of infrastructure.
     """
     watched = watch or DocumentWatch(EVICTION_STEP)
     with store.reading() as unit:

@@ -1,12 +1,12 @@
-"""Makes feeds of a folder of files.
+"""Makes feeds from a folder of files.
 
 Rules:
 
-- Files are taken in order of their names, folder by folder, so that the same folder gives the same feed. Links are not followed unless
-  asked for, and then each folder is entered once. What is no regular file is left out; what cannot be read is left out and told.
-- A file's URL is the base URL and its path, percent-encoded byte by byte, so that any name makes a URL that leads back to it.
-- Content streams through base64; a file that grows meanwhile is cut where it ended when it was opened.
-- A feed that would be too large is split. Only the first part of a full feed is full: it replaces what was there, the others add to it.
+- Files are read in the order of their names, folder by folder, so that the same folder always makes the same feed. Links are followed only
+  on request, and then each folder is entered once. Anything but a regular file is left out; an unreadable file is left out and reported.
+- The URL of a file is the base URL plus its path, percent-encoded byte by byte, so that any name makes a URL that leads back to the file.
+- Content streams through base64. A file that grows meanwhile is cut at the size that it had when it was opened.
+- A feed that would be too large is split. Only the first part of a full feed is full: it replaces the old documents, the others add to it.
 
 Source: Feeds Protocol Developer's Guide, "Writing Applications".
 """
@@ -55,7 +55,7 @@ for _extension, _type in _MORE_TYPES.items():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedPlan:
-    """What to make. Units: ``max_bytes`` of one feed file; patterns as a shell writes them, held against a file's name and its path."""
+    """What to make. Units: ``max_bytes`` of one feed file; patterns are shell patterns, matched against the name and the path of a file."""
 
     folder: Path
     output: Path
@@ -71,7 +71,7 @@ class FeedPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file to feed. Units: bytes; ``relative`` is its path from the folder on, as the system holds it."""
+    """A file to feed. Units: bytes; ``relative`` is its path below the folder, in the bytes of the file system."""
 
     path: Path
     relative: bytes
@@ -80,7 +80,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFeed:
-    """All that was written, and what was left out with its reason."""
+    """All files that were written, and the files that were left out with their reasons."""
 
     files: tuple[MadeFile, ...]
     left_out: tuple[tuple[Path, str], ...]
@@ -91,7 +91,7 @@ OnFile = Callable[[FoundFile], None]
 
 
 def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> MadeFeed:
-    """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for a plan that cannot be."""
+    """Writes the feed files of a folder; a folder without files makes one empty feed. Errors: BadRequest for an impossible plan."""
     _check(plan)
     left_out: list[tuple[Path, str]] = []
     with FeedParts(output=plan.output, datasource=plan.datasource, kind=plan.kind, max_bytes=plan.max_bytes) as parts:
@@ -105,7 +105,7 @@ def make_feeds(plan: FeedPlan, on_file: OnFile = lambda _: None) -> MadeFeed:
 
 
 def find_files(plan: FeedPlan, on_left_out: LeftOut) -> Iterator[FoundFile]:
-    """Finds the files to feed. What a pattern excludes and what is no file is left out without a word."""
+    """Yields the files to feed. Excluded files and anything but regular files are skipped without a report."""
     entered: set[tuple[int, int]] = set()
     waiting = [plan.folder]
     while waiting:
@@ -128,7 +128,7 @@ def url_of(base_url: str, relative: bytes) -> str:
 
 
 def mimetype_of(relative: bytes) -> str:
-    """Returns a file's type by its extension; the same on every machine."""
+    """Returns the MIME type for a file's extension; the same on every machine."""
     kind, encoding = _TYPES.guess_type(os.fsdecode(relative).lower(), strict=False)
     if encoding is not None:
         return "application/gzip" if encoding == "gzip" else "application/octet-stream"
@@ -184,7 +184,7 @@ class _Unreadable(Exception):
 
 
 def _put_file(found: FoundFile, plan: FeedPlan, parts: FeedParts) -> str:
-    """Writes a file's record and gives the reason when it cannot be fed, else nothing. Errors: OSError from writing."""
+    """Writes the record of a file. Returns the reason if the file cannot be fed, else an empty text. Errors: OSError from writing."""
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if plan.follow_links else os.O_NOFOLLOW)
     try:
         source = os.fdopen(os.open(found.path, flags), "rb")
@@ -221,7 +221,7 @@ def _record_head(url: str, relative: bytes, changed_at: float, compress: bool) -
 
 
 def _write_content(stream: BinaryIO, source: BinaryIO, size_bytes: int, compress: bool) -> None:
-    """Writes base64 in pieces whose length is a multiple of three, so that they join without padding in between."""
+    """Writes base64 in pieces. Each piece encodes a multiple of three bytes, so that the pieces join without padding between them."""
     rest = b""
     for piece in _iter_compressed(source, size_bytes) if compress else _iter_pieces(source, size_bytes):
         rest += piece

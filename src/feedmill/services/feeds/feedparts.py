@@ -1,6 +1,6 @@
-"""The files of a feed that is made: a new part begins where the one before would be too large.
+"""The files of a feed that is made: a new part begins when the current one would become too large.
 
-Only the first part of a full feed is full: it replaces what was there, the others add to it.
+Only the first part of a full feed is full: it replaces the old documents, the others add to it.
 """
 
 import os
@@ -27,7 +27,7 @@ class MadeFile:
 
 @dataclass(slots=True)
 class FeedParts:
-    """The feed files, one open at a time; each gets its name only when it is whole. Units: ``max_bytes`` of one."""
+    """The feed files, one open at a time; a file gets its name only when it is complete. Units: ``max_bytes`` of one."""
 
     output: Path
     datasource: str
@@ -52,7 +52,7 @@ class FeedParts:
             self._unfinished.unlink(missing_ok=True)
 
     def room_for(self, size_bytes: int) -> BinaryIO:
-        """Returns the stream to write a record of at most that size to, a new part's when the open one has no room."""
+        """Returns the stream for a record of at most that size; it belongs to a new part if the open one has too little space."""
         if self._written() + size_bytes + len(_TAIL) > self.max_bytes and self.records:
             self._close()
             self._open()
@@ -67,11 +67,11 @@ class FeedParts:
         self.records -= 1
 
     def is_own(self, about: os.stat_result) -> bool:
-        """Whether a file is being written, was just written, or is of an earlier time when this was done."""
+        """Returns whether a file is one of the parts: in progress, just written, or from an earlier run."""
         return _identity(about) in self.earlier
 
     def finish(self) -> tuple[MadeFile, ...]:
-        """Ends the last part and gives all."""
+        """Closes the last part and returns all parts."""
         self._close()
         return tuple(self.done)
 

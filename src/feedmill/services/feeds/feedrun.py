@@ -1,7 +1,7 @@
-"""One feed on its way through the feeder: scan, apply, sweep, settle.
+"""Processes one feed in the feeder: scan, apply, sweep, settle.
 
-Every step is one bounded piece of work that ends in a transaction with its checkpoint, so that a feeder that is killed anywhere goes on
-where the last transaction ended, and a feeder with many feeds can give each its turn.
+Every step is one bounded piece of work that ends in a transaction with its checkpoint. A feeder that is killed at any point resumes after
+the last transaction, and a feeder with many feeds can run one step of each in turn.
 """
 
 import re
@@ -41,7 +41,7 @@ from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 
 SMALL_FEED_RECORDS = 200
-"""A feed of up to so many records takes the quick lane through extractor and indexer."""
+"""A feed of at most this many records uses the quick lane of extractor and indexer."""
 
 SCAN_STEP = "scan"
 SWEEP_STEP = "sweep"
@@ -60,9 +60,9 @@ def _ignore(_step: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedDependencies:
-    """What a run works with; ``admission`` is asked at each step, since the settings may change.
+    """What a run depends on; ``admission`` is called at each step, because the settings may change.
 
-    Without ``caution`` nobody learns which record ended the process. ``on_failed`` hears the step of each record that failed.
+    Without ``caution`` the record that ended the process is not noted. ``on_failed`` is called with the step of each record that failed.
     """
 
     store: Store
@@ -77,7 +77,7 @@ class FeedDependencies:
 
 
 class FeedRun:
-    """One feed being worked on; ``step`` until its feed is past the feeder."""
+    """One feed in progress; call ``step`` until its feed has left the feeder."""
 
     def __init__(self, feed: Feed, tools: FeedDependencies) -> None:
         self.feed = feed
@@ -112,7 +112,7 @@ class FeedRun:
                 self._sweep()
 
     def _give_up(self) -> None:
-        """Ends a feed of which no part is to blame for ending the process."""
+        """Ends a feed that ended the process without a part that can be blamed."""
         self._changes = None
         reason = f"step {READING} failed: the process ended while it read this feed"
         entry = LogEntry(level=LogLevel.ERROR, reason=reason)
@@ -126,7 +126,7 @@ class FeedRun:
         return Lane.QUICK if self.feed.records <= SMALL_FEED_RECORDS and self.feed.kind not in _ADMINISTRATIVE else Lane.BULK
 
     def _scan(self) -> None:
-        """Reads the whole feed once: what is not well-formed to its end changes nothing."""
+        """Reads the whole feed once; a feed that is not well-formed to its end changes nothing."""
         if self.feed.kind in _ADMINISTRATIVE:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
@@ -145,7 +145,7 @@ class FeedRun:
             self._save(*scanned(self.feed, report))
 
     def _apply(self) -> None:
-        """Applies the next slice. A step that fails forgets how far it has read, so that the next one reads from the checkpoint."""
+        """Applies the next slice. After a failed step the read position is dropped, so that the next step reads from the checkpoint."""
         changes, self._changes = self._changes, None
         limits = self._tools.limits
         limits = replace(limits, changes=self._watch.find_room(self.feed.applied, limits.changes))
@@ -167,7 +167,7 @@ class FeedRun:
             self._changes = changes
 
     def _put(self, taken: Slice) -> None:
-        """Applies a slice in one transaction; where that fails, in smaller ones, until what fails alone is a record in error."""
+        """Applies a slice in one transaction, after a failure in smaller ones, until the change that fails alone is in error."""
         try:
             self._put_whole(taken, pushes_out=self.feed.kind is not FeedKind.FULL)
         except Exception as error:
@@ -196,7 +196,7 @@ class FeedRun:
         self.feed = feed
 
     def _put_apart(self, taken: Slice) -> None:
-        """Applies a slice that failed, and halves it where it fails again. Records are put in their order, each with its checkpoint."""
+        """Applies a slice that failed, and halves it when it fails again. Changes are applied in order, each with its checkpoint."""
         try:
             self._put_whole(taken)
         except ItemsFailed as error:
@@ -219,7 +219,7 @@ class FeedRun:
         self._put_apart(taken[middle:])
 
     def _reject(self, change: Change, reason: str) -> None:
-        """Counts a change as in error, by its URL where what is known of that can be read, else by its place alone."""
+        """Counts a change as in error: by its URL if the state of that can be read, else by its position alone."""
         faulty = faulty_of(change, reason)
         log.warning("record_failed", feed=self.feed.id, url=change.url, line=change.place.line, reason=reason)
         try:
@@ -233,7 +233,7 @@ class FeedRun:
         return ApplyContext(feed_id=self.feed.id, datasource=self.feed.datasource, now=self._tools.clock(), rules=admission.rules)
 
     def _keep(self, unit: UnitOfWork, tally: BatchResult) -> Feed:
-        """Stores the checkpoint with what a transaction came to."""
+        """Stores the checkpoint with the result of a transaction."""
         feed = replace(
             self.feed,
             applied=self.feed.applied + sum(tally.counts.values()),
@@ -249,7 +249,7 @@ class FeedRun:
         return feed
 
     def _cut_short(self, entry: LogEntry) -> None:
-        """Ends a feed whose bytes are no longer what the scan saw; the sweep of a full one would remove what could not be read."""
+        """Ends a feed whose bytes differ from what the scan read. A sweep of a full feed would remove what could not be read."""
         self._settle(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
     def _end_apply(self) -> None:
@@ -260,9 +260,9 @@ class FeedRun:
             self._settle(self.feed)
 
     def _sweep(self) -> None:
-        """Removes what the source has and the feed did not name: documents, then ACLs, then what is beyond the licence limit.
+        """Removes what the source has and the feed did not name: documents, then ACLs, then documents beyond the licence limit.
 
-        The limit comes last, lest a full feed's documents be pushed out by those that it replaces.
+        The limit comes last; otherwise a full feed's documents could be evicted by the documents that they replace.
         """
         try:
             has_more = self._sweep_next(self._tools.limits.changes)
@@ -276,7 +276,7 @@ class FeedRun:
             self._settle(self.feed)
 
     def _sweep_next(self, limit: int) -> bool:
-        """Removes the next documents or ACLs in one transaction, all or none. Whether there is more to do."""
+        """Removes the next documents or ACLs in one transaction, all or none. Returns whether there is more to do."""
         admission = self._tools.admission()
         with self._tools.store.writing() as unit:
             feed, feeding = self.feed, self._feeding(admission)
@@ -298,7 +298,7 @@ class FeedRun:
         return push_out(unit, admission.max_documents, feeding, self._lane, watch=self._evicting)
 
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
-        """Lists the next documents of the source that the feed did not name; behind the last, the ACLs that can be removed."""
+        """Lists the next documents of the source that the feed did not name; after the last one, the ACLs that can be removed."""
         unseen_by = self.feed.id if self.feed.kind is FeedKind.FULL else None
         source, kept = self.feed.datasource, self._unswept | set(self._watch.left)
         found = unit.documents.list_live(after=self._swept_to, limit=limit + len(kept), datasource=source, unseen_by=unseen_by)
@@ -307,7 +307,7 @@ class FeedRun:
         return documents, [acl for acl in acls if acl.url not in kept][:limit]
 
     def _sweep_apart(self) -> bool:
-        """Removes the next ones one by one; what fails stays, with a line in the log. Whether there is more to do."""
+        """Removes the next ones one by one; one that fails stays, with a line in the log. Returns whether there is more to do."""
         with self._tools.store.reading() as unit:
             documents, acls = self._list_unseen(unit, self._tools.limits.changes)
         if not documents and not acls:
@@ -324,7 +324,7 @@ class FeedRun:
         return True
 
     def _keep_unswept(self, reason: str) -> None:
-        """Leaves the next one where it is."""
+        """Leaves the next document or ACL in place and logs the reason."""
         with self._tools.store.reading() as unit:
             documents, acls = self._list_unseen(unit, 1)
         if not documents and not acls:
@@ -350,7 +350,7 @@ class FeedRun:
             bench.remove_acl(acl)
 
     def _settle(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
-        """Ends the feed, unless the index still shows what the feed's ACLs forbid: then the indexer ends it."""
+        """Ends the feed. If the index still shows what the feed's ACLs forbid, the indexer ends it later."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
             if feed.kind is FeedKind.DELETE_SOURCE:
@@ -373,7 +373,7 @@ class FeedRun:
 
 
 def _names_each_once(taken: Slice, reasons: Mapping[str, str]) -> bool:
-    """Whether one change alone, not in error already, can have caused each failure."""
+    """Returns whether each failure can only come from a single change that is not in error already."""
     named = [change.url for change, _ in taken if change.url in reasons]
     return len(named) == len(reasons) and not any(isinstance(change, InvalidRecord) and change.url in reasons for change, _ in taken)
 
@@ -384,7 +384,7 @@ def _rejected(change: Change, content: BlobRef | None, reasons: Mapping[str, str
 
 
 def _report_cut(error: BaseException, step: str = PARSE_STEP) -> LogEntry:
-    """Returns what the log says of a feed whose reading failed for a reason that nobody foresaw."""
+    """Returns the log entry for a feed whose reading failed for an unforeseen reason."""
     if isinstance(error, BadFeed | NotFound):
         return unread(error)
     log.error("feed_unreadable", step=step, exc_info=error)

@@ -1,8 +1,8 @@
-"""Keeping the feed folder within its budget.
+"""Keeps the feed folder within its budget.
 
-Rules: a file that a feed is still to be read from stays, whatever the budget. A repaired copy goes once its feed is applied. A file that
-no feed knows, and one that is still being received, go an hour after their last change: until then their feed's row may be on its way.
-Of the rest the oldest go first. Each ``yield`` ends one bounded piece of work.
+Rules: a file from which a feed must still be read stays, whatever the budget. A repaired copy is removed once its feed is applied. Files
+that no feed knows and files that are still being received are removed an hour after their last change: until then their feed's row may
+still be written. Of the rest, the oldest are removed first. Each ``yield`` ends one bounded piece of work.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
-"""Removes from the groups database what nobody sees any more, a bounded transaction at a time.
+"""Removes obsolete rows from the groups database, a bounded transaction at a time.
 
-Such are definitions of replaced, cleaned or given up layers, and those that a newer layer's definition covers. They are listed outside of
-any write transaction: what is dead stays dead.
+Obsolete are definitions of replaced, cleaned or abandoned snapshots, and definitions that a newer snapshot's definition covers. They are
+listed outside of any write transaction: an obsolete definition never becomes current again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ def clean_groups(store: Store, *, members_at_once: int = MEMBERS_AT_ONCE) -> Ite
 
 
 def _remove(store: Store, batch: Sequence[ObsoleteGroup], members_at_once: int) -> Iterator[None]:
-    """Removes definitions; one too large for a transaction is alone in its batch, and its members go first."""
+    """Removes definitions. One that is too large for a transaction is alone in its batch, and its members are removed first."""
     left = batch[0].memberships if len(batch) == 1 else 0
     while left > members_at_once:
         with store.writing() as unit:

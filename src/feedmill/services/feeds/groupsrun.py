@@ -1,11 +1,11 @@
-"""One groups feed on its way through the feeder: scan, build, publish.
+"""Processes one groups feed in the feeder: scan, build, publish.
 
-What the feed says goes into a layer that nobody sees, a bounded transaction with its checkpoint at a time; a feeder that is killed goes
-on where the last transaction ended. At the end one transaction publishes the layer and ends the feed, so whoever looks sees the groups
-before the feed or those after it. A feed that fails leaves its layer to upkeep.
+The feed's definitions are written to an unpublished group snapshot, in bounded transactions with a checkpoint each. A feeder that is killed
+resumes after the last transaction. At the end one transaction publishes the snapshot and ends the feed, so that every reader sees the
+groups either before or after the feed. If a feed fails, upkeep removes its snapshot.
 
-A membership in error costs that membership: an incremental feed leaves its group as it was, and so does a full one where the group could
-be read. A feed with errors alone changes nothing.
+A membership in error costs only that membership: an incremental feed leaves its group as it was, and so does a full feed if the group could
+be read. A feed that holds only errors changes nothing.
 Source: docs/reference/groups-feeds.md; googlegsa/library, ``DocIdSender``; googlegsa/secmgr, ``GroupMembersMap``.
 """
 
@@ -26,7 +26,7 @@ from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 
 MAX_MEMBERSHIPS = 3_000_000
-"""How many members all groups have together, as on the appliance. Source: Feeds Protocol Developer's Guide."""
+"""The limit for the members of all groups together, as on the appliance. Source: Feeds Protocol Developer's Guide."""
 
 GROUPS_STEP = "groups"
 
@@ -37,7 +37,7 @@ _FULL = LogEntry(level=LogLevel.ERROR, reason=AT_CAPACITY)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsLimits:
-    """How much goes into one transaction, and how many members all groups may have together."""
+    """Limits of one transaction, and of the members of all groups together."""
 
     memberships: int = 20_000
     definitions: int = 2_000
@@ -45,7 +45,7 @@ class GroupsLimits:
 
 
 class GroupsRun:
-    """One groups feed being worked on; ``step`` until its feed is past the feeder."""
+    """One groups feed in progress; call ``step`` until its feed has left the feeder."""
 
     def __init__(self, feed: Feed, tools: FeedDependencies, limits: GroupsLimits | None = None) -> None:
         self.feed = feed
@@ -81,7 +81,7 @@ class GroupsRun:
                 self._compare()
 
     def _scan(self) -> None:
-        """Reads the whole feed once: what is not well-formed to its end changes nothing."""
+        """Reads the whole feed once; a feed that is not well-formed to its end changes nothing."""
         if self.feed.kind is FeedKind.GROUPS_CLEANUP:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
@@ -98,7 +98,7 @@ class GroupsRun:
             self._save(*scanned(self.feed, report))
 
     def _build(self) -> None:
-        """Takes the next slice into the layer. A step that fails forgets how far it has read; the next reads from the checkpoint."""
+        """Puts the next slice into the snapshot. A failed step drops the read position; the next one reads from the checkpoint."""
         changes, self._changes = self._changes, None
         room = self._watch.find_room(self.feed.applied, self._limits.definitions)
         try:
@@ -121,7 +121,7 @@ class GroupsRun:
             self._changes = changes
 
     def _put_isolated(self, taken: Sequence[GroupChange]) -> int:
-        """Puts a slice; where that fails, its halves, until the membership that fails alone is in error. Counts the layer's members."""
+        """Puts a slice, after a failure its halves, until the membership that fails alone is in error. Returns the member count."""
         try:
             return self._put(taken)
         except Exception as error:
@@ -134,10 +134,10 @@ class GroupsRun:
         return self._put_isolated(taken[middle:])
 
     def _put(self, taken: Sequence[GroupChange]) -> int:
-        """Puts a slice into the layer, the checkpoint with the last of it, and counts the layer's members.
+        """Puts a slice into the snapshot, the checkpoint with the last part of it. Returns the snapshot's member count.
 
-        A group too large for one transaction is the last of its slice; its further members follow in transactions of their own. After a
-        crash between them the slice is put anew, which replaces what the layer has of its groups.
+        A group too large for one transaction is the last of its slice; its further members follow in separate transactions. After a crash
+        between them the slice is put again, which replaces what the snapshot has of its groups.
         """
         room = self._limits.memberships
         *before, last = taken
@@ -174,7 +174,7 @@ class GroupsRun:
         return total
 
     def _check(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> Feed:
-        """Stores the checkpoint with what a slice came to."""
+        """Stores the checkpoint with the result of a slice."""
         errors = sum(isinstance(change, InvalidRecord) for change in taken)
         feed = replace(
             self.feed,
@@ -191,7 +191,7 @@ class GroupsRun:
         return final_state(included=self.feed.included, errors=self.feed.errors, acls=0) is FeedState.FAILED_IN_ERROR
 
     def _compare(self) -> None:
-        """Keeps a piece of what publishing will change. After a crash this begins anew, and what is kept already is kept once."""
+        """Stores a piece of what publishing will change. After a crash this restarts, and each piece is still stored once."""
         feed, at_once = self.feed, self._limits.memberships
         with self._tools.store.writing() as unit:
             unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
@@ -199,7 +199,7 @@ class GroupsRun:
             unit.queues.note_progress(QueueName.GROUPS)
 
     def _publish(self) -> None:
-        """Shows what the feed says and ends it, in one transaction; or gives the layer up. A cleanup is a whole layer of nothing."""
+        """Publishes the snapshot and ends the feed in one transaction, or abandons the snapshot. A cleanup publishes an empty snapshot."""
         feed, now = self.feed, self._tools.clock()
         log: tuple[LogEntry, ...] = ()
         feed = ended(replace(feed, finished_at=now), is_obeyed=True, searchable_at=now)
@@ -232,7 +232,7 @@ class GroupsRun:
 
 
 def _take(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupChange]:
-    """Reads the next slice; an empty one means the end."""
+    """Reads the next slice; an empty slice means the end."""
     taken: list[GroupChange] = []
     memberships = 0
     for change in changes:
@@ -244,7 +244,7 @@ def _take(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupCha
 
 
 def _entries(change: GroupChange) -> Iterator[LogEntry]:
-    """Returns what the log says of a membership."""
+    """Yields the log entries about a membership."""
     place = change.place
     if isinstance(change, InvalidRecord):
         yield LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line)

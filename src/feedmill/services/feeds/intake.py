@@ -1,10 +1,10 @@
-"""Takes feeds in: bytes first, record second, and only then is a feed acknowledged.
+"""Accepts feeds: a feed is acknowledged only after its bytes and then its row are stored.
 
 1. The bytes go into a file under a temporary name (``create_file``), however they arrive.
-2. ``accept`` makes the file and its folder entry durable, then adds the feed's row in a transaction of its own, then wakes the feeder.
-3. Whoever sent the feed hears of it only after ``accept`` has come back with the feed's id.
+2. ``accept`` makes the file and its folder entry durable, then adds the feed's row in a separate transaction, then wakes the feeder.
+3. The sender gets an answer only after ``accept`` has returned the feed's id.
 
-A crash between the steps leaves a file without a row, which upkeep removes; a row without its file cannot be.
+A crash between the steps leaves a file without a row, which upkeep removes; a row without its file cannot occur.
 """
 
 import time
@@ -17,7 +17,7 @@ from feedmill.model.feed import Feed, FeedKind, NewFeed
 from feedmill.ports import Clock, FeedFile, FeedFiles, Notifier, Store
 
 FEEDERS: Final = ("feeder", "feeder-quick")
-"""The roles that are rung for when a feed has come in: which of them takes it depends on its size."""
+"""The roles to notify when a feed has arrived; its size decides which of them takes it."""
 
 _COPY_BYTES: Final = 1_048_576
 _WAIT_SECONDS: Final = 0.05
@@ -25,7 +25,7 @@ _WAIT_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """Accepts every feed; every method blocks on the disk. Errors of all: Busy, DiskFull, with nothing kept."""
+    """Accepts every feed; every method blocks on the disk. Errors of all: Busy, DiskFull, with nothing stored."""
 
     store: Store
     files: FeedFiles
@@ -33,11 +33,11 @@ class Intake:
     clock: Clock
 
     def create_file(self) -> FeedFile:
-        """Opens a file to receive a feed into; it is to be given to ``accept`` or discarded."""
+        """Opens a file to receive a feed into; pass it to ``accept`` or discard it."""
         return self.files.create()
 
     def accept(self, file: FeedFile, submission: Submission, *, client: str) -> int:
-        """Keeps a feed whose bytes were all written, durably, and gives its id. The file is discarded when this fails."""
+        """Stores a feed durably after all its bytes were written, and returns its id. The file is discarded if this fails."""
         try:
             size_bytes = file.commit()
             feed_id = self._add(submission.datasource, submission.kind, client, file=file.name, size_bytes=size_bytes)
@@ -48,7 +48,7 @@ class Intake:
         return feed_id
 
     def take(self, stream: BinaryIO, submission: Submission, *, client: str) -> int:
-        """Keeps a feed that is read from a stream, and gives its id. Errors: also BadRequest for no bytes at all."""
+        """Stores a feed that is read from a stream, and returns its id. Errors: also BadRequest for no bytes at all."""
         file = self.create_file()
         is_empty = True
         try:
@@ -63,13 +63,13 @@ class Intake:
         return self.accept(file, submission, client=client)
 
     def accept_bare(self, submission: Submission, *, client: str) -> int:
-        """Keeps a submission that came without bytes and needs none, and gives its id."""
+        """Stores a submission that came without bytes and needs none, and returns its id."""
         feed_id = self._add(submission.datasource, submission.kind, client, file="", size_bytes=0)
         self._ring()
         return feed_id
 
     def request_removal(self, datasource: str, *, destroy: bool, client: str) -> int:
-        """Puts the deletion of a data source into its queue, behind what was fed before, and gives its id. Errors: also NotFound."""
+        """Queues the deletion of a data source behind its earlier feeds, and returns its id. Errors: also NotFound."""
         with self.store.reading() as unit:
             if all(source.name != datasource for source in unit.sources.list()):
                 raise NotFound(f"there is no data source {datasource[:80]!a}")
@@ -77,13 +77,13 @@ class Intake:
         return self.accept_bare(Submission(datasource=datasource, kind=kind), client=client)
 
     def remove_and_wait(self, datasource: str, *, destroy: bool, client: str) -> None:
-        """Deletes a data source and comes back when its documents are gone, from searches too. Errors: also NotFound."""
+        """Deletes a data source and returns when its documents are gone, from searches too. Errors: also NotFound."""
         feed_id = self.request_removal(datasource, destroy=destroy, client=client)
         while self.find_removed(feed_id) is None:
             time.sleep(_WAIT_SECONDS)
 
     def find_removed(self, feed_id: int) -> Feed | None:
-        """Returns a finished deletion, None while searches may still find what it deletes. Errors: also NotFound once it is forgotten."""
+        """Returns a finished deletion, None while searches may still find what it deletes. Errors: also NotFound after its row is gone."""
         with self.store.reading() as unit:
             feed = unit.feeds.get(feed_id)
         return feed if feed.state.is_final and feed.searchable_at is not None else None

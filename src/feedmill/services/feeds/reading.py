@@ -1,8 +1,8 @@
-"""Reading a feed's bytes: once whole, to know that they are well-formed and how many records there are, then change by change.
+"""Reads a feed's bytes: once completely, to check that they are well-formed and to count the records, then change by change.
 
-The first reading is strict. When it fails for a fault that the repair pass knows, the text is repaired on the way to a second strict
-reading; where there is a folder for it, the repaired copy is kept there and is what later readings should be opened on. Nothing here
-holds more than one record and one piece of input.
+The first reading is strict. If it fails for a fault that the repair pass knows, the text is repaired on the way to a second strict
+reading. With a folder for feed files, the repaired copy is stored there, and later readings should open that copy. This module never holds
+more than one record and one piece of input in memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ from feedmill.wire.xmlstream.repair import Repairer
 
 PARSE_STEP = "parse"
 PIECE_BYTES = 65_536
-"""How much is read at once. A piece may inflate to a thousand times its size before what is in it is handed on, so it stays small."""
+"""How much is read at once. It is small, because a piece may inflate to a thousand times its size before its content is passed on."""
 
 _Item = TypeVar("_Item")
 _Change_co = TypeVar("_Change_co", covariant=True)
@@ -39,30 +39,30 @@ class Parser(Protocol[_Item]):
 
     @property
     def items(self) -> int:
-        """How many changes were met."""
+        """How many changes were read."""
 
     @property
     def remarks(self) -> list[LogEntry]:
-        """What to tell the sender of the whole."""
+        """Remarks to the sender about the feed as a whole."""
 
     records: int
 
     def feed(self, data: bytes) -> list[_Item]:
-        """Takes bytes, gives what ended in them."""
+        """Parses bytes and returns the items that ended in them."""
 
     def close(self) -> list[_Item]:
-        """Takes the end, gives the rest."""
+        """Ends the input and returns the remaining items."""
 
     def discard(self) -> None:
-        """Drops what is unfinished."""
+        """Drops unfinished items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanReport:
-    """What a whole reading found.
+    """The result of a complete reading.
 
-    ``records`` counts records, ``changes`` those and the ACLs beside them; ``log`` is about the feed as a whole. ``repaired`` says that
-    the text needed repair, ``repaired_file`` where its repaired copy is kept, if anywhere.
+    ``records`` counts records, ``changes`` counts records and separate ACLs; ``log`` is about the feed as a whole. ``repaired`` says that
+    the text needed repair, ``repaired_file`` where its repaired copy is stored, if anywhere.
     """
 
     records: int
@@ -74,34 +74,34 @@ class ScanReport:
 
 
 class ItemWatch(Protocol):
-    """Is told which item is worked on. Units: numbers count the feed's changes from 1. ``refused``: reasons of items not to touch."""
+    """Learns which item is in progress. Units: numbers count the feed's changes from 1. ``refused``: reasons of items not to touch."""
 
     @property
     def refused(self) -> dict[int, str]:
-        """The items that are in error without being looked at."""
+        """The items that are in error without being read."""
 
     def begin(self, number: int, step: str, url: str | None = None) -> None:
-        """Notes an item in a step."""
+        """Notes that an item enters a step."""
 
     def begin_reading(self) -> None:
-        """Notes that the feed is read on."""
+        """Notes that reading of the feed continues."""
 
 
 class Reader(Protocol[_Change_co]):
     """Reads one feed as often as needed. Errors of all: BadFeed, NotFound, DiskFull."""
 
     def scan(self) -> ScanReport:
-        """Reads all of it without keeping anything."""
+        """Reads all of it and stores no item."""
 
     def changes(self, skip: int, *, watch: "ItemWatch | None" = None) -> Iterator[_Change_co]:
-        """Returns the changes in order, but for the first ``skip``; those that the watch refuses are in error."""
+        """Returns the changes in order, except the first ``skip``; changes that the watch refuses are in error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedReader:
-    """Reads one feed of documents as often as needed; ``opener`` gives its bytes anew each time.
+    """Reads one feed of documents as often as needed; ``opener`` opens its bytes again each time.
 
-    ``spool`` opens a file for one large content. Without ``files`` a feed that needs repair is repaired in passing, at every reading.
+    ``spool`` opens a file for one large content. Without ``files``, a feed that needs repair is repaired during every reading.
     """
 
     opener: Opener
@@ -114,7 +114,7 @@ class FeedReader:
     piece_bytes: int = PIECE_BYTES
 
     def scan(self) -> ScanReport:
-        """Reads all of it without keeping anything. Errors: BadFeed, NotFound, DiskFull."""
+        """Reads all of it and stores no item. Errors: BadFeed, NotFound, DiskFull."""
         parsers: list[FeedParser] = []
 
         def make_parser() -> FeedParser:
@@ -125,7 +125,7 @@ class FeedReader:
         return replace(report, header=parsers[-1].header)
 
     def changes(self, skip: int = 0, *, repaired: bool = False, watch: ItemWatch | None = None) -> Iterator[Change]:
-        """Returns the changes in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
+        """Returns the changes in order, except the first ``skip``. ``repaired``: repairs while reading. Errors: BadFeed, NotFound."""
         adapter = Adapter(kind=self.kind, require_fqdn=self.require_fqdn)
         items = _read(self.opener, self._parser(skip), Repairer() if repaired else None, self.piece_bytes)
         for number, item in _watched(items, skip, watch):
@@ -144,11 +144,11 @@ class GroupsReader:
     piece_bytes: int = PIECE_BYTES
 
     def scan(self) -> ScanReport:
-        """Reads all of it without keeping anything. Errors: BadFeed, NotFound, DiskFull."""
+        """Reads all of it and stores no item. Errors: BadFeed, NotFound, DiskFull."""
         return _scan(self.opener, lambda: GroupsParser(skip=EVERYTHING), self.files, self.piece_bytes)
 
     def changes(self, skip: int = 0, *, repaired: bool = False, watch: ItemWatch | None = None) -> Iterator[GroupChange]:
-        """Returns the definitions in order, but for the first ``skip``. ``repaired``: repairs in passing. Errors: BadFeed, NotFound."""
+        """Returns the definitions in order, except the first ``skip``. ``repaired``: repairs while reading. Errors: BadFeed, NotFound."""
         items = _read(self.opener, GroupsParser(skip=skip), Repairer() if repaired else None, self.piece_bytes)
         for number, item in _watched(items, skip, watch):
             reason = None if watch is None else watch.refused.get(number)
@@ -156,7 +156,7 @@ class GroupsReader:
 
 
 def _watched(items: Iterator[_Item], skip: int, watch: ItemWatch | None) -> Iterator[tuple[int, _Item]]:
-    """Returns items with their numbers, and tells the watch of each, and of the reading between them."""
+    """Yields items with their numbers. Notifies the watch of each item, and of the reading between items."""
     if watch is None:
         yield from enumerate(items, skip + 1)
         return
@@ -168,7 +168,7 @@ def _watched(items: Iterator[_Item], skip: int, watch: ItemWatch | None) -> Iter
 
 
 def _adapt(adapter: Adapter, item: Item, refusal: str | None) -> Change:
-    """Returns the change of an item; one that is refused, or cannot be worked out, is in error."""
+    """Returns the change of an item; an item that is refused, or that cannot be adapted, is in error."""
     attributes, place = (
         (item.attributes, SourcePosition(record=item.number, line=item.line))
         if isinstance(item, Record)
@@ -213,7 +213,7 @@ def _scan(opener: Opener, make_parser: Callable[[], Parser[_Item]], files: FeedF
 
 
 def _scan_repaired(opener: Opener, parser: Parser[_Item], files: FeedFiles | None, piece_bytes: int) -> ScanReport:
-    """Repairs, keeps the repaired text where it can, and reads it strictly, all in one pass."""
+    """Repairs the text, stores the repaired copy if it can, and reads it strictly, all in one pass."""
     repairer = Repairer()
     file = files.create() if files is not None else None
     try:

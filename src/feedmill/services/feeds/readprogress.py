@@ -1,4 +1,4 @@
-"""Progress of a feed while it is read: a scan of a gigabyte stores nothing for a long time, and moves all the same."""
+"""Progress of a feed while it is read: a scan of a gigabyte stores nothing for a long time, although it advances."""
 
 import io
 import time
@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class ReadProgress:
-    """How much of a feed was read, over all readings of one run; noted in the store now and then. Units: bytes."""
+    """How much of a feed was read, over all readings of one run; stored now and then. Units: bytes."""
 
     store: Store
     feed_id: int
@@ -26,7 +26,7 @@ class ReadProgress:
     noted_at: float = -1.0
 
     def watch(self, open_stream: Callable[[], BinaryIO]) -> BinaryIO:
-        """Opens a stream whose reading counts."""
+        """Wraps a stream so that its reading counts."""
         return cast("BinaryIO", _WatchedStream(open_stream(), self._add))
 
     def _add(self, size_bytes: int) -> None:
@@ -43,12 +43,12 @@ class ReadProgress:
             with self.store.writing() as unit:
                 unit.feeds.note_progress(self.feed_id, self.read_bytes)
         except FeedmillError as error:
-            # the reading itself needs no store; what needs it next says so
+            # the reading itself needs no store; the next step that needs it reports the failure
             log.warning("progress_not_noted", feed=self.feed_id, reason=str(error))
 
 
 class _WatchedStream(io.RawIOBase):
-    """A stream that tells how much was read."""
+    """A stream that reports how much was read."""
 
     def __init__(self, stream: BinaryIO, add: Callable[[int], None]) -> None:
         self._stream = stream

@@ -1,8 +1,8 @@
 """Records that end the process that works on them.
 
-The feeder notes the record and the step that it is in where they outlive the process (``ports.InFlight``). A feeder that finds what its
-predecessor left suspects that record: its feed waits until this process has worked on others for a while, and it is worked on alone. The
-second time it ends its process it is refused, and the rest of the feed goes on.
+The feeder notes the record and its step in a place that outlives the process (``ports.InFlight``). A feeder that finds a note of its
+predecessor suspects that record: the feed waits until this process has worked on others for a while, and then the record is applied alone.
+A record that ends its process a second time is refused, and the rest of the feed continues.
 """
 
 from dataclasses import dataclass, field
@@ -19,23 +19,23 @@ READING: Final = "read"
 SWEEPING: Final = "sweep"
 MAX_INTERRUPTIONS: Final = 2
 MAX_READINGS: Final = 10
-"""How often the reading of a feed may end the process, which takes long and meets an administrator's kill sooner."""
+"""How often the reading of a feed may end the process. Reading takes long, so an administrator's kill is more likely to hit it."""
 
 
 class OthersFirst(Busy):
-    """The next record of a feed ended the process; it waits while others are worked on."""
+    """The next record of a feed ended the process; it waits while other feeds are processed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """What a feeder notes its records with."""
+    """How a feeder notes its records."""
 
     attempts: Attempts
     notes: InFlight
 
 
 def watch_documents(step: str, caution: Caution | None) -> DocumentWatch:
-    """Makes what watches stored documents in a step of this process."""
+    """Returns the watch for stored documents in a step of this process."""
     return DocumentWatch(step) if caution is None else DocumentWatch(step, caution.attempts, caution.notes)
 
 
@@ -43,7 +43,7 @@ def watch_documents(step: str, caution: Caution | None) -> DocumentWatch:
 class RecordWatch:
     """The records of one feed. Units: ``number`` counts the feed's changes from 1.
 
-    ``refused``: reasons by number; ``left``: reasons by URL of what is not to be removed; ``is_unreadable``: reading the feed ends the
+    ``refused``: reasons by number; ``left``: reasons by URL of what must not be removed; ``is_unreadable``: reading the feed ends the
     process.
     """
 
@@ -80,7 +80,7 @@ class RecordWatch:
             self.is_unreadable = self.caution.attempts.count(key) >= MAX_READINGS
             self._reading = key
         elif plus and int(count) > 1:
-            # the whole slice ended the process: the next ones are smaller, until it is one record
+            # the whole slice ended the process: the next ones are smaller, down to one record
             self._room = min(self._room or int(count), max(int(count) // 2, 1))
         elif first.isdigit() and is_hopeless:
             self.refused[int(first)] = _report(step)
@@ -88,7 +88,7 @@ class RecordWatch:
             self._suspects[int(first)] = key
 
     def find_room(self, applied: int, limit: int) -> int:
-        """Returns how many changes the next slice may have: a suspected record is worked on alone. Errors: OthersFirst while it waits."""
+        """Returns how many changes the next slice may have: a suspected record is applied alone. Errors: OthersFirst while it waits."""
         if self._keys and self.caution is not None and not self.caution.attempts.may_risk(is_idle=True):
             # other records of the feed may be like the one that ended the process
             raise OthersFirst(f"a record of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
@@ -101,26 +101,26 @@ class RecordWatch:
         return 1
 
     def check_reading(self) -> None:
-        """Checks whether the feed may be read now. Errors: OthersFirst while it waits, since its reading ended the process."""
+        """Checks whether the feed may be read now. Errors: OthersFirst while it waits, because its reading ended the process."""
         if self._reading is not None and self.caution is not None and not self.caution.attempts.is_due(self._reading):
             raise OthersFirst(f"the reading of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
 
     def begin(self, number: int, step: str, url: str | None = None) -> None:
-        """Notes a record in a step."""
+        """Notes that a record enters a step."""
         if url is not None:
             self._numbers[url] = number
         self._note(f"{number} {step}")
 
     def begin_url(self, step: str, url: str) -> None:
-        """Notes the record of a URL in a step."""
+        """Notes that the record of a URL enters a step."""
         self._note(f"{self._numbers.get(url, 0)} {step}")
 
     def begin_many(self, first: int, count: int, step: str) -> None:
-        """Notes a slice in a step."""
+        """Notes that a slice enters a step."""
         self._note(f"{first}+{count} {step}")
 
     def begin_reading(self) -> None:
-        """Notes that the feed is read on."""
+        """Notes that reading of the feed continues."""
         self._note(READING)
 
     def begin_removal(self, url: str) -> None:
@@ -128,11 +128,11 @@ class RecordWatch:
         self._note(f"{SWEEPING} {url}")
 
     def end(self) -> None:
-        """Notes that nothing is worked on."""
+        """Notes that no record is in progress."""
         self._notes.end()
 
     def clear(self) -> None:
-        """Forgets the interruptions of a feed that is over."""
+        """Removes the interruptions of a feed that is over."""
         if self.caution is not None and self._keys:
             self.caution.attempts.clear(self._keys)
             self._keys = []

@@ -1,6 +1,6 @@
-"""The verdict on a feed without taking it: what a server would answer after applying it to an empty store that accepts every URL.
+"""Validates a feed without accepting it: the result that a server with an empty store that accepts every URL would report.
 
-Kind and data source are those of the feed's own header unless given, since nothing was posted beside it.
+Kind and data source default to those in the feed's header, because there is no post that could name them.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ class Validation:
 
     @property
     def is_good(self) -> bool:
-        """Whether every record would be taken."""
+        """Whether every record would be accepted."""
         return self.state is FeedState.COMPLETED
 
 
@@ -49,7 +49,7 @@ def validate(
     max_inflated_bytes: int = 1_073_741_824,
     max_inflation: int = DEFAULT_RATIO,
 ) -> Validation:
-    """Reads a feed of documents or of groups and says how it would end. Errors: NotFound from the opener; a bad feed is a verdict."""
+    """Reads a feed of documents or of groups and returns how it would end. Errors: NotFound from the opener; a bad feed is a result."""
     try:
         if _root_of(opener) == "xmlgroups":
             groups = GroupsReader(opener=opener)
