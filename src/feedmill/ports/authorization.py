@@ -1,4 +1,4 @@
-"""What late binding needs of the outside world: one HTTP request to one server, and its answer, within a time."""
+"""The port of late binding: sends one HTTP request to one server and reads its response, within a time limit."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -19,7 +19,7 @@ class ServerAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request. Units: ``max_bytes`` of body that are taken; 0: the body is not waited for."""
+    """A request. Units: ``max_bytes`` of the body are read; 0: the body is not awaited."""
 
     method: str
     path: str
@@ -30,24 +30,24 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a server answered; a redirection is an answer, and never followed."""
+    """The response of a server. A redirect is a response and is never followed."""
 
     status: int
     body: bytes = b""
 
 
 class ServerConnection(Protocol):
-    """A connection to one server, opened when first needed. For one thread at a time."""
+    """A connection to one server, opened on first use. Only one thread may use it at a time."""
 
     def send(self, call: Call, seconds: float) -> Reply:
-        """Sends a request and waits for the whole answer, all in that time. Errors: Unanswered."""
+        """Sends a request and waits for the complete response, all within the time. Errors: Unanswered."""
 
     def close(self) -> None:
         """Closes the connection; does not raise."""
 
 
 class Caller(Protocol):
-    """Returns lines. May be used from several threads."""
+    """Opens connections. Several threads may use it."""
 
     def open(self, server: ServerAddress) -> ServerConnection:
-        """Returns a line to a server, without having spoken to it yet."""
+        """Returns a connection to a server, without connecting yet."""

@@ -1,4 +1,4 @@
-"""Bytes by reference, and what lies in their folder."""
+"""The ports of the blob store, which stores bytes by reference, and of its garbage collection."""
 
 from collections.abc import Sequence
 from typing import BinaryIO, Protocol
@@ -7,15 +7,15 @@ from feedmill.model.document import BlobRef
 
 
 class BlobStore(Protocol):
-    """Bytes by reference: small ones packed together, large ones a file each."""
+    """Stores bytes by reference: small blobs packed together, each large one in its own file."""
 
     def put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:
-        """Writes bytes; they are durable only after ``sync``. Errors: DiskFull, also before the disk is full to the last byte."""
+        """Writes bytes. They are durable only after ``sync``. Errors: DiskFull, also before the disk is full to the last byte."""
 
     def sync(self) -> None:
-        """Makes everything put so far durable; called before the transaction that keeps the references.
+        """Makes all written bytes durable. Call it before the transaction that stores the references.
 
-        Errors: Broken, when what is on the disk is not known; from then on nothing is written.
+        Errors: Broken, when the state on the disk is unknown; from then on nothing is written.
         """
 
     def read(self, ref: BlobRef) -> bytes:
@@ -25,26 +25,26 @@ class BlobStore(Protocol):
         """Returns the size of a blob in bytes."""
 
     def path(self, ref: BlobRef) -> str | None:
-        """Returns the path of a blob that is a file of its own, None for a packed one."""
+        """Returns the path of a blob with its own file, or None for a packed blob."""
 
     def close(self) -> None:
         """Closes the files."""
 
 
 class BlobFile(Protocol):
-    """A pack of blobs, or a blob that is a file of its own, as it lies in the folder. Units: seconds since its last change."""
+    """A pack of blobs, or the file of a single blob, in the blob folder. Units: seconds since its last change."""
 
     @property
     def name(self) -> str:
-        """Its name, which no other pack or file has."""
+        """The unique name of the pack or file."""
 
     @property
     def size_bytes(self) -> int:
-        """Its size."""
+        """The size of the file in bytes."""
 
     @property
     def age_seconds(self) -> float:
-        """How long it has been as it is."""
+        """The time since the last change, in seconds."""
 
     @property
     def is_in_use(self) -> bool:
@@ -52,22 +52,22 @@ class BlobFile(Protocol):
 
 
 class BlobGarbage(Protocol):
-    """What lies in the blob folder, for who knows all references and may remove the rest."""
+    """The files in the blob folder, for a caller that knows all references and may remove the rest."""
 
     def list_packs(self) -> Sequence[BlobFile]:
         """Lists packs by name."""
 
     def list_files(self) -> Sequence[BlobFile]:
-        """Lists single files by name."""
+        """Lists the files of single blobs by name."""
 
     def home(self, ref: BlobRef) -> str:
-        """Returns the name of the pack or file that a blob is in. Errors: Corrupt for what is no reference."""
+        """Returns the name of the pack or file that holds a blob. Errors: Corrupt for an invalid reference."""
 
     def put_copy(self, data: bytes) -> BlobRef:
-        """Writes a copy of a blob, also where room is short: what it was copied out of is removed then. Errors: DiskFull."""
+        """Writes a copy of a blob, even if space is short, because the caller then removes the original. Errors: DiskFull."""
 
     def remove_pack(self, name: str) -> None:
-        """Removes a pack; one that is not there is no error. Errors: Conflict while it is written to."""
+        """Removes a pack. A pack that does not exist is no error. Errors: Conflict while it is written to."""
 
     def remove_file(self, name: str) -> None:
-        """Removes a single file, as above."""
+        """Removes the file of a single blob. A file that does not exist is no error."""

@@ -1,7 +1,7 @@
-"""The time as the services are told it."""
+"""The clock of the services."""
 
 from collections.abc import Callable
 from datetime import datetime
 
 Clock = Callable[[], datetime]
-"""Returns the time now as an aware UTC time."""
+"""Returns the current time as an aware UTC time."""

@@ -1,4 +1,4 @@
-"""What a store keeps of documents and of who may see them."""
+"""The store's repositories of documents and of their access."""
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,75 +10,78 @@ from feedmill.model.document import BlobRef, Document, Event, Text
 
 
 class Documents(Protocol):
-    """Documents by URL; a gone one keeps its row for its history."""
+    """Documents by URL. A deleted document keeps its row, for its history."""
 
     def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
-        """Finds documents, gone ones too, by URL."""
+        """Finds documents, including deleted ones, by URL."""
 
     def find_class(self, url: str) -> int | None:
-        """Finds the class of a live document, None where there is none.
+        """Returns the access class of a live document, or None if there is none.
 
-        It reads one document in any case, another one where the URL has none, so that the time does not tell whether there is one.
+        It always reads one document, a different one if the URL has none. So the duration does not reveal whether the document exists.
         """
 
     def find_urls_by_digest(self, start: bytes) -> list[str]:
-        """Finds the URLs of documents, gone ones too, whose digest begins so; two at most."""
+        """Finds up to two URLs of documents, including deleted ones, whose digest begins with ``start``."""
 
     def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
         """Finds the ids of live documents by URL."""
 
     def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
-        """Finds documents, gone ones too, by id."""
+        """Finds documents, including deleted ones, by id."""
 
     def save_many(
         self, documents: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0, moved: Container[str] | None = None
     ) -> dict[str, int]:
-        """Inserts or replaces documents by URL and gives the id of each. The caller holds the only write transaction.
+        """Inserts or replaces documents by URL and returns the id of each. The caller holds the only write transaction.
 
-        Where a document's class changes, that is kept as of ``at`` (None: when the document was updated), by ``feed_id``, 0 for none.
-        ``moved`` names the URLs of which that may be so; None: of any.
+        If a document's access class changes, it stores the change as of ``at`` (None: the time of the document's update) and ``feed_id``,
+        0 for no feed. ``moved`` names the URLs whose class may have changed; None: any.
         """
 
     def save_texts(self, texts: Sequence[tuple[int, Text]], *, at: datetime) -> None:
-        """Sets what extraction made of documents, by id, where the content is still the one that it was made from."""
+        """Stores the extracted texts of documents by id, if the document still has the content from which the text was extracted."""
 
     def add_events(self, events: Sequence[tuple[int, int, Event]]) -> None:
-        """Keeps events, each with its document's id and its number; of each document the last 20 stay."""
+        """Stores events, each with its document's id and its number. Each document keeps its last 20 events."""
 
     def list_events(self, document_id: int) -> list[Event]:
-        """Lists what is kept of a document's history, oldest first."""
+        """Lists the stored events of a document, oldest first."""
 
     def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
-        """Lists live documents by id from ``after`` on, of one source, and of those only the ones that feed ``unseen_by`` did not name."""
+        """Lists live documents by id above ``after``, of one source if given.
+
+        With ``unseen_by``, only documents that this feed did not name are listed.
+        """
 
     def list_live_urls(self, *, after: int, limit: int, open_only: bool = False) -> list["LiveUrl"]:
-        """Lists the URLs of live documents, by id from ``after`` on; with ``open_only`` of those alone that nothing makes secure."""
+        """Lists the URLs of live documents by id above ``after``; with ``open_only`` only documents without any access rule."""
 
     def list_guarded_sources(self) -> list[str]:
         """Lists the sources that have live documents with an ACL."""
 
     def list_for_eviction(self, limit: int) -> list[Document]:
-        """Lists live documents in the order in which the licence gives them up: unlocked, lowest pagerank, oldest update."""
+        """Lists live documents in the order of eviction at the licence limit: unlocked, lowest pagerank, oldest update."""
 
     def count_live(self) -> int:
         """Counts live documents."""
 
     def list_refs(self, *, after: int, limit: int) -> list["StoredRefs"]:
-        """Lists what live documents keep as blobs, by id from ``after`` on; those that keep nothing are left out."""
+        """Lists the blob references of live documents by id above ``after``. Documents without blobs are left out."""
 
     def move_refs(self, moves: Sequence[tuple["StoredRefs", "StoredRefs"]]) -> int:
-        """Sets the second in place of the first, where a document still keeps exactly the first, and counts these."""
+        """Replaces the first references with the second if the document still has exactly the first. Returns how many it replaced."""
 
     def forget_old(self, before: datetime, *, after: int, limit: int) -> int | None:
-        """Goes through documents by id from ``after`` on: removes gone ones last changed before a time, and events older than it.
+        """Goes through documents by id above ``after``: removes deleted documents last changed before a time, and older events.
 
-        Gives the last id that it has gone through, None when there was none left.
+        Returns the last id of this step, or None if there was none left.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveUrl:
-    """What must be known of a document to mark it by its URL, or to see whether it is in the right class."""
+    """The data of a document that is needed to create an index task by its URL, or to check its access class."""
 
     document_id: int
     url: str
@@ -90,7 +93,7 @@ class LiveUrl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRefs:
-    """What one document keeps in the blob store: its content, and the text that was made of one."""
+    """The blob references of one document: its content and its extracted text."""
 
     document_id: int
     content: BlobRef | None
@@ -98,81 +101,81 @@ class StoredRefs:
 
 
 class ClassPeriods(Protocol):
-    """Which class each document was in, and when."""
+    """Which access class each document was in, and when."""
 
     def list_of(self, ids: Sequence[int]) -> dict[int, list[ClassPeriod]]:
-        """Lists what documents were in and are in, by id, oldest first; each spell ends where the next begins."""
+        """Lists the class periods of documents by id, oldest first. Each period ends where the next begins."""
 
     def list_held(self, *, after: int, limit: int) -> dict[int, int]:
-        """Lists the live documents and the class that each is in, by id from ``after`` on."""
+        """Lists live documents with their current access class, by id above ``after``."""
 
     def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> dict[int, int | None]:
-        """Lists documents that moved to another class since a time, gone ones too, or are in one of these classes.
+        """Lists documents, including deleted ones, that changed their class after ``since`` or are in one of these classes.
 
-        By id from ``after`` on, each with the class that it has been in all the time, None where it moved.
+        By id above ``after``. The value is the class that a document had all the time, or None if it changed.
         """
 
 
 class Acls(Protocol):
-    """ACLs by the URL that they stand for, a document's or not."""
+    """ACLs by their URL, which need not be the URL of a document."""
 
     def find_many(self, urls: Sequence[str]) -> dict[str, StoredAcl]:
         """Finds ACLs by URL."""
 
     def save_many(self, acls: Sequence[StoredAcl], *, at: datetime) -> None:
-        """Inserts or replaces ACLs by URL, and keeps a version of each that is another than before."""
+        """Inserts or replaces ACLs by URL, and stores a version of each ACL that changed."""
 
     def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
-        """Removes ACLs by URL, and keeps since when there is none."""
+        """Removes ACLs by URL, and stores when each ended."""
 
     def list_of_source(self, datasource: str, *, limit: int, unseen_by: int | None = None) -> list[StoredAcl]:
-        """Lists ACLs that a source wrote last, of those only the ones that feed ``unseen_by`` did not name."""
+        """Lists the ACLs that a source wrote last; with ``unseen_by`` only those that feed did not name."""
 
     def find_classes(self, urls: Sequence[str]) -> dict[str, int]:
-        """Finds the class that each URL's ACL makes, by URL; URLs without an ACL are left out."""
+        """Finds the access class that each URL's ACL makes. URLs without an ACL are left out."""
 
     def list_classes(self, *, after: int, limit: int) -> list[int]:
-        """Lists the classes that ACLs make now, each once, by number from ``after`` on."""
+        """Lists the access classes that ACLs make now, each once, by number above ``after``."""
 
     def find_classes_at(self, urls: Sequence[str], at: datetime) -> dict[str, int]:
-        """Finds the class that each URL's ACL made at a time, as above."""
+        """Finds the access class that each URL's ACL made at a time. URLs without an ACL are left out."""
 
     def find_last_change(self, urls: Sequence[str], *, after: datetime, until: datetime) -> AclVersion | None:
-        """Finds the newest version that any of these URLs' ACLs has got after a time and up to another."""
+        """Finds the newest version of any of these URLs' ACLs that was made after a time and up to another."""
 
     def newest_version(self) -> int:
-        """Returns the number of the newest version, 0 when there is none."""
+        """Returns the number of the newest version, or 0 if there is none."""
 
     def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
-        """Lists versions of ACLs by number."""
+        """Lists versions of ACLs by number above ``after``."""
 
     def forget_versions(self, before: datetime, *, after: int, limit: int) -> int | None:
-        """Goes through versions older than a time, by number from ``after`` on: removes those that did not hold any more at that time.
+        """Goes through versions older than a time, by number above ``after``: removes those that were no longer in force then.
 
-        Gives the last number that it has gone through, None when there was none left.
+        Returns the last number of this step, or None if there was none left.
         """
 
 
 class Classes(Protocol):
-    """The classes of documents with the same access key. A number once given is never given to another."""
+    """The access classes: documents with the same access key share one. A number is never used again."""
 
     def number_many(self, keys: Sequence[AccessKey]) -> dict[AccessKey, int]:
-        """Returns the number of each class, a new one where there is none yet."""
+        """Returns the number of each class. A class without a number gets a new one."""
 
     def newest(self) -> int:
-        """Returns the highest number given so far."""
+        """Returns the highest number used so far."""
 
     def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
-        """Returns what classes are; those that are no more are left out."""
+        """Returns the access keys of classes. Removed classes are left out."""
 
     def find_rules(self, numbers: Sequence[int]) -> dict[int, int]:
-        """Finds the policies of classes, 0 for none; classes that are no more are left out."""
+        """Finds the policies of classes, 0 for none. Removed classes are left out."""
 
     def iter_packed(self, after: int) -> Iterator[PackedClasses]:
-        """Returns all classes whose number is greater, by number, many at a time."""
+        """Returns all classes with higher numbers, by number, many at a time."""
 
     def remove_unused(self, *, after: int, limit: int) -> int | None:
-        """Goes through classes by number from ``after`` on: removes those that no document, ACL or version has.
+        """Goes through classes by number above ``after``: removes those that no document, ACL or version uses.
 
-        Gives the last number that it has gone through, None when there was none left.
+        Returns the last number of this step, or None if there was none left.
         """

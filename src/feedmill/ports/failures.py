@@ -1,4 +1,4 @@
-"""What steps could not do: failures by document, interruptions by item."""
+"""The store's repositories of failures by document and of interruptions by item."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,16 +11,16 @@ class Failures(Protocol):
     """The newest failure of each document that has one."""
 
     def put_many(self, failures: Sequence[Failure]) -> None:
-        """Stores failures; one of the same document and version counts its attempts on, any other replaces the earlier one."""
+        """Stores failures. A failure of the same document and version adds to its attempts; any other replaces the earlier one."""
 
     def find_many(self, document_ids: Sequence[int]) -> dict[int, Failure]:
         """Finds failures by document."""
 
     def list_of_others(self, program: str, *, after: int, limit: int) -> list[Failure]:
-        """Lists failures of other versions of the program, by document, those behind one."""
+        """Lists failures that other versions of the program stored, by document above ``after``."""
 
     def remove_many(self, document_ids: Sequence[int]) -> None:
-        """Removes the failures of documents; one that has none is no error."""
+        """Removes the failures of documents. A document without a failure is no error."""
 
     def count(self) -> dict[str, int]:
         """Counts documents by the step that failed."""
@@ -30,10 +30,10 @@ class Interruptions(Protocol):
     """How often work on an item ended the process, by the item's key."""
 
     def add(self, key: str, at: datetime) -> int:
-        """Counts one more and returns how often it was."""
+        """Adds one interruption and returns the new count."""
 
     def list(self) -> dict[str, int]:
-        """Lists all by key."""
+        """Lists all counts by key."""
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Removes the counts of items; one that has none is no error."""
+        """Removes the counts of items. An item without a count is no error."""

@@ -1,4 +1,4 @@
-"""What a store keeps of feeds and their sources."""
+"""The store's repositories of feeds and data sources."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from feedmill.model.feed import DataSource, Feed, LogEntry, NewFeed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """Who takes feeds, until when, and of which size: from ``min_bytes`` on, below ``max_bytes`` where one is given."""
+    """A feeder's right to work on feeds until a time, for feeds of ``min_bytes`` or more, and below ``max_bytes`` if it is set."""
 
     owner: str
     until: datetime
@@ -28,10 +28,10 @@ class FileUse(Enum):
 
 
 class Feeds(Protocol):
-    """The feeds that were received, and their logs."""
+    """The received feeds and their logs."""
 
     def add(self, feed: NewFeed) -> int:
-        """Keeps a feed as received and gives its id; ids grow in the order of acknowledgement."""
+        """Stores a received feed and returns its id. Ids grow in the order of acknowledgement."""
 
     def get(self, feed_id: int) -> Feed:
         """Returns a feed. Errors: NotFound."""
@@ -40,60 +40,61 @@ class Feeds(Protocol):
         """Lists feeds, newest first, of one data source or of all."""
 
     def count_waiting(self) -> int:
-        """Counts the feeds that are not wholly applied."""
+        """Counts the feeds that are not completely applied."""
 
     def list_claimable(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
-        """Lists what ``claim`` would take."""
+        """Lists the feeds that ``claim`` would return."""
 
     def claim(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
-        """Takes up to ``limit`` feeds under a lease.
+        """Claims up to ``limit`` feeds under a lease.
 
-        Each is the first unapplied one of its queue, claimed by nobody else, and of a size that the lease takes. A data source's feeds
-        are a queue, and all groups feeds are one. A feed that the owner holds already is given again, its lease renewed.
+        Each is the first unapplied feed of its queue, not claimed by another owner, and of a size that the lease allows. The feeds of a
+        data source are one queue, and all groups feeds are one queue. A feed that the owner already holds is returned again, and its lease
+        is renewed.
         """
 
     def release(self, owner: str) -> None:
-        """Returns back all that ``owner`` holds."""
+        """Releases all feeds that ``owner`` holds."""
 
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
-        """Stores a feed's progress and appends to its log; the feed has moved, and the failure of its last step is forgotten."""
+        """Stores a feed's progress and appends to its log. This counts as progress and clears the failure of its last step."""
 
     def note_progress(self, feed_id: int, reached: int) -> None:
-        """Notes that a feed moved within a step that stores nothing; a position that was reached before is no progress."""
+        """Notes progress within a step that stores nothing. A position that was reached before is no progress."""
 
     def note_failure(self, feed_id: int, reason: str) -> None:
-        """Keeps why a feed's last step failed, until the feed moves."""
+        """Stores why a feed's last step failed, until the feed makes progress."""
 
     def log_late(self, feed_id: int, entries: Sequence[LogEntry]) -> None:
-        """Appends to the log what came to light behind the feeder; a feed that is forgotten and a log that is full take nothing.
+        """Appends entries that were found after the feeder's step. If the feed was removed or its log is full, nothing is appended.
 
-        The feed may be saved by the feeder at the same time.
+        The feeder may save the feed at the same time.
         """
 
     def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
-        """Lists a feed's log in the order written; the limit holds for the feeder's entries and again for those from behind it."""
+        """Lists a feed's log in the order written. The limit applies to the feeder's entries and separately to the late ones."""
 
     def list_unsettled(self) -> list[Feed]:
-        """Lists feeds whose changes are applied but not all obeyed or searchable: phase SETTLE, or DONE without ``searchable_at``."""
+        """Lists feeds whose applied changes are not all in force or searchable: phase SETTLE, or DONE without ``searchable_at``."""
 
     def list_prunable(self, keep: int) -> list[Feed]:
         """Lists final feeds beyond the newest ``keep`` of their data source."""
 
     def remove(self, feed_ids: Sequence[int]) -> None:
-        """Forgets feeds and their logs."""
+        """Removes feeds and their logs."""
 
     def find_files(self, names: Sequence[str]) -> dict[str, "FileUse"]:
-        """Finds what feeds use files for, by name; one that no feed knows is left out."""
+        """Returns how feeds use files, by name. A file that no feed uses is left out."""
 
 
 class Sources(Protocol):
     """The data sources."""
 
     def list(self) -> list[DataSource]:
-        """Lists all, by name, with their counts."""
+        """Lists all data sources by name, with their counts."""
 
     def mark_deleted(self, name: str) -> None:
-        """Shows a source as deleted until it is fed again."""
+        """Shows a source as deleted until a feed writes to it again."""
 
     def forget(self, name: str) -> None:
-        """Removes a source's name and its feeds, but for one still being applied."""
+        """Removes a source's name and its feeds, except a feed that is still being applied."""

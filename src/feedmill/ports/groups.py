@@ -1,4 +1,4 @@
-"""The groups database."""
+"""The ports of the groups database: membership lookups, group snapshots, their clean-up and their history."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from feedmill.model.identity import PrincipalKey, Subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObsoleteGroup:
-    """A definition of a group that a later one, or its source's end, has overtaken."""
+    """A group definition that a later definition replaced, or that ended with its source."""
 
     id: int
     memberships: int
@@ -20,7 +20,7 @@ class ObsoleteGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDefinition:
-    """A group as a layer defines it. Shape: ``key`` is the digest of the group's exact key."""
+    """A group as a group snapshot defines it. Shape: ``key`` is the digest of the group's exact key."""
 
     id: int
     key: bytes
@@ -29,89 +29,89 @@ class GroupDefinition:
 
 
 class Groups(Protocol):
-    """The groups database, for who looks: who is a member of which group, by group source.
+    """Reads the groups database: which principals are members of which group, by group source.
 
-    Of a group's definitions in one source the newest counts, those in several sources are united.
+    If one source defines a group several times, the newest definition counts. The definitions of several sources are united.
     """
 
     def find_parents(self, keys: Sequence[PrincipalKey]) -> list[tuple[PrincipalKey, Subject]]:
-        """Finds the groups that have members of these keys: each key with each such group, once, in any order."""
+        """Finds the groups that have members with these keys. Returns each pair of key and group once, in any order."""
 
     def generation(self) -> int:
-        """Returns a number that grows whenever groups change for those who look; 0 before there were any."""
+        """Returns a number that grows whenever a change of groups becomes visible; 0 before the first groups."""
 
     def list_visible(self) -> dict[int, str]:
-        """Lists the layers that are seen, by feed, with their sources."""
+        """Lists the published group snapshots: the source of each, by feed."""
 
     def list_building(self) -> list[int]:
-        """Lists the feeds whose layers are being built."""
+        """Lists the feeds whose group snapshots are being built."""
 
     def measure_snapshot(self, feed_id: int) -> tuple[int, int]:
-        """Counts a layer's definitions and their members."""
+        """Counts the definitions of a group snapshot and their members."""
 
     def is_redefined(self, feed_id: int) -> bool:
-        """Whether a definition of a layer, or of a later one, was replaced or taken away while it was built."""
+        """Whether a definition of this group snapshot, or of a later one, was replaced or removed while the snapshot was built."""
 
     def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
-        """Returns the definitions of a layer by id, those behind one, also those that a newer layer covers."""
+        """Returns the definitions of a group snapshot with ids above ``after``, by id, including those that a newer snapshot replaces."""
 
     def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Returns the members of a layer's definitions behind one and up to another, by definition.
+        """Returns the members of a group snapshot's definitions with ids above ``after`` and up to ``until``, by definition.
 
-        Shape: the definition's id and the digests of members' keys, one behind the other; one of very many comes in several pieces.
+        Shape: pairs of the definition's id and the concatenated digests of members' keys. A very large group comes in several pieces.
         """
 
     def count_memberships(self) -> int:
-        """Counts the members of all groups that are seen, a member once in each group and source."""
+        """Counts the members of all visible groups. A member counts once for each group and source."""
 
 
 class GroupSnapshots(Protocol):
-    """The groups database, for who changes it: a groups feed builds a layer that nobody sees, and publishes or drops it as a whole.
+    """Changes the groups database: a groups feed builds an invisible group snapshot, then publishes or drops all of it.
 
-    Groups feeds are worked on one after the other, so one layer at a time is built.
+    Groups feeds are processed one after the other, so only one group snapshot is built at a time.
     """
 
     def build(self, feed_id: int, source: str, *, whole: bool) -> None:
-        """Begins a feed's layer, where it is not begun yet. ``whole``: once published it is all that the source has."""
+        """Begins a feed's group snapshot, if not begun yet. ``whole``: once published, it replaces all that the source had."""
 
     def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:
-        """Puts definitions into a layer, each in place of an earlier one of its group, and counts the layer's members so far."""
+        """Stores definitions in a group snapshot, replacing earlier ones of their groups. Returns the snapshot's members so far."""
 
     def extend(self, feed_id: int, group: Principal, members: Sequence[Principal]) -> int:
-        """Adds further members to a group that the layer defines, and counts as above."""
+        """Adds members to a group that the group snapshot already defines. Returns the snapshot's members so far."""
 
     def keep_many(self, feed_id: int, groups: Sequence[Principal]) -> None:
-        """Takes over into a whole layer the definitions that its source has now of groups that the layer does not define."""
+        """Copies the source's current definitions of these groups into a whole group snapshot, except groups that the snapshot defines."""
 
     def expected_memberships(self, feed_id: int) -> int:
-        """Counts what ``Groups.count_memberships`` would give once the layer is published."""
+        """Returns the number that ``Groups.count_memberships`` will return once the group snapshot is published."""
 
     def publish(self, feed_id: int) -> None:
-        """Shows a layer; a whole one in place of all that its source had."""
+        """Makes a group snapshot visible. A whole snapshot replaces everything that its source had."""
 
     def drop(self, feed_id: int) -> None:
-        """Returns up a layer, if there is one."""
+        """Discards a group snapshot, if there is one."""
 
 
 class GroupGarbage(Protocol):
-    """What of the groups database nobody sees any more, for who removes it."""
+    """Removes the rows of the groups database that nothing refers to any more."""
 
     def list_dead(self, *, after: int, limit: int) -> list[ObsoleteGroup]:
-        """Lists definitions that nobody sees any more, by id from ``after`` on."""
+        """Lists definitions that are no longer visible, by id, with ids above ``after``."""
 
     def trim_dead(self, definition_id: int, limit: int) -> int:
-        """Removes up to ``limit`` members of a dead definition and counts them."""
+        """Removes up to ``limit`` members of a dead definition and returns how many it removed."""
 
     def remove_dead(self, definition_ids: Sequence[int]) -> None:
         """Removes dead definitions with their members."""
 
     def remove_empty_snapshots(self) -> None:
-        """Forgets layers without definitions, but for one that is being built."""
+        """Removes group snapshots without definitions, except one that is being built."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonCursor:
-    """How far the comparison of a layer with what is seen is. Opaque to all but who gave it."""
+    """The position of a comparison between a group snapshot and the visible groups. Only the adapter that returned it can read it."""
 
     gains_only: bool = True
     definition: int = 0
@@ -120,7 +120,7 @@ class ComparisonCursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeCursor:
-    """How far the forgetting of old changes is. Opaque to all but who gave it."""
+    """The position of a removal of old changes. Only the adapter that returned it can read it."""
 
     member: bytes = b""
     group: int = -1
@@ -129,7 +129,7 @@ class PurgeCursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """When a groups feed's layer was published."""
+    """When the group snapshot of a groups feed was published."""
 
     feed_id: int
     source: str
@@ -138,9 +138,9 @@ class Publication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastMembership:
-    """Who is in a group, or was since a time.
+    """A principal that is in a group, or was in it at some time after a given time.
 
-    Shape: ``turns`` are the publications after that time by which it began (True) or ended, oldest first.
+    Shape: ``turns`` are the later publications at which the membership began (True) or ended, oldest first.
     """
 
     key: PrincipalKey
@@ -149,29 +149,30 @@ class PastMembership:
     turns: tuple[tuple[Publication, bool], ...] = ()
 
     def held_at(self, at: datetime) -> bool:
-        """Whether it held at a time. Shape: none before the one since which the turns are known."""
+        """Whether the membership was in force at a time. Shape: the time is not before the one from which ``turns`` are known."""
         after = next((began for publication, began in self.turns if publication.at > at), None)
         return self.holds if after is None else not after
 
 
 class GroupHistory(Protocol):
-    """What groups feeds changed in who is in which group, so that the groups of a time can be told from those of now.
+    """Records how groups feeds change memberships, so that the memberships of an earlier time can be found.
 
-    Sources are united: a membership that one source takes away and another has is no change. ``compare`` is called for a layer until it
-    gives None, then ``publish`` in the transaction that publishes the layer; what was compared for a layer that is given up is forgotten.
+    Sources are united: if one source removes a membership that another source has, that is no change. The caller calls ``compare`` for
+    a group snapshot until it returns None, then ``publish`` in the transaction that publishes the snapshot.
+    If a snapshot is dropped, the results of its comparison are removed.
     """
 
     def compare(self, feed_id: int, after: ComparisonCursor, limit: int) -> ComparisonCursor | None:
-        """Keeps what publishing a layer will change, about as many members at once as the limit says. None at the end."""
+        """Records what publishing a group snapshot will change, about ``limit`` members per call. Returns None at the end."""
 
     def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
-        """Keeps when a layer was published; never before an earlier one, whatever the clock says."""
+        """Records when a group snapshot was published. The recorded time is never before an earlier one, even if the clock is."""
 
     def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
-        """Finds as ``Groups.find_parents``, as groups were at a time."""
+        """Finds groups as ``Groups.find_parents`` does, with the memberships of a time."""
 
     def list_memberships(self, keys: Sequence[PrincipalKey], since: datetime) -> list[PastMembership]:
-        """Lists the groups that have, or have had since a time, members of these keys, each pair once."""
+        """Lists the groups that have, or had at some time after ``since``, members with these keys. Returns each pair once."""
 
     def forget(self, before: datetime, after: PurgeCursor, limit: int) -> PurgeCursor | None:
-        """Forgets changes older than a time, going through some of them at once. None at the end."""
+        """Removes some of the changes that are older than a time. Returns where to continue, or None at the end."""

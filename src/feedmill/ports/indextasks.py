@@ -1,4 +1,4 @@
-"""The outbox between the store and the index, and the single facts and settings that a store keeps."""
+"""The outbox between the store and the index, and the store's single values and stored settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from feedmill.model.serving import StoredSetting
 
 
 class Stage(Enum):
-    """What a marked document waits for."""
+    """The step for which an index task waits."""
 
     EXTRACT = "extract"
     INDEX = "index"
 
 
 class Lane(Enum):
-    """How urgent a mark is: a small change does not wait behind a large feed."""
+    """The urgency of an index task: a small change does not wait behind a large feed."""
 
     QUICK = 0
     BULK = 1
@@ -24,9 +24,9 @@ class Lane(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexTask:
-    """A document that the index is to write. ``revokes_access``: until it does, an access class of before is obeyed.
+    """A document to write to the index. ``revokes_access``: until it is written, the index applies an earlier access class.
 
-    Shape: ``is_refresh`` where the index shows its newest version already and something beside it is another: its patterns, what links say.
+    Shape: ``is_refresh`` if the index already has its newest version and only related data changed, such as patterns or links to it.
     """
 
     document_id: int
@@ -40,62 +40,65 @@ class IndexTask:
 
     @classmethod
     def repeating(cls, document_id: int, version: int, datasource: str) -> Self:
-        """Returns the task of a document that is written again for a change beside it: no feed waits for it, and it waits behind others."""
+        """Returns the task of a document that is rewritten because related data changed.
+
+        No feed waits for it, and it runs after other tasks.
+        """
         return cls(
             document_id=document_id, version=version, stage=Stage.INDEX, lane=Lane.BULK, feed_id=0, datasource=datasource, is_refresh=True
         )
 
 
 class IndexTasks(Protocol):
-    """The outbox between the store and the index: one mark a document, written in the transaction of its change."""
+    """The outbox between the store and the index: one index task per document, written in the transaction of the document's change."""
 
     def put_many(self, marks: Sequence[IndexTask]) -> None:
-        """Sets marks; a later one of a document replaces the earlier, but the quicker lane wins,
-        ``revokes_access`` stays once set, and ``is_refresh`` is lost once not set."""
+        """Stores tasks. A later task of a document replaces the earlier one, with three exceptions.
+        The quicker lane wins, ``revokes_access`` stays once set, and ``is_refresh`` stays unset once unset."""
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
-        """Lists marks of a stage, quick lane first, then oldest first; with ``after`` those that come behind that mark."""
+        """Lists the tasks of a stage, quick lane first, then oldest first; with ``after``, only those behind that task."""
 
     def advance(self, marks: Sequence[IndexTask]) -> None:
-        """Moves marks of exactly these versions from EXTRACT to INDEX."""
+        """Moves tasks from EXTRACT to INDEX if their versions are exactly these."""
 
     def remove(self, marks: Sequence[IndexTask]) -> None:
-        """Removes marks of exactly these versions."""
+        """Removes tasks if their versions are exactly these."""
 
     def find_many(self, document_ids: Sequence[int]) -> dict[int, IndexTask]:
-        """Finds marks by document."""
+        """Finds index tasks by document."""
 
     def count(self) -> dict[Stage, int]:
-        """Counts marks by stage."""
+        """Counts index tasks by stage."""
 
     def list_open_feeds(self, feed_ids: Sequence[int]) -> tuple[set[int], set[int]]:
-        """Returns which of the feeds still have marks, and which have marks that tighten."""
+        """Returns which of the feeds still have index tasks, and which have tasks that revoke access."""
 
 
 class KeyValueStore(Protocol):
-    """Single values by name: index generation, settings digests, set-once facts of the data folder."""
+    """Single values by name: index generation, settings digests, and facts of the data folder that are set once."""
 
     def get(self, name: str) -> str | None:
-        """Returns a value, None when it was never set."""
+        """Returns a value, or None if it was never set."""
 
     def find_many(self, names: Sequence[str]) -> dict[str, str]:
-        """Finds the values of those names that were set."""
+        """Finds the values of the names that were set."""
 
     def put(self, name: str, value: str) -> None:
         """Sets a value."""
 
 
 class StoredSettings(Protocol):
-    """What was set by API, by section and name; it wins over the settings file."""
+    """Settings that the admin API stored, by section and name. They win over the settings file."""
 
     def list(self) -> list[StoredSetting]:
-        """Lists all, by section and name."""
+        """Lists all stored settings, by section and name."""
 
     def find(self, section: str, name: str) -> StoredSetting | None:
-        """Finds one."""
+        """Finds one stored setting."""
 
     def put(self, kept: StoredSetting) -> None:
-        """Sets one, in place of what it was."""
+        """Stores a setting, replacing the earlier value."""
 
     def remove(self, section: str, name: str) -> None:
-        """Removes one; none of that name is no error."""
+        """Removes a setting. A setting that is not stored is no error."""

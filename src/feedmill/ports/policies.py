@@ -1,4 +1,4 @@
-"""What a store keeps of policy ACLs."""
+"""The store's repository of policy ACLs."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,22 +9,22 @@ from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
 
 class Policies(Protocol):
-    """The policy ACLs in force, in their order. A pattern has one number for good, also while it is not in force."""
+    """The policy ACLs in force, in their order. A pattern keeps its number for ever, even while it is not in force."""
 
     def generation(self) -> int:
-        """Returns a number that is another after every change."""
+        """Returns a number that changes with every change of the policies."""
 
     def current(self) -> PolicySet:
-        """Returns those in force, ready to be asked; the same object as long as nothing changes."""
+        """Returns the policies in force, ready to be evaluated; the same object as long as nothing changes."""
 
     def replace(self, policies: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicySet:
-        """Puts policies in force, each with its own pattern, and no others; their numbers are given by the store.
+        """Replaces all policies in force by these. Each has its own pattern; the store assigns their numbers.
 
-        Keeps since when they are, ``at`` None for now, where they differ from those before.
+        If they differ from the earlier ones, it stores since when they are in force; ``at`` None: now.
         """
 
     def list_since(self, since: datetime) -> list[PolicyVersion]:
-        """Lists what was in force at a time, where anything was, and all that came after it, oldest first."""
+        """Lists the policies that were in force at a time, if any, and all later ones, oldest first."""
 
     def forget_versions(self, before: datetime) -> None:
-        """Forgets what was no longer in force at a time."""
+        """Removes policies that were no longer in force at a time."""

@@ -1,4 +1,4 @@
-"""What a store knows of the queues: what waits in them, when they last moved, and what failed there last."""
+"""The store's repository of queues: what waits in them, when they last made progress, and their last failure."""
 
 from typing import Protocol
 
@@ -7,22 +7,22 @@ from feedmill.ports.indextasks import Stage
 
 
 class Queues(Protocol):
-    """The progress of the queues. Times are the store's own clock, so that every process compares with the same one."""
+    """The progress of the queues. Times come from the store's clock, so that all processes compare with the same clock."""
 
     def begin(self, name: QueueName) -> None:
-        """Notes that work of a queue that has one item at a time (a rebuild, a sweep) has begun now."""
+        """Notes that work on a queue with one item at a time (a rebuild, a sweep) begins now."""
 
     def note_progress(self, name: QueueName, *, reached: int = 0) -> None:
-        """Notes that a queue moved, and forgets its failure.
+        """Notes that a queue made progress, and clears its failure.
 
-        ``reached``: how far work came that may begin again from its start; a position that was reached before is no progress.
+        ``reached`` is the position of work that may restart from the beginning. A position that was reached before is no progress.
         """
 
     def note_failure(self, name: QueueName, reason: str, document: str | None = None) -> None:
-        """Keeps why a queue does not move, until it does."""
+        """Stores why a queue makes no progress, until it does."""
 
     def list(self) -> list[WaitingQueue]:
-        """Lists every queue with what waits in it."""
+        """Lists every queue with its waiting items."""
 
     def list_stages(self, feed_id: int) -> set[Stage]:
         """Lists the stages in which documents of a feed wait."""

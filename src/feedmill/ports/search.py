@@ -1,4 +1,4 @@
-"""The derived index."""
+"""The ports of the search index, which is derived from the store: reading, writing and building entries."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,30 +14,30 @@ from feedmill.model.search import Hits, IndexDocument, Sort
 
 
 def go_on() -> None:
-    """Lets every step be followed by the next."""
+    """Does nothing: the default check, which never ends a count."""
 
 
 class Vocabulary(Protocol):
-    """The words of an index as people write them, but for letter case and accents."""
+    """The words of an index as people write them, ignoring letter case and accents."""
 
     def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[tuple[str, int]]:
-        """Finds words of titles that begin so, in documents that match and that the asker may see, each with their number, most first.
+        """Finds words of titles with this start in matching documents that the user may see, with their counts, most frequent first.
 
-        Where the start holds several words, those before the last are in the same titles.
+        If the start holds several words, the same titles must hold all words before the last.
         """
 
     def count(self, word: str, access: AccessFilter) -> int:
-        """Counts the documents that hold a word in title or text and that the asker may see; more than a hundred may be an estimate."""
+        """Counts the documents that the user may see and whose title or text holds a word. A count above a hundred may be an estimate."""
 
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
-        """Finds the likeliest word that differs little from a word and stands in more than so many documents that the asker may see.
+        """Finds the likeliest similar word that is in more than ``more_than`` documents that the user may see.
 
-        Which of several words it is depends on those documents alone.
+        The choice between several words depends on those documents alone.
         """
 
 
 class SearchIndex(Protocol):
-    """The derived index, read side. Every query takes the asker's class set: the type demands it."""
+    """Reads the search index. Every query needs the user's access filter; the type demands it."""
 
     def search(
         self,
@@ -50,40 +50,40 @@ class SearchIndex(Protocol):
         bias: ScoreBias | None = None,
         explains: bool = False,
     ) -> Hits:
-        """Finds documents that match and that the asker may see, best first or as the sort says.
+        """Finds matching documents that the user may see, best first or in the order of ``sort``.
 
-        ``bias`` moves the best of them where they are not sorted otherwise; ``explains`` gives scores in their parts.
+        ``bias`` moves the best of them if no other sort order is set. ``explains`` returns the parts of each score.
         """
 
     def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
-        """Lists documents that match and that the asker may see by their keys, those behind one; the total counts all that match."""
+        """Lists matching documents that the user may see, by key, with keys above ``after``. The total counts all of them."""
 
     def count_facets(
         self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
-        """Counts facets, in the order given, over all documents that match and that the asker may see; counts are exact.
+        """Counts facets exactly over all matching documents that the user may see, in the given order.
 
-        ``check`` is called between the steps and may raise to end them.
+        It calls ``check`` between the steps; ``check`` may raise to end the count.
         """
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of the index as it is now."""
+        """The words of the index in its current state."""
 
     def terms(self, query: Node) -> tuple[str, ...]:
         """Returns the words that a query would highlight, as the index folds them."""
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does: folded token, start and end character in the text."""
+        """Splits a text as the index does. Returns each folded token with its start and end position in the text."""
 
     def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights, its words in all the forms that it finds."""
+        """Returns what a query highlights: its words in all forms that it finds."""
 
     def is_visible(self, token: str) -> bool:
-        """Whether searches from now on see what the commit that gave the token wrote; reloads when behind."""
+        """Whether later searches see the writes of the commit that returned this token. Reloads the index if it is behind."""
 
     def count(self) -> int:
-        """Counts documents in the index."""
+        """Counts the documents in the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,48 +96,48 @@ class PreparedEntry:
 
 @dataclass(frozen=True, slots=True)
 class BuiltEntries:
-    """Entries that were built beside the writer. Shape: ``payload`` is the engine's own."""
+    """Entries that another process built for the writer. Shape: ``payload`` is the engine's own."""
 
     keys: frozenset[int]
     payload: object
 
 
 class EntryBuilder(Protocol):
-    """Builds index entries in a process of its own; a document that crashes it or takes long costs no other's time."""
+    """Builds index entries in a separate process, so that a document that crashes it or is slow does not delay others."""
 
     def start(self, documents: Sequence[IndexDocument]) -> None:
-        """Begins to build; only when nothing is being built. Errors: DiskFull."""
+        """Starts a build. Call it only if no build is running. Errors: DiskFull."""
 
     def find_outcome(self) -> BuildOutcome | None:
-        """Returns how the build ended, once; None while it goes on and when there is none. What it built is kept until the next start."""
+        """Returns the result of a build once; None while it runs or if there is none. Its entries stay until the next start."""
 
     def cancel(self) -> None:
-        """Ends what is being built, and forgets what was."""
+        """Stops the running build and discards its entries."""
 
 
 class IndexWriter(Protocol):
-    """The derived index, write side; one writer an index."""
+    """Writes the search index; each index has one writer."""
 
     def prepare(self, document: IndexDocument) -> PreparedEntry:
-        """Builds a document's entry and changes nothing. Errors: of any kind, each the document's own."""
+        """Builds a document's entry without changing the index. Errors: of any kind, each the document's own."""
 
     def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
-        """Adds prepared entries, each replacing the earlier one of its key."""
+        """Adds prepared entries. Each replaces the earlier entry of its key."""
 
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
-        """Adds documents, each replacing the earlier one of its key."""
+        """Adds documents. Each replaces the earlier entry of its key."""
 
     def remove_many(self, keys: Iterable[int]) -> None:
         """Removes documents by key."""
 
     def commit(self) -> str:
-        """Makes all of it durable and gives the commit's token. After any error nothing of the batch is kept and the writer is usable."""
+        """Makes all writes durable and returns the commit's token. After any error the batch is discarded and the writer is usable."""
 
     def adopt(self, built: BuiltEntries) -> str:
-        """Takes over entries that were built beside it, each replacing the earlier one of its key, and gives the token of that commit.
+        """Adds entries that another process built. Each replaces the earlier entry of its key. Returns the token of that commit.
 
-        The caller has nothing uncommitted. Quick whatever the entries hold.
+        The caller must have no uncommitted writes. The call is fast, whatever the entries hold.
         """
 
     def close(self) -> None:
-        """Closes the writer; what was not committed is gone."""
+        """Closes the writer and discards uncommitted writes."""

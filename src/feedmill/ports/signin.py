@@ -1,4 +1,4 @@
-"""What signing in needs of the outside world: repositories of the store, hashing of passwords, directories, the audit log."""
+"""The ports of signing in: repositories of the store, password hashing, directories, providers and the audit log."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ class Accounts(Protocol):
     """The local users, by namespace and key (``core/accounts``)."""
 
     def find(self, namespace: str, key: str) -> Account | None:
-        """Finds an account."""
+        """Finds the account of a key in one namespace."""
 
     def find_everywhere(self, key: str) -> list[Account]:
         """Finds the accounts of a key in all namespaces, by namespace."""
 
     def list_all(self) -> list[Account]:
-        """Lists all, by namespace and key."""
+        """Lists all accounts, by namespace and key."""
 
     def list_namespaces(self) -> list[str]:
         """Lists the namespaces that have accounts."""
@@ -28,95 +28,95 @@ class Accounts(Protocol):
         """Inserts an account or replaces it."""
 
     def remove(self, namespace: str, key: str) -> bool:
-        """Removes an account with the tokens that search for it. Whether it was there."""
+        """Removes an account and the tokens that search as its user. Returns whether the account existed."""
 
 
 class Sessions(Protocol):
-    """The sessions, by the digest of what their cookie holds."""
+    """The sessions, by the digest of the cookie's value."""
 
     def find(self, digest: bytes) -> Session | None:
-        """Finds a session, an expired one too."""
+        """Finds a session, including an expired one."""
 
     def save(self, session: Session) -> None:
-        """Inserts a session or replaces it; it is marked by whom it is of (``core/sessionmarks``)."""
+        """Inserts or replaces a session and stores the marks of its user with it (``core/sessionmarks``)."""
 
     def list_marked(self, mark: bytes) -> list[bytes]:
         """Lists the digests of the sessions that have a mark."""
 
     def remove(self, digest: bytes) -> None:
-        """Ends a session; one that is not there is no error."""
+        """Ends a session. A session that does not exist is no error."""
 
     def remove_expired(self, now: datetime) -> int:
-        """Removes what has expired, and counts it."""
+        """Removes expired sessions and returns how many it removed."""
 
 
 class ApiTokens(Protocol):
-    """The tokens of programs."""
+    """The API tokens."""
 
     def find(self, digest: bytes) -> ApiToken | None:
         """Finds a token by the digest of its text."""
 
     def list_all(self) -> list[ApiToken]:
-        """Lists all, by id."""
+        """Lists all tokens, by id."""
 
     def add(self, token: ApiToken) -> int:
-        """Keeps a token and gives its id; that of ``token`` does not count."""
+        """Stores a token and returns its new id. The id in ``token`` is ignored."""
 
     def remove(self, token_id: int) -> bool:
-        """Removes a token. Whether it was there."""
+        """Removes a token. Returns whether it existed."""
 
     def touch(self, token_id: int, at: datetime) -> None:
-        """Keeps when a token was used last."""
+        """Stores when a token was last used."""
 
 
 class OneTimeValues(Protocol):
-    """Values that may be taken once, and names that may be used once, each for a bounded time."""
+    """Values that can be taken once and names that can be used once, each until it expires."""
 
     def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:
-        """Keeps a value. Whether there was none of that digest."""
+        """Stores a value. Returns whether the digest was free."""
 
     def take(self, digest: bytes, now: datetime) -> str | None:
-        """Returns a value and forgets it; None for an expired one too."""
+        """Returns a value and removes it. Returns None if the value is missing or expired."""
 
     def remove_expired(self, now: datetime) -> int:
-        """Removes what has expired, and counts it."""
+        """Removes expired values and returns how many it removed."""
 
 
 class PasswordHasher(Protocol):
-    """Hashes passwords so slowly that guessing is dear."""
+    """Hashes passwords, slowly enough to make guessing expensive."""
 
     def hash(self, password: str) -> str:
-        """Returns a hash that holds its own parameters and salt."""
+        """Returns a hash that contains its own parameters and salt."""
 
     def is_match(self, password_hash: str, password: str) -> bool:
-        """Whether a password is the one of a hash; takes as long for a wrong one. Errors: Busy when too many wait."""
+        """Whether a password matches a hash. A wrong password takes as long as a right one. Errors: Busy when too many calls wait."""
 
     def is_outdated(self, password_hash: str) -> bool:
-        """Whether a hash was made with other parameters than those of now."""
+        """Whether a hash was made with parameters other than the current ones."""
 
 
 class Provider(Protocol):
-    """Who proves users in this server's place."""
+    """A directory or server that authenticates users for this server."""
 
     @property
     def name(self) -> str:
-        """What the settings call it."""
+        """The provider's name in the settings."""
 
     @property
     def namespace(self) -> str:
-        """The namespace of its users and groups."""
+        """The namespace of the provider's users and groups."""
 
 
 class Directory(Provider, Protocol):
-    """A directory that proves users by their passwords. Errors: Busy when it does not answer."""
+    """A directory that authenticates users by password. Errors: Busy when it does not answer."""
 
     def verify(self, name: str, password: str) -> Credential | None:
-        """Returns the credential of a user, None when name or password is wrong. Shape: an empty password proves nobody."""
+        """Returns the credential of a user, or None if the name or password is wrong. Shape: an empty password is always wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderRedirect:
-    """How a browser is sent to a provider: by going to an address, or by sending it a form."""
+    """How a browser is sent to a provider: by a redirect to an address, or by a form that it posts."""
 
     url: str
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -124,9 +124,9 @@ class ProviderRedirect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogoutRequest:
-    """What a provider wants ended: its sessions of these indexes, or all of ``name`` where there are none.
+    """A provider's request to end its sessions: those with these indexes, or all sessions of ``name`` if there are no indexes.
 
-    ``id`` may be used once until ``until``; ``number`` is what an answer names.
+    ``id`` can be used once, until ``until``. The response names ``number``.
     """
 
     id: str
@@ -137,40 +137,40 @@ class LogoutRequest:
 
 
 class BrowserProvider(Provider, Protocol):
-    """A provider to which a browser is sent."""
+    """A provider to which a browser is redirected."""
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """The provider's name on the sign-in page."""
 
     @property
     def way(self) -> str:
-        """What credentials and the audit log call it, such as ``saml:example``; no two providers share it."""
+        """The provider's name in credentials and the audit log, such as ``saml:example``. No two providers share it."""
 
 
 class OpenIdProvider(BrowserProvider, Protocol):
-    """A provider of OpenID Connect. Errors: Busy when it does not answer."""
+    """An OpenID Connect provider. Errors: Busy when it does not answer."""
 
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
-        """Returns the address to send a browser to; it comes back to ``back_url``."""
+        """Returns the address to which the browser is redirected. The provider sends the browser back to ``back_url``."""
 
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
-        """Returns the credential that a code stands for. Errors: Denied, for anything that is not as it must be."""
+        """Exchanges a code for the user's credential. Errors: Denied, for anything that is not as it must be."""
 
     @property
     def single_logout(self) -> bool:
-        """Whether both sides tell each other that somebody leaves."""
+        """Whether each side notifies the other when a user signs out."""
 
     def leave(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
-        """Returns how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+        """Returns how a browser notifies the provider that the user signs out; None if the provider has no logout address."""
 
     def read_logout(self, text: str) -> LogoutRequest:
-        """Reads the provider's word that somebody left, which counts once. Errors: Denied."""
+        """Reads the provider's logout token, which can be used once. Errors: Denied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """What a provider of SAML asserted. Shape: ``answers`` is the id of the request that it answers."""
+    """What a SAML provider asserts about a user. Shape: ``answers`` is the id of the request to which it responds."""
 
     id: str
     answers: str
@@ -180,53 +180,53 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogoutMessage:
-    """A message about logging out as it came: the whole query of an address, or the field of a form."""
+    """A logout message as received: the whole query string of an address, or the field of a form."""
 
     query: str = ""
     encoded: str = ""
 
 
 class SamlLogout(Protocol):
-    """How a provider of SAML and this server tell each other that somebody leaves."""
+    """Single logout between a SAML provider and this server."""
 
     def begin(self, session: ProviderSession, entity_id: str) -> ProviderRedirect | None:
-        """Returns how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+        """Returns how a browser notifies the provider that the user signs out; None if the provider has no logout address."""
 
     def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
-        """Reads the provider's request. Errors: Denied, for anything that is not as it must be."""
+        """Reads a logout request of the provider. Errors: Denied, for anything that is not as it must be."""
 
     def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
-        """Returns how a browser takes the answer back; None where the provider has no place for it."""
+        """Returns how a browser takes the response to the provider; None if the provider has no address for it."""
 
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:
-        """Reads what the provider says to a request of this server. Errors: Denied, also where it did not end the session."""
+        """Reads the provider's response to a logout request of this server. Errors: Denied, also if it did not end the session."""
 
 
 class SamlProvider(BrowserProvider, Protocol):
-    """A provider of SAML 2.0, which sends a form back."""
+    """A SAML 2.0 provider, which responds with a form."""
 
     def begin(self, back_url: str, request_id: str) -> str:
-        """Returns the address to send a browser to; the form comes to ``back_url``."""
+        """Returns the address to which the browser is redirected. The provider posts its form to ``back_url``."""
 
     def read(self, encoded: str, back_url: str) -> Assertion:
         """Reads a posted response. Errors: Denied, for anything that is not as it must be."""
 
     def describe(self, back_url: str) -> bytes:
-        """Returns the metadata of this server for the provider, as XML."""
+        """Returns this server's metadata for the provider, as XML."""
 
     def entity_id(self, back_url: str) -> str:
         """Returns the name by which the provider knows this server."""
 
     @property
     def logout(self) -> SamlLogout | None:
-        """How both sides tell each other that somebody leaves; None where that is not wanted."""
+        """Single logout with this provider; None if the settings turn it off."""
 
 
 class AuditLog(Protocol):
-    """The append-only log of what was done."""
+    """The append-only log of decisions and commands."""
 
     def append(self, event: AuditEvent) -> AuditEntry:
-        """Keeps an event durably, chained to the one before it. Errors: DiskFull, Corrupt."""
+        """Stores an event durably and chains it to the event before it. Errors: DiskFull, Corrupt."""
 
     def iter_entries(self) -> Iterator[AuditEntry]:
-        """Yields the entries that are kept, oldest first. Errors: Corrupt, naming the place, where the chain does not hold."""
+        """Yields the stored entries, oldest first. Errors: Corrupt, naming the place, where the chain does not hold."""

@@ -1,7 +1,7 @@
-"""The store.
+"""The store, the SQL database of documents, feeds, access and settings.
 
-It is used in units of work: ``with store.writing() as unit`` is one transaction, committed at the end of the block and rolled back by an
-exception; ``with store.reading() as unit`` is a snapshot that sees no half of anybody's transaction.
+It is used in units of work. ``with store.writing() as unit`` is one transaction: it is committed at the end of the block, and an
+exception rolls it back. ``with store.reading() as unit`` is a snapshot; it never sees a part of another transaction.
 """
 
 from contextlib import AbstractContextManager
@@ -39,15 +39,15 @@ class UnitOfWork(Protocol):
 
     @property
     def classes(self) -> Classes:
-        """The classes of documents."""
+        """The access classes."""
 
     @property
     def class_periods(self) -> ClassPeriods:
-        """Which class documents were in."""
+        """Which access classes documents were in."""
 
     @property
     def index_tasks(self) -> IndexTasks:
-        """The outbox."""
+        """The index tasks."""
 
     @property
     def failures(self) -> Failures:
@@ -55,11 +55,11 @@ class UnitOfWork(Protocol):
 
     @property
     def interruptions(self) -> Interruptions:
-        """Items that ended their process."""
+        """How often work on an item ended the process."""
 
     @property
     def links(self) -> Links:
-        """What documents tell of others."""
+        """The anchor texts of links."""
 
     @property
     def key_values(self) -> KeyValueStore:
@@ -67,11 +67,11 @@ class UnitOfWork(Protocol):
 
     @property
     def queues(self) -> Queues:
-        """How the queues move."""
+        """The progress of the queues."""
 
     @property
     def groups(self) -> Groups:
-        """The groups database."""
+        """The groups database, to read it."""
 
     @property
     def group_layers(self) -> GroupSnapshots:
@@ -79,15 +79,15 @@ class UnitOfWork(Protocol):
 
     @property
     def group_garbage(self) -> GroupGarbage:
-        """What of the groups database nobody sees any more."""
+        """The rows of the groups database that nothing refers to any more."""
 
     @property
     def group_history(self) -> GroupHistory:
-        """How groups were before."""
+        """The memberships of earlier times."""
 
     @property
     def stored_settings(self) -> StoredSettings:
-        """What was set by API."""
+        """The settings that the admin API stored."""
 
     @property
     def policies(self) -> Policies:
@@ -103,18 +103,18 @@ class UnitOfWork(Protocol):
 
     @property
     def api_tokens(self) -> ApiTokens:
-        """The tokens of programs."""
+        """The API tokens."""
 
     @property
     def one_times(self) -> OneTimeValues:
-        """Values for one use."""
+        """Values and names for one use."""
 
 
 class Store(Protocol):
-    """The truth. Errors: Busy, DiskFull, Corrupt, each with nothing of the unit kept."""
+    """The SQL database. Errors: Busy, DiskFull, Corrupt; each of them discards the unit of work."""
 
     def writing(self) -> AbstractContextManager[UnitOfWork]:
-        """Opens a write transaction; writers take turns, so that none waits longer than the transaction before it."""
+        """Opens a write transaction. Writers take turns, so that each waits no longer than the transaction before it."""
 
     def reading(self) -> AbstractContextManager[UnitOfWork]:
         """Opens a read snapshot."""

@@ -1,4 +1,4 @@
-"""What the roles work with besides the store: the extractor, the bell, the item in flight, the folder of feeds."""
+"""The ports of background work: the extractor, the notifier, the item in flight and the feed files."""
 
 from collections.abc import Iterator
 from typing import BinaryIO, Protocol
@@ -7,63 +7,63 @@ from feedmill.model.extraction import Answer, Task
 
 
 class Extractor(Protocol):
-    """Turns documents' bytes into text, out of process; a hostile document costs itself alone."""
+    """Extracts text from documents in other processes, so that a hostile document harms no other document."""
 
     def submit(self, task: Task, *, quick: bool) -> None:
-        """Hands a task over; ``quick`` uses the workers kept free for small work, with a short time limit."""
+        """Submits a task. ``quick`` uses the workers that are reserved for small work, with a short time limit."""
 
     def collect(self, timeout_seconds: float) -> list[Answer]:
-        """Returns what is done, waiting up to the time for the first. Every task submitted is answered exactly once.
+        """Returns finished tasks, and waits up to the time for the first. Every submitted task is returned exactly once.
 
-        Errors: Busy while nothing can be extracted; what was submitted waits.
+        Errors: Busy while nothing can be extracted; submitted tasks wait.
         """
 
     def capacity(self, *, quick: bool) -> int:
-        """Returns how many more tasks may be submitted now without piling up."""
+        """Returns how many more tasks can be submitted now without a backlog."""
 
     def close(self) -> None:
-        """Ends the workers."""
+        """Stops the workers."""
 
 
 class Notifier(Protocol):
-    """Wakes another process when there is something to do; a ring may be lost, so who waits also looks by himself now and then."""
+    """Wakes another process when there is work. A notification can be lost, so waiting processes also look at intervals."""
 
     def notify(self, role: str) -> None:
         """Wakes a role."""
 
     def wait(self, timeout_seconds: float) -> None:
-        """Waits until rung or the time is over."""
+        """Waits for a notification or the end of the time."""
 
 
 class InFlight(Protocol):
-    """The item that a process works on, noted where the next process of its kind finds it when this one is killed."""
+    """The item that a process works on. If the process is killed, its successor finds the item here."""
 
     def find_left(self) -> str | None:
-        """Returns the key that a predecessor had in flight when it ended, None when it had none."""
+        """Returns the key of the item that the previous process had in flight when it ended, or None."""
 
     def begin(self, key: str) -> None:
-        """Notes an item as in flight, in place of the one before. Shape: a short text; costs about a microsecond."""
+        """Stores an item as in flight, replacing the previous one. Shape: a short text; costs about a microsecond."""
 
     def end(self) -> None:
-        """Notes that nothing is in flight."""
+        """Clears the item in flight."""
 
 
 class FeedFiles(Protocol):
     """The folder of feeds as they were received."""
 
     def create(self) -> "FeedFile":
-        """Opens a new file to receive into. Errors: DiskFull."""
+        """Opens a new file for a feed. Errors: DiskFull."""
 
     def open(self, name: str) -> BinaryIO:
         """Opens a received file. Errors: NotFound."""
 
     def remove(self, name: str) -> None:
-        """Removes a file; none of that name is no error."""
+        """Removes a file. A file that does not exist is no error."""
 
     def list(self) -> Iterator[tuple[str, int, float]]:
         """Lists names, sizes in bytes and times of last change (seconds since the epoch).
 
-        A file that is still being received has a name that ends in ``.part``.
+        The name of a file that is still being received ends in ``.part``.
         """
 
 
@@ -76,7 +76,7 @@ class FeedFile(Protocol):
         """Appends bytes."""
 
     def commit(self) -> int:
-        """Makes bytes and folder entry durable, closes, and gives the size in bytes."""
+        """Makes bytes and folder entry durable, closes the file and returns the size in bytes."""
 
     def discard(self) -> None:
-        """Closes and removes the file, a committed one too; does not raise."""
+        """Closes and removes the file, even if it was committed. Does not raise."""
