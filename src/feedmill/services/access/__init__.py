@@ -1,1 +1,1 @@
-"""Who may see what: classes, groups and policies in memory, the reference decision, what it was before, and explanations of all of it."""
+"""Decides who may see what: classes, groups and policies in memory, the reference decision, past decisions, and explanations of them."""

@@ -1,10 +1,11 @@
-"""What changed for somebody since a time: documents that he could not see then and can now, and the other way round.
+"""Lists what changed for a user since a time: documents that they could not see then and can see now, and the reverse.
 
-It begins with what changed. Documents that came, went or moved to another class are known by themselves; of all others one is gained or
-lost only where its class is, so all classes are decided at once for both times, and only documents of those that differ are looked at.
-What is found is decided by the reference evaluator. What another server would have been asked about is left out: its answers are not kept.
+The search begins with what changed. The store records which documents were added, removed or moved to another class. Any other document is
+gained or lost only if its class is, so all classes are decided at once for both times, and only documents of the classes that differ are
+examined. The reference evaluator decides about each of them. Documents that only another server could decide about are left out, because
+its answers are not stored.
 
-A listing goes on by document id, for the same two times, whatever happens meanwhile.
+A listing continues by document id, for the same two times, whatever changes meanwhile.
 """
 
 import threading
@@ -28,7 +29,7 @@ from feedmill.services.access.explaining import check_kept
 from feedmill.services.access.policytable import PolicyTable
 
 LEAST_EXAMINED, MOST_EXAMINED = 200, 5_000
-"""How many documents are examined at once: about as many as may be told."""
+"""Bounds of how many documents are examined at once: about as many as a page may list."""
 EXAMINED_A_PAGE = 50_000
 TOLD_AT_ONCE = 10_000
 COMPARISONS_KEPT = 4
@@ -36,7 +37,7 @@ COMPARISONS_KEPT = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What is compared: what somebody could see at two times."""
+    """The parameters of a comparison: what one user could see at two times."""
 
     identity: Identity
     since: datetime
@@ -45,7 +46,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesPage:
-    """Some changes, by document id. ``next_after`` is what to go on behind, None at the end; a page may be empty and not the last."""
+    """A page of changes, ordered by document id.
+
+    ``next_after`` is the document id after which the next page begins, None at the end. A page may be empty without being the last.
+    """
 
     changes: list[AccessChange]
     next_after: int | None
@@ -53,14 +57,14 @@ class ChangesPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begun:
-    """What was found out of a comparison. Shape: ``classes`` are those that were seen at one of its times alone."""
+    """The state that all pages of a comparison share. Shape: ``classes`` are those that were visible at exactly one of the two times."""
 
     past: HistoryCache
     classes: Sequence[int]
 
 
 class AccessChanges:
-    """Lists changes from a store. May be used from several threads."""
+    """Lists the changes of a user's access from a store. May be used from several threads."""
 
     def __init__(
         self,
@@ -80,7 +84,7 @@ class AccessChanges:
         self._begun: OrderedDict[Comparison, _Begun] = OrderedDict()
 
     def compare(self, identity: Identity, since: datetime, until: datetime | None = None) -> Comparison:
-        """Fixes what is compared; without a second time it is now. Errors: BadRequest for times of which nothing is kept."""
+        """Returns a comparison with fixed times; ``until`` defaults to now. Errors: BadRequest for times for which no history is stored."""
         now = self._clock()
         with self._store.reading() as unit:
             check_kept(unit, since, now - self._history)
@@ -90,7 +94,7 @@ class AccessChanges:
         return Comparison(identity=identity, since=since, until=until)
 
     def list_page(self, asked: Comparison, *, after: int = 0, limit: int) -> ChangesPage:
-        """Lists the next changes. Errors: Denied for who is, or was, in too many groups; Busy."""
+        """Lists the next changes. Errors: Denied for a user who is, or was, in too many groups; Busy."""
         changes: list[AccessChange] = []
         with self._store.reading() as unit:
             begun = self._begin(unit, asked)
@@ -110,7 +114,7 @@ class AccessChanges:
         return ChangesPage(changes=changes, next_after=after)
 
     def iter_changes(self, asked: Comparison, *, at_once: int = TOLD_AT_ONCE) -> Iterator[AccessChange]:
-        """Returns all changes, a page at a time. Errors: as above."""
+        """Yields all changes and reads them a page at a time. Errors: as above."""
         after: int | None = 0
         while after is not None:
             page = self.list_page(asked, after=after, limit=at_once)
@@ -118,7 +122,7 @@ class AccessChanges:
             after = page.next_after
 
     def _begin(self, unit: UnitOfWork, asked: Comparison) -> _Begun:
-        """Finds out what all pages need; what held at two times stays what it was."""
+        """Computes what all pages share, or returns it from the cache. What held at the two times in the past does not change."""
         with self._lock:
             known = self._begun.get(asked)
         if known is None:
@@ -154,7 +158,7 @@ def _keys(forms: PrincipalKeys) -> Iterator[bytes]:
 
 
 def _read_held(unit: UnitOfWork, sight: AccessHistory, moved: Mapping[int, int | None]) -> dict[int, int | Sequence[ClassPeriod]]:
-    """Reads of documents what they were in: a class all the time, or several one after the other; has their classes at hand."""
+    """Reads the class of each document, or its class periods if it had several, and loads those classes into the cache."""
     class_periods = unit.class_periods.list_of([id_ for id_, number in moved.items() if number is None])
     numbers = {number for number in moved.values() if number is not None}
     sight.load(

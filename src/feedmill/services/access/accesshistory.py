@@ -1,8 +1,9 @@
-"""What one asker could see at any time since another, in one snapshot of the store, and which change made it so.
+"""Decides what one user could see at any time since a given time, in one snapshot of the store, and which change caused a difference.
 
-His groups fall into eras, each begun by a groups feed that changed them. What he may see of a document is settled by the class that it was
-in, by the ACLs from which that class inherited then, by the policies of then, and by his era. Between two neighbouring changes of these
-nothing changes, so the change that did it is found by going back from one to the one before.
+The user's groups fall into intervals. A groups feed that changes the groups begins a new interval. Four things decide whether the user
+could see a document at a time: the class of the document, the ACLs from which that class inherited, the policies in force, and the user's
+group interval. Between two neighbouring changes of these nothing changes. The search for the change that caused a difference therefore
+goes back from each change to the one before it.
 """
 
 from bisect import bisect_right
@@ -35,14 +36,14 @@ _TICK = timedelta(microseconds=1)
 
 
 _ANY_URL = "\0"
-"""Stands in a reason for the URL of whatever document of a class; no URL holds it."""
+"""Placeholder in a reason for the URL of any document of a class. No URL contains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What came of a class between two times, for every document that was in it all the time.
+    """How the access to a class differs between two times, for every document that was in the class during the whole interval.
 
-    Shape: reasons hold ``_ANY_URL``; ``above`` are the URLs whose own documents need reasons of their own.
+    Shape: reasons contain ``_ANY_URL``; ``above`` are the URLs whose own documents need reasons of their own.
     """
 
     is_gained: bool
@@ -54,7 +55,7 @@ class Outline:
 
 @dataclass(slots=True, kw_only=True)
 class HistoryCache:
-    """What was found out of one asker's past, for the snapshots that come after: none of it changes. May be shared by threads."""
+    """Caches what was read and decided about one user's past. None of it changes, so later snapshots reuse it. May be shared by threads."""
 
     since: datetime
     group_intervals: Sequence[GroupInterval]
@@ -68,15 +69,15 @@ class HistoryCache:
 
 
 def recollect(unit: UnitOfWork, identity: Identity, since: datetime) -> HistoryCache:
-    """Reads as whom somebody was met, and which policies were in force, since a time.
+    """Reads the user's group intervals and the policy intervals since a time.
 
-    Errors: Denied for who is, or was, in too many groups.
+    Errors: Denied for a user who is, or was, in too many groups.
     """
     return HistoryCache(since=since, group_intervals=list_eras(unit, identity, since), books=list_books(unit, since))
 
 
 class AccessHistory:
-    """Answers, from one snapshot, for one asker and the times from ``HistoryCache.since`` on. Errors of all: Busy."""
+    """Answers from one snapshot, for one user and the times from ``HistoryCache.since`` on. Errors of all: Busy."""
 
     def __init__(self, unit: UnitOfWork, known: HistoryCache, order: Sequence[Early] = EARLY_ORDER) -> None:
         self._order = order
@@ -84,7 +85,7 @@ class AccessHistory:
         self._known = known
 
     def forms_at(self, at: datetime) -> PrincipalKeys:
-        """Returns the forms under which he was met at a time."""
+        """Returns the principal keys that stood for the user at a time."""
         return self._era_at(at).forms
 
     def policies_at(self, at: datetime) -> Mapping[int, PolicyAcl]:
@@ -92,7 +93,7 @@ class AccessHistory:
         return self._book_at(at).policies
 
     def load(self, numbers: Iterable[int]) -> None:
-        """Reads what classes are, all at once."""
+        """Reads the keys of the classes into the cache, in one query."""
         keys = self._known.keys
         missing = [number for number in set(numbers) if number > AccessClass.CLOSED and number not in keys]
         if len(keys) > REMEMBERED:
@@ -101,13 +102,16 @@ class AccessHistory:
         keys.update((number, found.get(number)) for number in missing)
 
     def has_changed(self, held: int | Sequence[ClassPeriod], until: datetime) -> bool:
-        """Whether he could see a document at one of the two times alone. Shape: the class it was in all the time, or its spells."""
+        """Whether the user could see a document at exactly one of the two times.
+
+        Shape: ``held`` is the class that the document was in the whole time, or its class periods.
+        """
         if isinstance(held, int):
             return self._outline(held, until) is not None
         return self.is_visible(held, self._known.since) is not self.is_visible(held, until)
 
     def describe_change(self, document: Document, held: int | Sequence[ClassPeriod], until: datetime) -> AccessChange:
-        """Tells what changed for a document, and what did it. Shape: as above."""
+        """Describes what changed for a document, and what caused it. Shape: as above."""
         outline = self._outline(held, until) if isinstance(held, int) else None
         if outline is None or document.url in outline.above:
             class_periods = [ClassPeriod(access_class=held, since=self._known.since)] if isinstance(held, int) else held
@@ -123,7 +127,7 @@ class AccessHistory:
         )
 
     def _outline(self, number: int, until: datetime) -> Outline | None:
-        """Tells what changed for a class, once for all that was in it all the time; None where nothing did."""
+        """Describes what changed for a class, once for all documents that were in it the whole time; None if nothing changed."""
         return _remember(self._known.outlines, (number, until), lambda: self._find_outline(number, until))
 
     def _find_outline(self, number: int, until: datetime) -> Outline | None:
@@ -141,14 +145,14 @@ class AccessHistory:
         )
 
     def is_visible(self, class_periods: Sequence[ClassPeriod], at: datetime) -> bool:
-        """Whether he could see a document at a time."""
+        """Whether the user could see a document at a time."""
         number = class_at(class_periods, at)
         if number is None or number <= AccessClass.CLOSED:
             return number == AccessClass.PUBLIC
         return self._decide(number, at)[0] is Verdict.PERMIT
 
     def tell(self, url: str, class_periods: Sequence[ClassPeriod], at: datetime) -> str:
-        """Tells why he could see a document at a time, or not."""
+        """Returns the reason why the user could see a document at a time, or could not."""
         number = class_at(class_periods, at)
         if number is None:
             return "there is no document"
@@ -159,7 +163,7 @@ class AccessHistory:
     # --- deciding ---
 
     def _decide(self, number: int, at: datetime) -> tuple[Verdict, str]:
-        """Decides a class once for all its documents, which inherit from the same, and tells why."""
+        """Decides a class at a time, with the reason. Its documents inherit from the same ACLs, so one decision serves them all."""
         return _remember(self._known.decided, (number, at), lambda: self._decide_for(_ANY_URL, number, at))
 
     def _explain(self, url: str, number: int, at: datetime) -> str:
@@ -186,7 +190,7 @@ class AccessHistory:
         return _remember(self._known.keys, number, lambda: self._unit.classes.get_many([number]).get(number))
 
     def _chain_of(self, parent: str | None, at: datetime) -> Mapping[str, Acl]:
-        """Returns the ACLs from one from which something inherited upwards."""
+        """Returns the ACL of ``parent`` and those above it, as they were at a time."""
         if parent is None:
             return {}
         return _remember(self._known.chains, (parent, at), lambda: read_chains_at(self._unit, [parent], at))
@@ -204,7 +208,7 @@ class AccessHistory:
                 return origin
 
     def _find_last_change(self, url: str, class_periods: Sequence[ClassPeriod], at: datetime) -> ChangeOrigin | None:
-        """Finds the newest change up to a time of what the document's being seen hangs on."""
+        """Finds the newest change, up to a time, of anything that decides whether the user sees the document."""
         found = [self._change_of_document(url, class_periods, at)]
         number = class_at(class_periods, at)
         if number is not None and number > AccessClass.CLOSED:
@@ -233,7 +237,7 @@ class AccessHistory:
         return _remember(self._known.acl_changes, (parent, at), lambda: self._find_acl_change(parent, at))
 
     def _find_acl_change(self, parent: str, at: datetime) -> ChangeOrigin | None:
-        """Finds the newest change of an ACL or of one above it, one that was missing included."""
+        """Finds the newest change of an ACL or of one above it, including an ACL that was missing."""
         acls, urls = self._chain_of(parent, at), [parent]
         while len(urls) <= MAX_CHAIN:
             acl = acls.get(urls[-1])
@@ -289,7 +293,7 @@ def _describe_ruling(ruling: Ruling) -> str:
 
 
 def _remember(known: dict[Key, Value], key: Key, find: Callable[[], Value]) -> Value:
-    """Returns what is known, found once; forgets all when there is much of it."""
+    """Returns the cached value, or computes and stores it. Clears the cache when it has grown too large."""
     try:
         return known[key]
     except KeyError:

@@ -1,9 +1,10 @@
-"""Goes through all ACLs and documents for what an administrator should look at.
+"""Goes through all ACLs and documents and lists what an administrator should look at.
 
-Nobody: documents that nobody can see, whoever he is and whatever groups he is in: guarded without an ACL, broken chains, ACLs that permit
-nobody. Unresolved: groups that ACLs name and no groups feed defines, so that they count only for who brings them when he signs in.
-Public: documents of everybody in data sources whose other documents have ACLs, which may have been forgotten, and those whose URL has a
-policy, which makes nothing secure.
+- Nobody: documents that no user can see, whatever groups they are in: secure documents without an ACL, broken chains, ACLs that permit no
+  principal.
+- Unresolved: groups that ACLs name and no groups feed defines. They count only for users whose sign-in brings them.
+- Public: public documents in data sources whose other documents have ACLs, which may have been forgotten, and public documents whose URL
+  has a policy, since a policy makes nothing secure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from feedmill.services.access.classtable import ClassTable
 from feedmill.services.access.policytable import PolicyTable
 
 AT_ONCE = 1_000
-# what a first page needs is read at once, what nothing is found in, in larger pieces
+# the first read is small, enough for a first page; each further read is twice as large
 FIRST_AT_ONCE, MOST_AT_ONCE = 1_000, 20_000
 
 
@@ -28,7 +29,7 @@ _Moment = tuple[int, int, int]
 
 
 class Finding(Enum):
-    """What there is to list."""
+    """The lists of the review."""
 
     NOBODY = "nobody"
     UNRESOLVED = "unresolved"
@@ -36,7 +37,7 @@ class Finding(Enum):
 
 
 class AccessReview:
-    """Lists what stands out. Each list is of one moment. May be used from several threads."""
+    """Lists suspicious documents and groups. Each list is of one moment. May be used from several threads."""
 
     def __init__(self, store: Store, order: Sequence[Early] = EARLY_ORDER) -> None:
         self._store = store
@@ -44,11 +45,11 @@ class AccessReview:
         self._visible: tuple[_Moment, ClassMap] | None = None
 
     def iter_documents(self, finding: Finding, *, after: int = 0) -> Iterator[Document]:
-        """Returns the documents of a list that is one of documents, by id from ``after`` on."""
+        """Yields the documents of a finding that lists documents, by id after ``after``."""
         return self.iter_for_nobody(after=after) if finding is Finding.NOBODY else self.iter_public_beside_guarded(after=after)
 
     def iter_for_nobody(self, *, after: int = 0) -> Iterator[Document]:
-        """Returns the documents that nobody can see, by id from ``after`` on."""
+        """Yields the documents that no user can see, by id after ``after``."""
         with self._store.reading() as unit:
             visible = self._find_visible(unit)
             at_once = FIRST_AT_ONCE
@@ -57,7 +58,7 @@ class AccessReview:
                 after, at_once = max(held), min(2 * at_once, MOST_AT_ONCE)
 
     def _find_visible(self, unit: UnitOfWork) -> ClassMap:
-        """Returns the classes that anybody could see, those of the page before where nothing has changed since."""
+        """Returns the classes that at least one user could see. Reuses the last result if nothing has changed since."""
         moment = unit.classes.newest(), unit.acls.newest_version(), unit.policies.generation()
         known = self._visible
         if known is None or known[0] != moment:
@@ -65,19 +66,22 @@ class AccessReview:
         return known[1]
 
     def iter_public_beside_guarded(self, *, after: int = 0) -> Iterator[Document]:
-        """Returns public documents of sources that have guarded ones too, or that a policy means in vain, by id from ``after`` on."""
+        """Yields public documents whose data source also has secure ones, or whose URL has a policy without effect.
+
+        They are ordered by id, after ``after``.
+        """
         with self._store.reading() as unit:
             policies = unit.policies.current()
             sources = frozenset(unit.documents.list_guarded_sources())
             at_once = FIRST_AT_ONCE
             while (sources or policies.policies) and (found := unit.documents.list_live_urls(after=after, limit=at_once, open_only=True)):
                 chosen = [each.document_id for each in found if each.datasource in sources or policies.find(each.url)]
-                # a page that guards itself is not among what makes it secure, and not public all the same
+                # the query also returns pages whose own text makes them closed; they are not public
                 yield from (document for document in _read(unit, chosen) if class_of(document) == AccessClass.PUBLIC)
                 after, at_once = found[-1].document_id, min(2 * at_once, MOST_AT_ONCE)
 
     def iter_unresolved(self) -> Iterator[Principal]:
-        """Returns the groups that ACLs in use and policies name and no groups feed defines, each once."""
+        """Yields the groups that ACLs in use and policies name and no groups feed defines, each once."""
         with self._store.reading() as unit:
             defined: set[bytes] = set()
             for feed_id in unit.groups.list_visible():

@@ -1,7 +1,7 @@
-"""All access classes, and the ACLs from which they inherit, in memory and ready to be decided for one asker after the other.
+"""Holds all access classes, and the ACLs from which they inherit, in memory, ready to be decided for one user after another.
 
-The table knows only the URLs from which somebody inherits, and of each the class that its ACL makes. A changed ACL of a folder is one
-number that changes; whoever inherits from it is not looked at.
+The table stores only the URLs from which an ACL inherits, and for each the class of its ACL. A changed ACL of a folder changes one number;
+the classes that inherit from it are not touched.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ _RULE_NUMBERS = {None: rule_number(None)} | {rule.value: rule_number(rule) for r
 
 
 class ClassTable:
-    """Classes and ACLs as far as they were put in. Not for several threads at a time."""
+    """The classes and ACLs that were added so far. Not safe for use from several threads at a time."""
 
     def __init__(self) -> None:
         self.newest = int(AccessClass.CLOSED)
@@ -50,7 +50,7 @@ class ClassTable:
         self._levels: list[Level] | None = None
 
     def add(self, classes: Iterable[PackedClasses]) -> list[str]:
-        """Takes classes up, by number, and gives the URLs that are now inherited from for the first time."""
+        """Adds classes, by number, and returns the URLs from which a class inherits for the first time."""
         fresh: list[str] = []
         entries = [self._put(found, fresh) for found in classes if found.numbers]
         if entries:
@@ -60,27 +60,31 @@ class ClassTable:
         return fresh
 
     def _put(self, classes: PackedClasses, fresh: list[str]) -> tuple[Halves, Halves, Longs]:
-        """Puts all but the entries of some classes into the arrays, and gives their entries.
+        """Writes some classes, except their entries, into the arrays, and returns their entries.
 
-        Shape: halves of digests, and for each the number of its class, doubled, and one more for a denial.
+        Shape: halves of digests, and for each the doubled number of its class, plus one for a denial.
         """
         numbers = np.array(classes.numbers, np.int64)
         newest = int(numbers.max())
         self._make_room(newest)
         self.newest = max(self.newest, newest)
+        # how many entries each class has: its keys are one byte string of entries of ``_KEY_BYTES`` each
         counts = np.fromiter(map(len, classes.keys), np.int64, numbers.size) // _KEY_BYTES
         self._types[numbers] = [_RULE_NUMBERS[each] for each in classes.inheritance_types]
         self._has_entries[numbers] = counts > 0
         self._rules[numbers] = classes.rules
         self._parents[numbers] = self._list_nodes(classes.parents, fresh)
+        # One row of bytes for each entry of all classes: a digest, then one byte that is not 0 for a denial.
         entries = np.frombuffer(b"".join(classes.keys), np.uint8).reshape(-1, _KEY_BYTES)
+        # ``places`` is the index in ``numbers`` of the class that each entry belongs to
         places, is_denial = np.repeat(np.arange(numbers.size), counts), entries[:, -1] != 0
         self._note_permitting(classes, _flags(numbers.size, places[~is_denial]), _flags(numbers.size, places[is_denial]))
         halves = split_digests(np.ascontiguousarray(entries[:, :DIGEST_BYTES]).tobytes())
+        # the lowest bit holds the kind of the entry: 0 permits, 1 denies
         return (*halves, numbers[places] * 2 + is_denial)
 
     def _list_nodes(self, parents: Sequence[str | None], fresh: list[str]) -> list[int]:
-        """Returns the place of each URL that is inherited from, 0 for none."""
+        """Returns the node number of each parent URL, 0 for no parent."""
         nodes = self._nodes
         for url in dict.fromkeys(parents):
             if url is not None and url not in nodes:
@@ -89,18 +93,19 @@ class ClassTable:
         return [0 if url is None else nodes[url] for url in parents]
 
     def _note_permitting(self, classes: PackedClasses, has_permit: Flags, has_denial: Flags) -> None:
-        """Takes up the classes whose ACL permits anybody."""
+        """Records the classes whose ACL permits at least one principal."""
+        # only a class with both kinds of entries needs a look: a denial may cancel each of its permits
         unclear = np.flatnonzero(has_permit & has_denial)
         has_permit[unclear] = [_permits_anybody(classes.keys[place]) for place in unclear.tolist()]
         self._permitting.append(np.array(classes.numbers, np.int64)[has_permit])
 
     def reach(self, newest: int) -> None:
-        """Says what the highest number is, of whose class there may be nothing left."""
+        """Extends the table to the highest class number; its class may no longer exist."""
         self._make_room(newest)
         self.newest = max(self.newest, newest)
 
     def set_acls(self, classes: Mapping[str, int | None]) -> None:
-        """Says which class the ACL of each URL makes, None for no ACL; URLs from which nobody inherits are passed over."""
+        """Sets the class of each URL's ACL, None for no ACL. Ignores URLs from which no class inherits."""
         for url, number in classes.items():
             node = self._nodes.get(url)
             if node is not None:
@@ -108,17 +113,18 @@ class ClassTable:
                 self._levels = None
 
     def permitted(self, keys: Iterable[bytes]) -> ClassMap:
-        """Returns the classes that somebody with these keys may see, everybody's included."""
+        """Returns the classes that a user with these keys may see, including the public class."""
         return self._decide(self._decide_locally(keys))
 
     def permitted_to_anybody(self) -> ClassMap:
-        """Returns the classes that somebody could see whom every ACL permits that permits anybody, and none denies."""
+        """Returns the classes visible to an imagined user whom every ACL with an effective permit permits and no ACL denies."""
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
         for numbers in self._permitting:
             local[numbers] = PERMITTED
         return self._decide(local)
 
     def _decide(self, local: Bytes) -> ClassMap:
+        # For each node: the function that maps a class's local decision to the final one. Node 0 stands for "no parent".
         functions = functions_of(self._sorted_levels(), local, len(self._nodes) + 1)
         found = permitted(functions, local, self._parents[: self.newest + 1])
         found[AccessClass.PUBLIC] = 1
@@ -130,13 +136,15 @@ class ClassTable:
         return self._rules[: self.newest + 1]
 
     def unsaid(self) -> Bytes:
-        """Returns 1 for each class of which ACLs say nothing, whoever asks: no ACL, an empty one, a broken chain; else 0."""
+        """Returns 1 for each class that ACLs leave undecided for all users: no ACL, an empty ACL, or a broken chain; else 0."""
+        # a node is sound if its chain reaches a root: node 0 (no parent), and every node that has a level
         is_sound = np.zeros(len(self._nodes) + 1, np.bool_)
         is_sound[0] = True
         for level in self._sorted_levels():
             is_sound[level.nodes] = True
         count = self.newest + 1
         types, parents = self._types[:count], self._parents[:count]
+        # an ACL without entries that inherits from nothing decides nothing
         is_empty = (types == LEAF) & (parents == 0) & (self._has_entries[:count] == 0)
         found: Bytes = ((types == NO_ACL) | is_empty | ~is_sound[parents]).astype(np.uint8)
         found[AccessClass.PUBLIC] = 0
@@ -145,7 +153,8 @@ class ClassTable:
     def _decide_locally(self, keys: Iterable[bytes]) -> Bytes:
         local: Bytes = np.zeros(self.newest + 1, np.uint8)
         _, found = self._entries.find(*split_digests(b"".join(keys)))
-        # denials come last, since they beat permits
+        # The lowest bit of a found number is the kind of the entry, the other bits are the class. Denials are written second, since they
+        # beat permits.
         local[found[found & 1 == 0] >> 1] = PERMITTED
         local[found[found & 1 == 1] >> 1] = DENIED
         return local
@@ -175,7 +184,7 @@ def _flags(size: int, places: Longs) -> Flags:
 
 
 def _permits_anybody(keys: bytes) -> bool:
-    """Whether an entry permits whom no other entry of the same ACL denies."""
+    """Whether at least one entry permits a principal that no other entry of the same ACL denies."""
     entries = [keys[start : start + _KEY_BYTES] for start in range(0, len(keys), _KEY_BYTES)]
     denied = {entry[:DIGEST_BYTES] for entry in entries if entry[DIGEST_BYTES]}
     return any(not entry[DIGEST_BYTES] and entry[:DIGEST_BYTES] not in denied for entry in entries)

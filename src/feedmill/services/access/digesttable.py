@@ -1,7 +1,8 @@
-"""Numbers by digest, millions of them, in memory: added many at a time, found many at a time.
+"""Maps digests to numbers, millions of them, in memory. Adding and finding work on many digests at a time.
 
-They lie sorted in a few segments of which each newer one is much smaller; what is added becomes a segment, and neighbours of like size are
-merged, so that adding costs little whatever is there already. A digest may have many numbers, a number many digests.
+The pairs lie sorted in a few segments, and each newer segment is much smaller than the one before. Added pairs become a new segment.
+Neighbours of similar size are merged, so adding costs little however many pairs the table holds. A digest may have many numbers, and a
+number many digests.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,17 +21,17 @@ _MANY_SEGMENTS = 4
 
 
 def split_digests(digests: bytes) -> tuple[Halves, Halves]:
-    """Returns the first and the second halves of digests that stand one behind the other."""
+    """Returns the first and the second halves of digests that are concatenated."""
     both = np.frombuffer(digests, np.uint64).reshape(-1, 2)
     return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Segment:
-    """Digests in halves, sorted by the first, and the number of each.
+    """Digests in halves, sorted by the first half, and the number of each.
 
-    Digests spread evenly, so that their first bits lead to a drawer with a few of them: ``starts`` says where each drawer begins, and the
-    last one ends. A search by halves would read some twenty far places of millions.
+    Digests spread evenly, so their first bits choose a bucket, here called a drawer, of a few digests. ``starts`` holds where each drawer
+    begins and, as its last item, where the last drawer ends. A binary search would read some twenty distant places among millions.
     """
 
     high: Halves
@@ -39,12 +40,17 @@ class _Segment:
     starts: Numbers
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
+        # the drawer of each wanted digest, and how many stored digests lie in that drawer
         drawers = _drawers_of(high, _drawer_bits(self.high.size))
         begins = self.starts[drawers]
         counts = self.starts[drawers + 1] - begins
+        # One candidate for each pair of a wanted digest and a digest in its drawer. ``asked`` is the place of the wanted digest.
         asked = np.repeat(np.arange(high.size), counts)
+        # Numbers the candidates of one wanted digest 0, 1, 2...: cumsum(counts) - counts is where its run of candidates begins.
         within = np.arange(asked.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        # the place of each candidate in the segment: the start of the drawer plus the number within it
         places = np.repeat(begins, counts) + within
+        # compare first halves, and second halves only where the first ones are equal
         near = np.flatnonzero(self.high[places] == high[asked])
         asked, places = asked[near], places[near]
         is_same = self.low[places] == low[asked]
@@ -57,58 +63,63 @@ def _drawer_bits(size: int) -> int:
 
 
 def _drawers_of(high: Halves, bits: int) -> Numbers:
-    # two shifts, for one by all 64 bits does nothing
+    # Shifts right by 64 - bits in two steps: with bits = 0 a single shift would be by 64, which does nothing.
     return (high >> np.uint64(63 - bits) >> np.uint64(1)).astype(np.int64)
 
 
 def _segment(high: Halves, low: Halves, numbers: Numbers) -> _Segment:
-    """Makes a segment of digests that are sorted by their first halves."""
+    """Builds a segment from digests that are sorted by their first halves."""
     bits = _drawer_bits(high.size)
+    # the drawers of sorted digests are sorted too, so a drawer begins at the first place with its number
     starts = np.searchsorted(_drawers_of(high, bits), np.arange((1 << bits) + 1))
     return _Segment(high, low, numbers, starts)
 
 
 class DigestTable:
-    """Pairs of digest and number. Not for several threads at a time."""
+    """Pairs of digest and number. Not safe for use from several threads at a time."""
 
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
 
     def add(self, high: Halves, low: Halves, numbers: Numbers, *, is_kept: Callable[[Numbers], Flags] | None = None) -> None:
-        """Takes pairs up. ``is_kept`` says of numbers whether they are still wanted; others are left behind where segments are merged."""
+        """Adds pairs. ``is_kept`` returns which numbers are still wanted; pairs of other numbers are dropped where segments are merged."""
         if not numbers.size:
             return
         segment, segments = _sorted(high, low, numbers), list(self._segments)
+        # merge while the last segment is less than twice as large as the new one; sizes then fall by half or more, so segments are few
         while segments and segments[-1].high.size < _MERGED_BELOW * segment.high.size:
             segment = _merge_all([segments.pop(), segment], is_kept)
         self._segments = [*segments, segment]
 
     def absorb(self, other: "DigestTable", renumber: Callable[[Numbers], Numbers]) -> None:
-        """Takes up all pairs of another table under other numbers, at once and unmerged."""
+        """Adds all pairs of another table under other numbers, at once and without merging."""
         added = [replace(each, numbers=renumber(each.numbers)) for each in other._segments]
         self._segments = [*self._segments, *added]
 
     def tidied(self, is_kept: Callable[[Numbers], Flags]) -> Callable[[], None] | None:
-        """Merges what lies in too many segments, beside whoever looks up; gives what puts it in their place, None where all is well."""
+        """Merges too many segments while other threads look up. Returns a function that puts the result in place, None if there is no
+        need.
+        """
         before = self._segments
         if len(before) <= _MANY_SEGMENTS:
             return None
         merged = _merge_all(before, is_kept)
 
         def put() -> None:
+            # put the result in place only if the merged segments are still the first ones; segments added meanwhile stay behind it
             if self._segments[: len(before)] == before:
                 self._segments = [merged, *self._segments[len(before) :]]
 
         return put
 
     def copy(self) -> "DigestTable":
-        """Returns another table of the same pairs, to which others may be added."""
+        """Returns a table of the same pairs that can be extended independently."""
         other = DigestTable()
         other._segments = self._segments
         return other
 
     def renumbered(self, is_kept: Callable[[Numbers], Flags], renumber: Callable[[Numbers], Numbers]) -> "DigestTable":
-        """Returns a table of the pairs whose numbers are kept, under other numbers."""
+        """Returns a table of the pairs whose numbers are wanted, under other numbers."""
         other = DigestTable()
         if self._segments:
             merged = _merge_all(self._segments, is_kept)
@@ -116,7 +127,7 @@ class DigestTable:
         return other
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
-        """Returns the places of the digests asked for that have numbers, each with its numbers."""
+        """Returns the pairs of the place of a wanted digest and a number that the table holds for it."""
         found = [segment.find(high, low) for segment in self._segments]
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)

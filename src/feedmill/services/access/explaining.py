@@ -1,7 +1,7 @@
-"""Explains what the ACLs of URLs say to somebody, one question or thousands a second.
+"""Explains what the ACLs of URLs decide for a user, for one question or thousands a second.
 
-Decisions are those of the reference evaluator on what the store has now, or had at a time. ACLs and groups of many questions are read
-together, a level of chains and of groups at a time, so that a question costs no statement of its own.
+The reference evaluator decides, on what the store has now or had at a time. The ACLs and groups of many questions are read together, one
+level of chains and of groups at a time, so that a question needs no statement of its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,14 +29,17 @@ from feedmill.services.access.resulttrimming import read_chains, read_chains_at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked: may this asker, whose groups are those of the groups database too, see what this URL stands for?"""
+    """A question: may this user see the document of this URL? The groups of the groups database are added to the identity."""
 
     url: str
     identity: Identity
 
 
 class Explaining:
-    """Answers questions from a store. Shape: with ``confirms`` a PERMIT of both is for a server to confirm, so that it is none yet."""
+    """Answers questions from a store.
+
+    Shape: with ``confirms``, an authorization server must confirm a PERMIT of ACL and policy together, so it does not count as PERMIT yet.
+    """
 
     def __init__(
         self, store: Store, clock: Clock, history: timedelta, order: Sequence[Early] = EARLY_ORDER, *, confirms: bool = False
@@ -48,14 +51,14 @@ class Explaining:
         self._history = history
 
     def explain(self, question: Question, *, at: datetime | None = None) -> Decision:
-        """Decides one question, by the ACLs and groups that held at a time where one is given.
+        """Decides one question, by the ACLs and groups that hold now or, if ``at`` is given, held at that time.
 
-        Errors: BadRequest for a time of which nothing is kept; Denied for who is in too many groups; Busy.
+        Errors: BadRequest for a time for which no history is stored; Denied for a user who is in too many groups; Busy.
         """
         return self.explain_many([question], at=at)[0]
 
     def explain_with_policy(self, question: Question, *, at: datetime | None = None) -> EarlyDecision:
-        """Decides one question by ACLs, and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
+        """Decides one question by ACLs and by the policy for the URL, as both are now, or were at a time. Errors: as above."""
         with self._look(at) as moment:
             acls, forms = moment.read_chains([question.url]), moment.resolve([question.identity])[question.identity]
             policy, is_public = moment.read_policies().find(question.url), moment.is_public(question.url)
@@ -72,9 +75,10 @@ class Explaining:
         return EarlyDecision(decision=decision, ruling=ruling, verdict=verdict)
 
     def list_named(self, url: str, *, at: datetime | None = None) -> list[tuple[Principal, Verdict]]:
-        """Lists everybody whom the ACLs of a URL and of its ancestors, or its policy name, with what all say to who is nobody else.
+        """Lists the principals that the ACLs of a URL and of its ancestors, or its policy, name, each with the verdict for that principal
+        alone.
 
-        Errors: BadRequest for a time of which nothing is kept; Busy.
+        Errors: BadRequest for a time for which no history is stored; Busy.
         """
         with self._look(at) as moment:
             acls, policy = moment.read_chains([url]), moment.read_policies().find(url)
@@ -100,7 +104,7 @@ class Explaining:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moment:
-    """The store as it is now, or as it was at a time."""
+    """A view of the store as it is now, or as it was at a time."""
 
     unit: UnitOfWork
     at: datetime | None
@@ -127,7 +131,7 @@ class _Moment:
 
 
 def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
-    """Checks that what held at a time is still kept, and was kept then already. Errors: BadRequest."""
+    """Checks that the history of a time is still stored, and that recording had begun by then. Errors: BadRequest."""
     begun = parse_iso(unit.key_values.get(keyvalues.HISTORY_SINCE) or "")
     oldest = oldest if begun is None else max(begun, oldest)
     if at < oldest:
@@ -140,14 +144,17 @@ def _alone(principal: Principal) -> Identity:
 
 
 def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: datetime | None = None) -> dict[Identity, PrincipalKeys]:
-    """Returns the forms of each identity with its groups of now, or of a time. Errors: Denied for who is in too many groups."""
+    """Returns the principal keys of each identity with its groups of now, or of a time.
+
+    Errors: Denied for a user who is in too many groups.
+    """
     asked = list(identities)
     find = _read_groups(asked, unit.groups.find_parents if at is None else partial(unit.group_history.find_parents_at, at=at))
     return {identity: forms_of(resolve_groups(identity, find)) for identity in asked}
 
 
 def _read_groups(identities: Sequence[Identity], find_parents: FindGroups) -> FindGroups:
-    """Reads all groups that any of them is in, a level at a time, and gives what finds them."""
+    """Reads all groups that any of the identities is in, a level at a time, and returns a function that finds them in memory."""
     known: dict[PrincipalKey, list[Subject]] = {}
     signed_in = {subject for identity in identities for subject in (*identity.users, *identity.groups)}
     level = {key for subject in signed_in for key in signed_in_keys(subject)}

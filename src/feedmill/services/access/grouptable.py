@@ -1,7 +1,7 @@
-"""The groups database in memory: finds all groups of somebody in a few steps over sorted numbers.
+"""Holds the groups database in memory and finds all groups of a user in a few steps over sorted numbers.
 
-A layer that was published is taken up as a whole. Of a group's definitions in one source only the newest counts, so a definition that is
-overtaken is struck out where it stands.
+A published group snapshot is added as a whole. Of the definitions of a group in one source only the newest counts. A definition that a
+newer one replaces is not removed; its flag in ``is_seen`` is cleared.
 
 ``groupresolution`` is the reference; tests hold the two equal.
 """
@@ -24,10 +24,10 @@ STRUCK_OUT_AT_LEAST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """Somebody and all groups that the groups database adds to him.
+    """A user and all groups that the groups database adds to them.
 
-    Shape: ``keys`` are the digests of all keys by which he is met. ``through`` says for each group of ``reached`` through what it was: a
-    place among his users, his groups and ``reached``, counted on in this order.
+    Shape: ``keys`` are the digests of all keys that stand for the user. ``through`` holds for each group of ``reached`` what the user
+    reached it through: a place in the concatenation of their users, their groups and ``reached``.
     """
 
     identity: Identity
@@ -43,7 +43,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
-    """A layer's source and the places of its definitions."""
+    """The data source of a group snapshot and the places of its definitions."""
 
     source: str
     definitions: Numbers
@@ -51,10 +51,12 @@ class _Layer:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """What a table holds.
+    """The content of a table.
 
-    Shape: groups and definitions by place; ``exact`` and ``folded`` have 16 bytes a group; ``newest`` the definition that counts by source
-    and group. What grows does so in the order in which it is looked up backwards: groups, definitions, ``is_seen``, members, layers.
+    Shape: groups and definitions are arrays by place. ``exact`` and ``folded`` have 16 bytes for each group. ``newest`` holds the
+    definition that counts, by source and group. Additions are made in the reverse of the order of lookups: groups, definitions,
+    ``is_seen``, members, snapshots. Another thread that compacts the table meanwhile never finds a reference to something that is not
+    there yet.
     """
 
     layers: dict[int, _Layer] = field(default_factory=dict)
@@ -71,7 +73,7 @@ class _State:
 
 
 class GroupTable:
-    """Groups as far as they were read. Not for several threads at a time, but for ``read_ahead`` and ``tidied``."""
+    """The groups that were read so far. Not safe for use from several threads at a time, except ``read_ahead`` and ``tidied``."""
 
     def __init__(self, max_groups: int = MAX_GROUPS, *, struck_out_at_least: int = STRUCK_OUT_AT_LEAST) -> None:
         self._max_groups = max_groups
@@ -82,9 +84,10 @@ class GroupTable:
         self._arrays: _Arrays | None = None
 
     def refresh(self, groups: Groups) -> None:
-        """Takes up what has changed since the last time; ``groups`` is of one snapshot."""
+        """Reads what has changed since the last call; ``groups`` is of one snapshot of the store."""
         visible = groups.list_visible()
         gone = set(self._state.layers) - set(visible)
+        # The table does not store what a newer definition replaced, so if an older one may count again, everything is read again.
         if self._may_uncover(gone):
             self._state = _State()
         else:
@@ -95,10 +98,11 @@ class GroupTable:
         self._version += 1
 
     def _may_uncover(self, gone: set[int]) -> bool:
-        """Whether what other layers of the same source say of a group may count again: that is struck out where it stands."""
+        """Whether removing these snapshots may make older definitions of the same source count again, which are flagged as replaced."""
         state = self._state
         staying = {layer.source for feed_id, layer in state.layers.items() if feed_id not in gone}
         going = (state.layers[feed_id] for feed_id in gone if state.layers[feed_id].source in staying)
+        # looks at the removed definitions that count now and have members, one flag for each definition
         return any((state.is_seen[layer.definitions] & state.has_members[layer.definitions]).any() for layer in going)
 
     def _strike_out(self, gone: set[int]) -> None:
@@ -120,16 +124,18 @@ class GroupTable:
         count, begin = len(reading.definitions), state.is_seen.size
         places = np.arange(begin, begin + count)
         defined = np.array(self._place_groups(reading), np.int64)
+        # In the order that ``_State`` describes: a concurrent ``_compact`` copies snapshots and members first.
         state.definition_groups = np.concatenate([state.definition_groups, defined])
         state.definition_feeds = np.concatenate([state.definition_feeds, np.full(count, feed_id)])
         state.has_members = np.concatenate([state.has_members, np.array([each.memberships > 0 for each in reading.definitions], np.bool_)])
         state.is_seen = np.concatenate([state.is_seen, np.ones(count, np.bool_)])
         self._cover(state.newest.setdefault(source, {}), dict(zip(defined.tolist(), places.tolist(), strict=True)), feed_id)
+        # the reading numbers its definitions from 0; here they begin at ``begin``
         state.members.absorb(reading.members, lambda owners: owners + begin)
         state.layers[feed_id] = _Layer(source, places)
 
     def _place_groups(self, reading: SnapshotReading) -> list[int]:
-        """Returns the places of the groups that a layer defines, each of which it defines once."""
+        """Returns the places of the groups that a snapshot defines. A snapshot defines each group once."""
         state = self._state
         found = [state.group_places.get(each.key) for each in reading.definitions]
         for number, place in enumerate(found):
@@ -142,10 +148,11 @@ class GroupTable:
         return [place for place in found if place is not None]
 
     def _cover(self, newest: dict[int, int], defined: dict[int, int], feed_id: int) -> None:
-        """Has the definitions of a layer count in place of older ones of its source, and those that newer ones cover not."""
+        """Makes the definitions of a snapshot replace older ones of its source, except those that a newer snapshot defines."""
         state = self._state
         for group in newest.keys() & defined.keys():
             earlier, later = newest[group], defined[group]
+            # the higher feed id is the newer definition, in whatever order the snapshots are read
             if state.definition_feeds[earlier] > feed_id:
                 earlier, later = later, earlier
             state.is_seen[earlier] = False
@@ -153,18 +160,20 @@ class GroupTable:
         newest.update(defined)
 
     def read_ahead(self, groups: Groups) -> bool:
-        """Reads a piece of what is being built and does not count yet, beside whoever looks up; whether there may be more."""
+        """Reads a piece of the unpublished snapshots while other threads look up. Returns whether there may be more."""
         return self._ahead.go_on(groups)
 
     def tidied(self) -> Callable[[], None] | None:
-        """Brings what many layers left into order, beside whoever looks up; gives what puts it in place, None where all is well."""
+        """Compacts the table while other threads look up. Returns a function that puts the result in place, None if there is no need."""
         version, state = self._version, self._state
         total, seen = state.is_seen.size, int(np.count_nonzero(state.is_seen))
+        # compact only if more definitions are dead than the bound plus half of all; else merge only the members' segments
         if total - seen <= self._struck_out_at_least + total // 2:
             return state.members.tidied(lambda definitions: state.is_seen[definitions])
         compacted = _compact(state)
 
         def put() -> None:
+            # a refresh meanwhile may have changed the state that was compacted; then the result is dropped
             if self._version == version:
                 self._state, self._arrays = compacted, None
 
@@ -173,7 +182,7 @@ class GroupTable:
     # --- looking up ---
 
     def resolve(self, identity: Identity) -> Membership:
-        """Finds all groups of somebody. Errors: Denied when there are more than the bound, since a shortened list might miss a denial."""
+        """Finds all groups of a user. Errors: Denied when there are more than the bound, since a shortened list might miss a denial."""
         search = _Search(self, identity)
         while search.goes_on():
             if len(search.found) > self._max_groups:
@@ -181,7 +190,7 @@ class GroupTable:
         return search.end()
 
     def arrays(self) -> "_Arrays":
-        """Returns what is looked up by the thousand as arrays."""
+        """Returns the arrays that lookups of many keys use, built once after each change."""
         if self._arrays is None:
             self._arrays = _Arrays(
                 exact=split_digests(bytes(self._state.exact)),
@@ -192,9 +201,10 @@ class GroupTable:
         return self._arrays
 
     def find(self, high: Halves, low: Halves) -> tuple[Numbers, Numbers]:
-        """Returns the pairs of a key's place and a group that has this key as a member."""
+        """Returns pairs: the place of a key in the input, and a group that has this key as a member."""
         arrays = self.arrays()
         asked, definitions = self._state.members.find(high, low)
+        # drop members of definitions that no longer count
         is_seen = arrays.is_seen[definitions]
         return asked[is_seen], arrays.groups[definitions[is_seen]]
 
@@ -203,24 +213,27 @@ class GroupTable:
         return self._state.groups[place]
 
     def find_group(self, subject: Subject) -> int | None:
-        """Finds the place of a group that is defined."""
+        """Finds the place of a defined group."""
         return self._state.group_places.get(digest_of(exact_key(subject)))
 
     def keys_of(self, places: Sequence[int]) -> Iterable[bytes]:
         """Returns the digests of the two keys of each group."""
         arrays, chosen = self.arrays(), np.array(places, np.int64)
         halves = [half[chosen] for key in (arrays.exact, arrays.folded) for half in key]
-        # of void, since strings of bytes would lose zeros at their end
+        # The halves stand in rows of 16 bytes. A view as the type void makes one item of each row; as byte strings they would lose
+        # trailing zeros.
         keys: list[bytes] = np.stack(halves, axis=1).view(f"V{DIGEST_BYTES}").ravel().tolist()
         return keys
 
 
 def _compact(state: _State) -> _State:
-    """Returns a state without what is struck out, and without the groups that nothing defines any more."""
-    # in this order, since another thread may add to it meanwhile
+    """Returns a state without the definitions that no longer count, and without the groups that no definition uses."""
+    # copied in this order, since another thread may add to the state meanwhile: what is copied first is added last
     layers, members, is_seen = dict(state.layers), state.members.copy(), state.is_seen.copy()
     kept = np.flatnonzero(is_seen)
+    # the new place of a remaining definition is the number of remaining definitions before it
     place_of = np.cumsum(is_seen) - 1
+    # the groups still defined, and their new places; the other places in ``group_of`` are never read
     used = np.unique(state.definition_groups[kept])
     group_of = np.zeros(len(state.groups), np.int64)
     group_of[used] = np.arange(used.size)
@@ -247,6 +260,7 @@ def _compact(state: _State) -> _State:
 
 def _take_digests(digests: bytearray, places: Numbers) -> bytearray:
     count = len(digests) // DIGEST_BYTES
+    # one row of bytes for each digest, then the chosen rows
     taken = np.frombuffer(bytes(digests), np.uint8)[: count * DIGEST_BYTES].reshape(count, DIGEST_BYTES)[places]
     return bytearray(taken.tobytes())
 
@@ -260,7 +274,7 @@ class _Arrays:
 
 
 class _Search:
-    """One search through the groups, level by level. Places count what signed in first, then the groups in the order found."""
+    """One search through the groups, level by level. Places count the subjects that signed in first, then the groups in the order found."""
 
     def __init__(self, table: GroupTable, identity: Identity) -> None:
         self._table = table
@@ -277,12 +291,13 @@ class _Search:
         self._owners = np.array(list(self._own_keys.values()), np.int64)
 
     def goes_on(self) -> bool:
-        """Takes one level; whether there is another."""
+        """Searches one level. Returns whether there is another."""
         if not self._owners.size:
             return False
         asked, groups = self._table.find(*self._keys)
         fresh: list[int] = []
         for owner, group in zip(self._owners[asked].tolist(), groups.tolist(), strict=True):
+            # a group that signed in itself is a start of the search, not a result
             if group not in self.found and group not in self._ends:
                 self.found[group] = owner
                 fresh.append(group)
@@ -291,13 +306,14 @@ class _Search:
 
     def _go_to(self, groups: list[int]) -> None:
         arrays, places = self._table.arrays(), np.array(groups, np.int64)
+        # all exact keys, then all folded keys; ``tile`` below repeats the owners in the same order
         high, low = (np.concatenate([exact[places], folded[places]]) for exact, folded in zip(arrays.exact, arrays.folded, strict=True))
         self._keys = (high, low)
         begin = self._first + len(self.found) - len(groups)
         self._owners = np.tile(np.arange(begin, begin + len(groups)), 2)
 
     def end(self) -> Membership:
-        """Returns what was found."""
+        """Returns the user with the groups that were found."""
         groups = list(self.found)
         return Membership(
             identity=replace(self._identity, reached={}),

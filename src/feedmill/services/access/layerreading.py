@@ -1,7 +1,7 @@
-"""Layers of groups that are read into memory while they are still being built, so that what is left to do once they count is little.
+"""Reads group snapshots into memory while they are still being built, so that little is left to read when they are published.
 
-The newest definition is left, since members may still be added to it. When the layer is published, what was read is held against the
-store's counts; a layer of which that is not all, or of which anything was replaced meanwhile, is read again.
+The newest definition is not read ahead, since members may still be added to it. When the snapshot is published, the number of rows that
+were read is compared with the store's counts. If rows are missing, or any definition was replaced meanwhile, the snapshot is read again.
 """
 
 import threading
@@ -17,7 +17,9 @@ DEFINITIONS_AT_ONCE = 2_000
 
 
 class SnapshotReading:
-    """What was read of one layer: its definitions by id, and its members with the places of their definitions among these."""
+    """The part of one group snapshot that was read: its definitions by id, and its members with the places of their definitions in that
+    list.
+    """
 
     def __init__(self) -> None:
         self.definitions: list[GroupDefinition] = []
@@ -30,14 +32,14 @@ class SnapshotReading:
         return self.definitions[-1].id if self.definitions else 0
 
     def go_on(self, groups: Groups, feed_id: int) -> bool:
-        """Reads a piece of a layer that is being built; whether there may be more."""
+        """Reads a piece of a snapshot that is being built. Returns whether there may be more."""
         found = list(islice(groups.iter_definitions(feed_id, after=self._reached), DEFINITIONS_AT_ONCE))
         if len(found) > 1:
             self._take(groups, feed_id, found[:-1])
         return len(found) == DEFINITIONS_AT_ONCE
 
     def finish(self, groups: Groups, feed_id: int) -> bool:
-        """Reads the rest of a layer that is built; whether all of it is what the store has."""
+        """Reads the rest of a complete snapshot. Returns whether everything in the store was read."""
         definitions = groups.iter_definitions(feed_id, after=self._reached)
         while rest := list(islice(definitions, DEFINITIONS_AT_ONCE)):
             self._take(groups, feed_id, rest)
@@ -50,6 +52,7 @@ class SnapshotReading:
         for id_, digests in groups.iter_members(feed_id, after=self._reached, until=definitions[-1].id):
             owners.append(places[id_])
             members.append(digests)
+        # each byte string holds the digests of several members; repeat its owner once for each of them
         counts = [len(digests) // DIGEST_BYTES for digests in members]
         self.members.add(*split_digests(b"".join(members)), np.repeat(np.array(owners, np.int64), np.array(counts, np.int64)))
         self._count += sum(counts)
@@ -58,14 +61,16 @@ class SnapshotReading:
 
 
 class SnapshotsAhead:
-    """Layers that are being built, as far as they were read. One thread reads ahead, others take."""
+    """The snapshots that are being built, as far as they were read. One thread reads ahead, others take."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._readings: dict[int, SnapshotReading] = {}
 
     def go_on(self, groups: Groups) -> bool:
-        """Reads a piece of each layer that is being built; whether there may be more. ``groups`` is of one snapshot."""
+        """Reads a piece of each snapshot that is being built. Returns whether there may be more. ``groups`` is of one snapshot of the
+        store.
+        """
         with self._lock:
             building = groups.list_building()
             awaited = {*building, *groups.list_visible()}
@@ -76,7 +81,7 @@ class SnapshotsAhead:
             return has_more
 
     def take(self, groups: Groups, feed_id: int) -> SnapshotReading:
-        """Returns all of a layer that counts now, of which most may have been read."""
+        """Returns the complete reading of a published snapshot, most of which may have been read ahead."""
         with self._lock:
             reading = self._readings.pop(feed_id, None)
         if reading is not None and reading.finish(groups, feed_id):

@@ -1,7 +1,7 @@
-"""The times during which somebody's groups, or the policies, were the same, since a time.
+"""Computes the intervals in which a user's groups, or the policies, stayed the same, since a time.
 
-An era of groups begins with a groups feed that changed who somebody is met as. All memberships that he had at any time since then are read
-once, with when they began and ended; the groups of each time are worked out of that.
+A group interval begins with a groups feed that changed the user's principal keys. All memberships that the user had at any time since then
+are read once, with the times at which they began and ended. The groups of each time are computed from them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,10 @@ from feedmill.ports import PastMembership, Publication, UnitOfWork
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupInterval:
-    """A time during which the asker's groups were the same. ``begun_by`` None: they were so before."""
+    """An interval in which the user's groups stayed the same.
+
+    ``begun_by`` is the groups feed that began it, None for the first interval.
+    """
 
     since: datetime
     forms: PrincipalKeys
@@ -26,14 +29,14 @@ class GroupInterval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyInterval:
-    """A time during which the same policies were in force. Shape: by number."""
+    """An interval in which the same policies were in force. Shape: by number."""
 
     since: datetime
     policies: Mapping[int, PolicyAcl]
 
 
 def list_eras(unit: UnitOfWork, identity: Identity, since: datetime) -> list[GroupInterval]:
-    """Lists the eras of somebody's groups, the one that holds at the time first. Errors: Denied for who was in too many groups."""
+    """Lists the user's group intervals; the first one holds at ``since``. Errors: Denied for a user who was in too many groups."""
     memberships = _read_memberships(unit, identity, since)
 
     def forms_at(at: datetime) -> PrincipalKeys:
@@ -52,7 +55,7 @@ def list_eras(unit: UnitOfWork, identity: Identity, since: datetime) -> list[Gro
 
 
 def _read_memberships(unit: UnitOfWork, identity: Identity, since: datetime) -> dict[PrincipalKey, list[PastMembership]]:
-    """Reads, a level at a time, whatever somebody has been in at any time since, directly or through groups."""
+    """Reads, a level at a time, every group that the user was in at any time since, directly or through other groups."""
     found: dict[PrincipalKey, list[PastMembership]] = {}
     level = list(dict.fromkeys(key for subject in (*identity.users, *identity.groups) for key in signed_in_keys(subject)))
     seen: set[Subject] = set()
@@ -69,7 +72,7 @@ def _read_memberships(unit: UnitOfWork, identity: Identity, since: datetime) -> 
 
 
 def list_books(unit: UnitOfWork, since: datetime) -> list[PolicyInterval]:
-    """Lists the policies that were in force, those from the beginning on first."""
+    """Lists the policy intervals; the first one holds at ``since``."""
     versions = unit.policies.list_since(since)
     if not versions or versions[0].since > since:
         versions = [PolicyVersion(since=since, policies=()), *versions]

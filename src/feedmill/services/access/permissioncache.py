@@ -1,10 +1,10 @@
-"""Turns who asks into what he may see: his groups, and the classes that the ACLs permit him.
+"""Computes and caches what a user may see: their groups, and the classes that the ACLs permit them.
 
-Classes, ACLs and groups are held in memory and brought up to the store before every answer, so whatever a transaction has changed holds for
-the next question. What was worked out for somebody is kept until ACLs or groups change, within a bound of memory.
+Classes, ACLs and groups are held in memory and refreshed from the store before every answer, so each committed transaction counts for the
+next call. The result for a user is cached until ACLs or groups change, up to a bound of memory.
 
-A request with a deadline gets at once what is known. Whatever has to be read or worked out first is done in a thread of its own, which the
-request leaves behind when its time is over; what the thread comes to is there for the next request.
+A call with a deadline returns at once if the answer is cached. Otherwise a separate thread reads and computes it. The call gives up on
+that thread when its time is over; the next call uses the thread's result.
 """
 
 import threading
@@ -34,7 +34,7 @@ BYTES_OF_A_GROUP = 1_000
 VERSIONS_AT_ONCE = 10_000
 KEPT_UP_SECONDS = 1.0
 SOON_SECONDS = 0.02
-"""How long a request waits for another one before it goes to the thread."""
+"""How long a request waits for the lock before it passes its work to the thread."""
 
 _Found = TypeVar("_Found")
 
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Known:
-    """What was worked out for somebody. ``classes`` and ``forms`` are None until asked for, or when they no longer hold."""
+    """The cached results for one user. ``classes`` and ``forms`` are None until they are needed, or when they no longer hold."""
 
     membership: Membership
     classes: AccessFilter | None = None
@@ -57,7 +57,7 @@ class _Known:
 
 
 class PermissionCache:
-    """Says what somebody may see. May be used from several threads, one at a time works something out."""
+    """Returns what users may see. May be used from several threads; one at a time computes a result."""
 
     def __init__(self, store: Store, *, kept_bytes: int = KEPT_BYTES, order: Sequence[Early] = EARLY_ORDER) -> None:
         self.order = tuple(order)
@@ -77,9 +77,9 @@ class PermissionCache:
         self._size_bytes = 0
 
     def classes_of(self, identity: Identity, deadline: Deadline | None = None) -> AccessFilter:
-        """Returns the classes that somebody may see now.
+        """Returns the classes that the user may see now.
 
-        Errors: Denied for who is in too many groups; Busy; OutOfTime at ``until_access`` of the deadline.
+        Errors: Denied for a user who is in too many groups; Busy; OutOfTime at ``until_access`` of the deadline.
         """
         if not identity.users and not identity.groups:
             return ANONYMOUS
@@ -95,7 +95,7 @@ class PermissionCache:
         return self._find_in_time(find, is_known, deadline)
 
     def undecided(self, deadline: Deadline | None = None) -> ClassMap:
-        """Returns the classes of which neither ACLs nor policies say anything to anybody, as they are now. Errors: Busy; OutOfTime."""
+        """Returns the classes that neither ACLs nor policies decide for any user, as they are now. Errors: Busy; OutOfTime."""
 
         def find() -> ClassMap:
             self._refresh()
@@ -106,7 +106,7 @@ class PermissionCache:
         return self._find_in_time(find, lambda: self._undecided is not None and self._is_current(), deadline)
 
     def forms_of(self, identity: Identity, deadline: Deadline | None = None) -> PrincipalKeys:
-        """Returns the forms under which entries of ACLs mean somebody, with his groups as they were when classes were last asked for.
+        """Returns the principal keys of the user, with the groups as they were when classes were last requested.
 
         Errors: as above, OutOfTime at the end of the deadline.
         """
@@ -122,9 +122,13 @@ class PermissionCache:
     def _find_in_time(
         self, find: Callable[[], _Found], is_known: Callable[[], bool], deadline: Deadline | None, until: float | None = None
     ) -> _Found:
-        """Returns what ``find`` does, under the lock. Shape: ``until`` as in ``Deadline.wait_for``, ``until_access`` where it is None."""
+        """Calls ``find`` under the lock and returns its result. Shape: ``until`` as in ``Deadline.wait_for``; ``until_access`` if it is
+        None.
+        """
         if deadline is None:
             return self._locked(find)
+        # Fast path: computes in this thread if the lock is free soon and the answer is cached. Else the one thread of the pool takes the
+        # lock.
         if self._lock.acquire(timeout=min(SOON_SECONDS, deadline.left_seconds)):
             try:
                 if is_known():
@@ -138,13 +142,13 @@ class PermissionCache:
             return find()
 
     def load(self) -> None:
-        """Takes up all that the store has, so that the first question need not wait for it. Errors: Busy."""
+        """Reads all that the store has, so that the first call need not wait for it. Errors: Busy."""
         with self._lock:
             self._refresh()
             self._find_unsaid()
 
     def keep_up(self, is_over: threading.Event, every_seconds: float = KEPT_UP_SECONDS) -> None:
-        """Follows the store until it is over, from now on, so that no question waits for what came long before it."""
+        """Follows the store until ``is_over`` is set, so that no call waits for changes that were committed long before it."""
         is_done = False
         while not is_done:
             try:
@@ -154,12 +158,12 @@ class PermissionCache:
                     with self._lock:
                         put()
             except FeedmillError as exc:
-                # the next question finds the same fault, if it is still there
+                # the next call meets the same error if it persists
                 log.warning("directory_waits", reason=str(exc))
             is_done = is_over.wait(every_seconds)
 
     def read_ahead(self, is_over: threading.Event) -> None:
-        """Takes up groups that do not count yet, in pieces, while questions are answered. Errors: Busy."""
+        """Reads group snapshots that are not yet published, in pieces, while other calls are answered. Errors: Busy."""
         has_more = True
         while has_more and not is_over.is_set():
             with self._store.reading() as unit:
@@ -198,7 +202,7 @@ class PermissionCache:
     # --- keeping up ---
 
     def _is_current(self) -> bool:
-        """Whether all that the store has is taken up."""
+        """Whether everything in the store has been read."""
         with self._store.reading() as unit:
             return (
                 unit.groups.generation() == self._generation
@@ -228,7 +232,7 @@ class PermissionCache:
                 self._forget_classes()
 
     def _read_classes(self, unit: UnitOfWork, version: int) -> None:
-        """Takes up new classes, then what the ACLs are from which somebody inherits."""
+        """Adds new classes, then sets the classes of the ACLs from which others inherit."""
         fresh = self._classes.add(unit.classes.iter_packed(self._classes.newest))
         self._classes.set_acls(unit.acls.find_classes(fresh))
         after, self._version = self._version, version

@@ -1,8 +1,8 @@
-"""Putting policy ACLs in force.
+"""Puts policy ACLs in force.
 
-Whom a policy permits counts at once, for every document of its classes. Which policy is for a document stands in the document's class, and
-is made anew by a sweep (``policyaclsweep``) after patterns have changed. Until the index has caught up with it, classes that may hold
-documents which another policy is for by now are closed: nobody finds them.
+The entries of a policy take effect at once, for every document of the policy's classes. A document's class names the policy that applies
+to the document. After patterns have changed, a sweep (``policyaclsweep``) computes the classes again. Until the index has caught up with
+the sweep, classes that may hold documents to which another policy applies by now are closed: no search finds them.
 """
 
 import json
@@ -16,7 +16,7 @@ from feedmill.services.keyvalues import POLICIES_CLOSED
 
 
 def adopt_policies(unit: UnitOfWork, wanted: Sequence[PolicyAcl]) -> bool:
-    """Puts policies in force, and no others. Whether that changed anything. Errors: BadRequest for what is no pattern."""
+    """Puts exactly these policies in force. Returns whether that changed anything. Errors: BadRequest for an invalid pattern."""
     before = unit.policies.current()
     if _bare(before.policies) == _bare(wanted):
         return False
@@ -28,10 +28,10 @@ def adopt_policies(unit: UnitOfWork, wanted: Sequence[PolicyAcl]) -> bool:
 
 
 def adopt_of_settings(store: Store, find_wanted: Callable[[UnitOfWork], Sequence[PolicyAcl]]) -> None:
-    """Puts the policies of the settings in force where they are not yet.
+    """Puts the policies of the settings in force if they are not yet.
 
-    Looks first, so that nobody waits for a turn to write nothing; what is wanted is found again in the transaction that writes, since
-    somebody may have changed it meanwhile.
+    Reads first, so that no process waits for the write lock to write nothing. The transaction that writes computes the wanted policies
+    again, since another process may have changed them meanwhile.
     """
     with store.reading() as unit:
         if _bare(unit.policies.current().policies) == _bare(find_wanted(unit)):
@@ -41,14 +41,14 @@ def adopt_of_settings(store: Store, find_wanted: Callable[[UnitOfWork], Sequence
 
 
 def read_closed(unit: UnitOfWork) -> frozenset[int]:
-    """Returns the policies, 0 for none, whose classes are closed."""
+    """Returns the numbers of the policies whose classes are closed; 0 stands for "no policy"."""
     return frozenset(json.loads(unit.key_values.get(POLICIES_CLOSED) or "[]"))
 
 
 def open_again(unit: UnitOfWork) -> None:
-    """Lets all classes count again."""
+    """Opens all closed classes."""
     unit.key_values.put(POLICIES_CLOSED, "[]")
-    # whoever holds classes in memory looks again only after a change
+    # processes that cache classes read them again only when the generation of the policies changes
     unit.policies.replace(unit.policies.current().policies)
 
 

@@ -1,7 +1,7 @@
-"""What policy ACLs add to what ACLs say, for all classes at once.
+"""Combines what policy ACLs decide with what ACLs decide, for all classes at once.
 
-The rule of each class is a number; what all rules say to one asker is a table over these numbers, which is read for the classes that the
-order of mechanisms leaves to it. ``core.policyacls`` is the reference; tests hold the two equal.
+Each class stores the number of its policy, called its rule. What all policies decide for one user is a table over these numbers. The table
+is read for the classes that the order of mechanisms leaves to policies. ``core.policyacls`` is the reference; tests hold the two equal.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -17,7 +17,7 @@ _PERMIT, _DENY = 0, 1
 
 
 class PolicyTable:
-    """Policies as far as they were put in. Not for several threads at a time."""
+    """The policies that were added so far. Not safe for use from several threads at a time."""
 
     def __init__(self, order: Sequence[Early] = EARLY_ORDER) -> None:
         self._order = tuple(dict.fromkeys(order))
@@ -26,7 +26,7 @@ class PolicyTable:
         self._closed: Bytes = np.zeros(1, np.uint8)
 
     def set(self, policies: Sequence[PolicyAcl], closed: Set[int] = frozenset()) -> None:
-        """Says which policies are in force, and which, 0 for none, are closed."""
+        """Sets which policies are in force, and which are closed; 0 in ``closed`` stands for "no policy"."""
         size = max((0, *closed, *(policy.number for policy in policies))) + 1
         self._in_force, self._closed = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
         self._in_force[[policy.number for policy in policies]] = 1
@@ -38,11 +38,14 @@ class PolicyTable:
                 self._entries.setdefault(digest_of(key_of(entry.principal)), []).append((policy.number, verdict))
 
     def combine(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers, keys: Iterable[bytes]) -> ClassMap:
-        """Returns the classes that somebody may see. Shape: ``by_acl`` those that ACLs permit him, ``unsaid`` and ``rules`` by class."""
+        """Returns the classes that the user with these keys may see.
+
+        Shape: ``by_acl`` are the classes that ACLs permit the user; ``unsaid`` and ``rules`` are by class.
+        """
         return self._combine(by_acl, unsaid, rules, self._decide(keys))
 
     def combine_for_anybody(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers) -> ClassMap:
-        """Returns the classes that somebody could see whom everything permits that permits anybody, and none denies."""
+        """Returns the classes visible to an imagined user whom every permitting entry permits and no entry denies."""
         permits = np.zeros_like(self._in_force)
         for found in self._entries.values():
             denied = {number for number, verdict in found if verdict == _DENY}
@@ -50,9 +53,11 @@ class PolicyTable:
         return self._combine(by_acl, unsaid, rules, permits)
 
     def undecided(self, unsaid: Bytes, rules: Numbers) -> ClassMap:
-        """Returns the classes of which neither ACLs nor policies say anything."""
+        """Returns the classes that neither ACLs nor policies decide."""
+        # without ACLs in the order, ACLs leave every class undecided
         found = unsaid.copy() if Early.ACL in self._order else np.ones_like(unsaid)
         if Early.POLICY in self._order:
+            # a policy in force decides for all users, so 1 minus its flag clears the class
             found &= 1 - self._in_force[self._known(rules)]
         found[AccessClass.PUBLIC] = 0
         return ClassMap(found.tobytes())
@@ -60,27 +65,31 @@ class PolicyTable:
     def _combine(self, by_acl: ClassMap, unsaid: Bytes, rules: Numbers, permits: Bytes) -> ClassMap:
         if self._order == EARLY_ORDER and not self._in_force.any() and not self._closed.any():
             return by_acl
+        # one byte for each class: 1 if the ACLs permit the user
         own = np.frombuffer(by_acl.table, np.uint8)
         known = self._known(rules[: own.size])
+        # masks by class: where a mechanism decides; ``[known]`` spreads the table over policies to classes
         says = {Early.ACL: unsaid[: own.size] == 0, Early.POLICY: ((self._in_force | self._closed) != 0)[known]}
+        # decisions by class: 1 is PERMIT; a closed policy permits nothing
         answers = {Early.ACL: own, Early.POLICY: np.where(self._closed != 0, 0, permits).astype(np.uint8)[known]}
         found = np.zeros_like(own)
-        # the first mechanism that says something is written last
+        # The first mechanism in the order that decides wins. Each copy overwrites those before it, so the first mechanism is written last.
         for mechanism in reversed(self._order):
             np.copyto(found, answers[mechanism], where=says[mechanism])
         found[AccessClass.PUBLIC] = 1
         return ClassMap(found.tobytes())
 
     def _known(self, rules: Numbers) -> Numbers:
-        """Returns the rules with those that are no more as none."""
+        """Returns the rules, with 0 in place of the numbers of policies that no longer exist."""
         found: Numbers = np.where(rules < self._in_force.size, rules, 0)
         return found
 
     def _decide(self, keys: Iterable[bytes]) -> Bytes:
-        """Returns 1 for each policy that permits somebody with these keys."""
+        """Returns 1 for each policy that permits a user with these keys."""
         permits = np.zeros_like(self._in_force)
         if self._entries:
             found = [each for key in keys for each in self._entries.get(key, ())]
+            # denials are written second, since they beat permits
             permits[[number for number, verdict in found if verdict == _PERMIT]] = 1
             permits[[number for number, verdict in found if verdict == _DENY]] = 0
         return permits

@@ -1,6 +1,6 @@
-"""Decides by the reference evaluator which documents somebody may see, from the ACLs as the store has them now.
+"""Decides with the reference evaluator which documents a user may see, from the ACLs that the store has now.
 
-Which class a URL's ACL makes is read from the store, and remembered until any ACL has another version; what a class is never changes.
+The class of a URL's ACL is read from the store and cached until any ACL has a new version. The content of a class never changes.
 """
 
 import functools
@@ -26,22 +26,22 @@ REMEMBERED = 50_000
 
 
 class ResultTrimmer:
-    """Decides once more what an index has found. May be used from several threads."""
+    """Trims the results of an index search to what the user may see now. May be used from several threads."""
 
     def __init__(self, directory: PermissionCache) -> None:
         self._directory = directory
         self._chains = Chains()
 
     def select(self, unit: UnitOfWork, documents: Iterable[Document], access: AccessFilter) -> list[Document]:
-        """Returns of documents those that the asker may see: live, of a class that his set names, and permitted him now."""
+        """Returns the documents that the user may see: live ones whose class is in the access filter and that the user is permitted now."""
         return self.judge(unit, documents, access.early()).shown
 
     def judge(
         self, unit: UnitOfWork, documents: Iterable[Document], access: AccessFilter, deadline: Deadline | None = None
     ) -> "TrimmedResults":
-        """Returns of documents those that the asker may see, and those about which another server may be asked for him.
+        """Returns the documents that the user may see, and those about which an authorization server may be consulted for the user.
 
-        Where the user's groups cannot be had before the deadline, only public documents are shown.
+        If the user's groups are not known before the deadline, only public documents are shown.
         """
         late: Set[int] = access.late.classes if access.late is not None else frozenset()
         live = [each for each in documents if each.state is DocumentState.LIVE]
@@ -54,7 +54,7 @@ class ResultTrimmer:
         except OutOfTime:
             return TrimmedResults(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
         acls = self._chains.read(unit, [each.url for each in guarded])
-        # read only where an ACL leaves it open, which few do
+        # policies are read only if an ACL leaves a document undecided, which is rare
         read_book = functools.cache(unit.policies.current)
         confirms = access.late is not None and access.late.confirms
         verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book, permits_end=not confirms) for each in guarded}
@@ -66,7 +66,7 @@ class ResultTrimmer:
     def _settle(
         self, url: str, forms: PrincipalKeys, find_acl: FindAcl, read_book: Callable[[], PolicySet], *, permits_end: bool
     ) -> Verdict:
-        """Returns what ACL and policy come to, as both are now."""
+        """Returns the verdict of ACL and policy together, as both are now."""
 
         def ask_policy() -> Verdict:
             ruling = rule_on(read_book().find(url), forms)
@@ -77,7 +77,7 @@ class ResultTrimmer:
 
 
 def may_name(access: AccessFilter, number: int) -> bool:
-    """Whether a document of a class may turn out to be one that the user may see, or about which another server may be asked."""
+    """Whether a document of a class may be visible to the user, or may be one for which an authorization server decides."""
     return number in access.permitted or (access.late is not None and number in access.late.classes)
 
 
@@ -87,14 +87,14 @@ def _is_guarded(number: int, permitted: Set[int], late: Set[int]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimmedResults:
-    """What holds for documents. Shape: each list in the order in which they were given; a document in neither is refused."""
+    """The decisions about documents. Shape: each list keeps the order of the input; a document in neither list is refused."""
 
     shown: list[Document]
     undecided: list[Document] = field(default_factory=list)
 
 
 class Chains:
-    """Reads ACLs with all from which they inherit, and remembers them within a bound. May be used from several threads."""
+    """Reads ACLs and those from which they inherit, and caches them up to a bound. May be used from several threads."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
@@ -139,12 +139,12 @@ class Chains:
 
 
 def read_chains(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
-    """Reads the ACLs of URLs, as they were written, and of all from which they inherit, a level at a time."""
+    """Reads the ACLs of URLs, as they were written, and all ACLs from which they inherit, a level at a time."""
     return _climb(urls, lambda wanted: {url: stored.acl for url, stored in unit.acls.find_many(wanted).items()})
 
 
 def read_chains_at(unit: UnitOfWork, urls: Sequence[str], at: datetime) -> dict[str, Acl]:
-    """Reads the ACLs of URLs and of all from which they inherited at a time, as far as versions are kept."""
+    """Reads the ACLs of URLs and all ACLs from which they inherited at a time, as far as versions are stored."""
 
     def find(wanted: Sequence[str]) -> dict[str, Acl]:
         classes = unit.acls.find_classes_at(wanted, at)
