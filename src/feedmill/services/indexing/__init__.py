@@ -1,1 +1,1 @@
-"""Documents on their way from the store into the index: extracted, linked, written."""
+"""Services that bring documents from the store into the index: extraction, links, writing."""

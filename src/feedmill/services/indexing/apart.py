@@ -1,8 +1,8 @@
-"""Documents that the indexer does not prepare itself but in a process of its own, so that all others are indexed meanwhile.
+"""Documents that the indexer prepares in a separate process, so that all others are indexed meanwhile.
 
-These are large ones, ones that ended the indexer while it prepared them, and the other documents of the feed of such a one. What is
-built becomes part of the index at once (``IndexWriter.adopt``). A document that ends that process too, or takes too long in it, is set
-aside; where it is not known which document it was, the batch is halved.
+These are large documents, documents that ended the indexer during preparation, and the other documents of the feed of such a document. A
+finished build becomes part of the index in one step (``IndexWriter.adopt``). A document that also ends the separate process, or takes too
+long in it, is set aside. If it is unknown which document was at fault, the batch is halved.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,13 +23,13 @@ CHARACTERS_AT_ONCE = 10_000_000
 
 
 def size_of(document: IndexDocument) -> int:
-    """Returns how many characters of a document are to be analysed."""
+    """Returns how many characters of a document must be analysed."""
     return len(document.body) + len(document.title) + sum(len(name) + len(value) for name, value in document.metadata)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A build that has ended: what of it is to be taken over, and the documents to set aside."""
+    """A build that has ended: the part of it to take over, and the documents to set aside."""
 
     outcome: BuildOutcome
     work: dict[int, tuple[IndexTask, Document]]
@@ -37,7 +37,7 @@ class Ended:
 
 
 class ApartLane:
-    """The documents that wait for the process of their own, and those that are in it."""
+    """The documents that wait for the separate process, and the documents in it."""
 
     def __init__(self, builder: EntryBuilder) -> None:
         self._builder = builder
@@ -54,12 +54,12 @@ class ApartLane:
         return held is not None and held.version == mark.version
 
     def put(self, mark: IndexTask) -> None:
-        """Puts a document into the lane, in place of an earlier version that waits."""
+        """Puts a document into the lane; it replaces an earlier version that waits."""
         self._waiting[mark.document_id] = mark
 
     @property
     def is_free(self) -> bool:
-        """Whether documents wait and the process has none."""
+        """Whether documents wait and the process is idle."""
         return bool(self._waiting) and not self._work
 
     @property
@@ -72,18 +72,18 @@ class ApartLane:
         return list(islice((mark for mark in self._waiting.values() if is_due(mark.document_id)), self._at_once))
 
     def drop(self, document_ids: Iterable[int]) -> None:
-        """Takes documents out of the waiting line."""
+        """Removes documents from the queue."""
         for document_id in document_ids:
             self._waiting.pop(document_id, None)
 
     def start(self, work: dict[int, tuple[IndexTask, Document]], documents: list[IndexDocument]) -> None:
-        """Has documents of the waiting line built."""
+        """Starts a build of documents from the queue."""
         self._builder.start(documents)
         self.drop(work)
         self._work = work
 
     def find_ended(self) -> Ended | None:
-        """Returns how the build ended, once; where its process ended before its time, all but the document at fault wait again."""
+        """Returns once how a build ended. If its process ended before its time, all but the document at fault wait again."""
         outcome = self._builder.find_outcome() if self._work else None
         if outcome is None:
             return None
@@ -99,11 +99,11 @@ class ApartLane:
         return Ended(outcome, {}, aside)
 
     def take_back(self, work: dict[int, tuple[IndexTask, Document]]) -> None:
-        """Has documents wait again, before those that wait already."""
+        """Returns documents to the queue, before those that wait already."""
         self._waiting = {key: mark for key, (mark, _) in work.items() if key not in self._waiting} | self._waiting
 
     def cancel(self, document_ids: Iterable[int] | None = None) -> None:
-        """Ends the build where it holds one of the documents (any, without them): what it was made from has changed."""
+        """Cancels the build if it holds one of the documents (any document, by default): its input has changed."""
         if self._work and (document_ids is None or not self._work.keys().isdisjoint(document_ids)):
             self._builder.cancel()
             work, self._work = self._work, {}

@@ -1,4 +1,4 @@
-"""What the index takes of a document: what the store keeps of it, its text, and what others tell of it."""
+"""Builds index entries from what the store holds of a document, its text, and what incoming links say about it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class StoredText(NamedTuple):
-    """What is kept of an extracted text: itself, the URLs of its links, its headings."""
+    """The stored result of an extraction: the text, the URLs of its links, its headings."""
 
     body: str
     links: Sequence[str] = ()
@@ -30,7 +30,7 @@ NO_TEXT = StoredText("")
 
 
 def read_kept_text(blobs: BlobStore, document: Document) -> StoredText:
-    """Returns what is kept of a document's text, nothing where there is none or it cannot be read."""
+    """Returns what is stored of a document's text; empty if there is none or it cannot be read."""
     if document.text is None or document.text.blob is None:
         return NO_TEXT
     try:
@@ -42,7 +42,7 @@ def read_kept_text(blobs: BlobStore, document: Document) -> StoredText:
 
 
 def entry_of(document: Document, kept: StoredText, told: Told = NOTHING_TOLD, patterns: tuple[str, ...] = ()) -> IndexDocument:
-    """Returns what the index takes of a document."""
+    """Returns the document in the form that the index takes."""
     text = document.text
     assert document.id is not None
     return IndexDocument(

@@ -1,9 +1,9 @@
-"""Extraction: takes marked documents, has their text made out of process, keeps it, and passes the marks on to the indexer.
+"""Extraction: reads documents with EXTRACT tasks, extracts their text in worker processes, stores it, and passes the tasks to the indexer.
 
-A document for which handing over or keeping fails goes on without its text, with the reason; one that ended the extractor waits until
-others are done (``services.isolation.attempts``).
+If a document cannot be passed to a worker or its text cannot be stored, it continues without its text, with the reason. A document that
+ended the extractor waits until others are done (``services.isolation.attempts``).
 
-A small change takes the quick workers, as far as ``pacing`` lets it. A document that is too slow for them goes on with the others.
+A small change uses the quick workers, within the limits of ``pacing``. A document that is too slow for them continues with the others.
 """
 
 import io
@@ -30,7 +30,7 @@ from feedmill.services.isolation.recording import FailureRecorder
 HAND_OVER = "extract.hand_over"
 KEEP = "extract.keep"
 STEPS = "extract."
-"""What the names of the steps of extraction begin with."""
+"""The common prefix of the names of extraction steps."""
 
 POLL_SECONDS = 0.5
 COLLECT_SECONDS = 0.02
@@ -55,7 +55,7 @@ def _ignore(_outcome: str) -> None:
 
 
 class Extracting:
-    """Works EXTRACT marks off; ``work`` until told to stop. ``on_extracted`` hears of each document: whole, cut or failed."""
+    """Processes EXTRACT tasks; ``work`` runs until it is stopped. ``on_extracted`` is called for each document: whole, cut or failed."""
 
     def __init__(
         self,
@@ -88,13 +88,13 @@ class Extracting:
         self._trouble = FailureNote(store, QueueName.EXTRACT)
 
     def _find_suspected_feeds(self) -> frozenset[int]:
-        """Finds the feeds of documents that ended the extractor: others of theirs may be like them."""
+        """Finds the feeds of documents that ended the extractor: other documents of these feeds may do the same."""
         items = [item.removeprefix("document:") for step in (HAND_OVER, KEEP) for item in self._attempts.list_items(step)]
         with self._store.reading() as unit:
             return frozenset(mark.feed_id for mark in unit.index_tasks.find_many([int(item) for item in items]).values()) - {0}
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
-        """Works until stopped; what is in flight then is done again at the next start. Errors: Broken."""
+        """Works until stopped; documents that are in flight then are extracted again after the next start. Errors: Broken."""
         while not is_stopped():
             try:
                 if not self.turn():
@@ -108,7 +108,7 @@ class Extracting:
         self.close()
 
     def turn(self) -> bool:
-        """Hands out what is marked and keeps what is done. Whether anything is in flight."""
+        """Assigns documents that have tasks to workers and stores finished texts. Returns whether anything is in flight."""
         self._resubmit()
         for lane in Lane:
             self._hand_out(lane)
@@ -126,7 +126,7 @@ class Extracting:
         self._extractor.close()
 
     def _collect(self) -> None:
-        """Takes what is done; where nobody waits for it, some pause lets one look serve many documents."""
+        """Collects finished documents; if no change is urgent, it pauses so that one poll serves many documents."""
         is_awaited = any(job.mark.lane is Lane.QUICK for job in self._jobs.values())
         if self._jobs and not is_awaited:
             self._notifier.wait(PAUSE_SECONDS)
@@ -136,14 +136,14 @@ class Extracting:
             self._take(answer)
 
     def _is_time_to_keep(self) -> bool:
-        """Whether to begin a transaction: for many documents, for one that somebody waits for, or after a while."""
+        """Whether to begin a transaction: for many documents, for an urgent one, or after a while."""
         if not self._done:
             return False
         if len(self._done) >= BATCH or not self._jobs or time.monotonic() - self._done_since >= GATHER_SECONDS:
             return True
         return any(job.mark.lane is Lane.QUICK for job, _ in self._done)
 
-    # --- out ---
+    # --- to the workers ---
 
     def _hand_out(self, lane: Lane) -> None:
         room = self._extractor.capacity(quick=lane is Lane.QUICK)
@@ -164,7 +164,7 @@ class Extracting:
                 unit.index_tasks.advance(idle)
 
     def _list_marks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[IndexTask]:
-        """Lists marks that are not in flight: what comes behind the last that was handed out, and at the end from the start again."""
+        """Lists index tasks that are not in flight: those after the last one that was assigned, and at the end from the start again."""
         reached = self._reached[lane]
         busy = self._jobs.keys() | {job.mark.document_id for job, _ in self._done} | {job.mark.document_id for job in self._again}
         listed = unit.index_tasks.list(Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached)
@@ -173,7 +173,7 @@ class Extracting:
         return marks
 
     def _list_due(self, marks: list[IndexTask]) -> list[IndexTask]:
-        """Lists marks to work on now: those of feeds with a document that ended this process wait until it has nothing else to lose."""
+        """Lists tasks to work on now: tasks of feeds with a document that ended this process wait until no other work is at risk."""
         others = [mark for mark in marks if not self._is_suspected(mark)]
         return others or (marks if self._attempts.may_risk(is_idle=not self._jobs) else [])
 
@@ -196,7 +196,7 @@ class Extracting:
             self._give_up(mark, document, HAND_OVER, describe(HAND_OVER, error))
 
     def _give_up(self, mark: IndexTask, document: Document, step: str, reason: str) -> None:
-        """Has a document go on without text."""
+        """Lets a document continue without text."""
         answer = Answer(key=mark.document_id, mimetype=document.attributes.mimetype or "", reason=reason)
         job = _Job(mark=mark, document=document, task=Task(key=mark.document_id, url=document.url, mimetype=None))
         self._failed[mark.document_id] = Failed(document, step, reason)
@@ -222,7 +222,7 @@ class Extracting:
             self._jobs[job.task.key] = job
             self._extractor.submit(job.task, quick=False)
 
-    # --- in ---
+    # --- from the workers ---
 
     def _take(self, answer: Answer) -> None:
         job = self._jobs.pop(answer.key)
@@ -233,7 +233,7 @@ class Extracting:
             self._done.append((job, answer))
 
     def _keep(self, done: Sequence[tuple[_Job, Answer]]) -> None:
-        """Keeps texts, then sets them and passes the marks on in one transaction."""
+        """Stores texts, then sets them and passes the tasks on in one transaction."""
         texts = [(job, self._text_isolated(job, answer)) for job, answer in done]
         self._blobs.sync()
         for each in run_halved(texts, self._save, step=KEEP):
@@ -244,7 +244,7 @@ class Extracting:
         self._attempts.clear([_key_of(step, job.mark) for job, _ in texts for step in (HAND_OVER, KEEP)])
 
     def _text_isolated(self, job: _Job, answer: Answer) -> Text:
-        """Keeps a text; where that fails, gives what says so in its place."""
+        """Stores a text; if that fails, returns a failed text with the reason."""
         key = _key_of(KEEP, job.mark)
         if self._attempts.is_hopeless(key):
             return self._lose(job, read_interruptions(KEEP, self._attempts.count(key)))
@@ -263,7 +263,7 @@ class Extracting:
         return Text(source=job.document.content, mimetype=job.document.attributes.mimetype, reason=reason)
 
     def _save_failed(self, job: _Job, reason: str) -> None:
-        """Passes a mark on whose text the store does not take; the document is indexed without it."""
+        """Passes a task on although the store does not accept its text; the document is indexed without it."""
         with self._store.writing() as unit:
             unit.index_tasks.advance([job.mark])
             self._recorder.record(unit, [Failed(job.document, KEEP, reason)], feeds=_feed_of(job), is_found=True)

@@ -1,8 +1,8 @@
-"""Filling index writers with marked documents, one document at a time, within a bounded time.
+"""Fills index writers with documents that have index tasks, one document at a time, within a bounded time.
 
-A document that cannot be prepared is written in a reduced form, or taken out of the index; its mark goes like any other's, with the
-failure in the same transaction. A document whose old entry may be seen by users who lost access is taken out before it waits for
-anything.
+A document that cannot be prepared is written in a reduced form, or removed from the index; its task is removed like any other, with the
+failure in the same transaction. If the old entry of a document may be visible to users who lost access, the document is removed from the
+index before it waits for anything.
 """
 
 import time
@@ -42,14 +42,15 @@ SLICE_SECONDS = 0.25
 
 COPY = "index.rebuild"
 STEPS = "index."
-"""What the names of the steps of indexing begin with: an entry that was written whole clears the failures of these alone."""
+"""The common prefix of the names of indexing steps: an entry that was written whole clears the failures of these steps alone."""
 
 WATCHED = (BUILD, COMMIT, READ_TEXT, TELL)
-"""The steps in which a document is noted that may end the indexer."""
+"""The steps in which a document is noted because it may end the indexer."""
 
 TOLD_BATCH = key_of(TELL, "batch")
-"""What the indexer notes while it finds what links tell of several documents at once. Cleared once documents after it are committed: what
-was done for others before them is lost with the process, and they would be met in a batch again."""
+"""The note while the indexer reads incoming links of several documents at once. It is cleared once the documents of the batch are
+committed: if the process ends earlier, its work for them is lost, and the next process meets them in a batch again.
+"""
 
 
 def item_of(document_id: int) -> str:
@@ -59,7 +60,7 @@ def item_of(document_id: int) -> str:
 
 @dataclass(slots=True)
 class Uncommitted:
-    """What the engine has of marked documents and was not committed. Shape: ``troubles`` by the documents' ids."""
+    """What was written to the engine for index tasks and is not committed yet. Shape: ``troubles`` by document ids."""
 
     marks: dict[int, IndexTask] = field(default_factory=dict)
     troubles: dict[int, tuple[Document, Trouble]] = field(default_factory=dict)
@@ -70,7 +71,7 @@ class Uncommitted:
         return bool(self.marks) or self.has_removed
 
     def note(self, mark: IndexTask, document: Document | None, trouble: Trouble | None) -> None:
-        """Notes that the engine has what there is of a mark."""
+        """Notes that the engine has everything that a task requires."""
         if not self:
             self.since = time.monotonic()
         self.marks[mark.document_id] = mark
@@ -79,19 +80,19 @@ class Uncommitted:
             self.troubles[mark.document_id] = document, trouble
 
     def forget(self, document_id: int) -> None:
-        """Forgets a mark, which stays and is done again."""
+        """Drops a task, which stays in the store and is done again."""
         self.marks.pop(document_id, None)
         self.troubles.pop(document_id, None)
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Drops all tasks."""
         self.marks.clear()
         self.troubles.clear()
         self.has_removed = False
 
 
 class Filling:
-    """Fills writers. ``lane`` takes documents that are prepared in a process of their own, None where there is none."""
+    """Fills writers. ``lane`` takes documents that are prepared in a separate process; None if there is no such process."""
 
     def __init__(self, blobs: BlobStore, links: Linking, patterns: PatternSweep, attempts: Attempts, lane: ApartLane | None) -> None:
         self._blobs = blobs
@@ -104,7 +105,7 @@ class Filling:
     def fill(
         self, writers: Sequence[IndexWriter], marks: Sequence[IndexTask], documents: Mapping[int, Document], uncommitted: Uncommitted
     ) -> int:
-        """Takes marks in order until the time is over, at least one; returns how many were taken."""
+        """Processes tasks in order until the time is over, at least one; returns how many were processed."""
         begun = time.monotonic()
         wanted = {key: document for key, document in documents.items() if is_indexed(document)}
         apart = {mark.document_id for mark in marks if self._belongs_apart(mark)}
@@ -125,7 +126,7 @@ class Filling:
         return len(marks)
 
     def find_told(self, documents: Sequence[Document]) -> tuple[dict[int, Told], dict[int, Trouble]]:
-        """Returns what links tell of documents, and for which that failed; one by one where it ended the process before."""
+        """Returns what incoming links say about documents, and for which that failed; one by one if it ended the process before."""
         counts = (self._attempts.count(key) for key in (TOLD_BATCH, *(_key_of(TELL, document) for document in documents)))
         if not any(counts):
             with self._attempts.on(TOLD_BATCH):
@@ -166,7 +167,7 @@ class Filling:
             uncommitted.note(mark, document, trouble)
 
     def _assemble(self, document: Document, told: Told) -> tuple[IndexDocument | None, Trouble | None]:
-        """Returns a document as the index takes it, and what failed; what ended the process again and again is not tried."""
+        """Returns a document in the form that the index takes, and what failed; a step that repeatedly ended the process is not tried."""
         reading, building = _key_of(READ_TEXT, document), _key_of(BUILD, document)
         if self._attempts.is_hopeless(building):
             return None, Trouble(BUILD, read_interruptions(BUILD, self._attempts.count(building)))
@@ -185,14 +186,14 @@ class Filling:
         return any(self._attempts.count(key_of(step, item_of(document_id))) for step in WATCHED)
 
     def is_due(self, document_id: int) -> bool:
-        """Returns whether a document may be worked on now; one that ends this process, not the one beside it, waits for others."""
+        """Returns whether a document may be worked on now; one that ends this process, rather than the separate one, waits for others."""
         return all(self._attempts.is_due(key_of(step, item_of(document_id))) for step in (READ_TEXT, TELL))
 
     def _belongs_apart(self, mark: IndexTask) -> bool:
         return self._lane is not None and (self.is_suspected(mark.document_id) or mark.feed_id in self.suspected_feeds)
 
     def copy(self, writer: IndexWriter, document: Document, told: tuple[dict[int, Told], dict[int, Trouble]]) -> bool:
-        """Writes a document to another folder; returns False where something failed, or where it belongs apart."""
+        """Writes a document to another folder; returns False if something failed, or if it belongs to the separate process."""
         if document.damage or document.id in told[1]:
             return False
         try:
@@ -209,7 +210,7 @@ class Filling:
         return True
 
     def remove(self, writers: Sequence[IndexWriter], mark: IndexTask, uncommitted: Uncommitted) -> None:
-        """Takes a document that is not to be found out of the index."""
+        """Removes from the index a document that must not be found."""
         for writer in writers:
             writer.remove_many([mark.document_id])
         uncommitted.note(mark, None, None)
@@ -217,12 +218,12 @@ class Filling:
     def set_aside(
         self, writers: Sequence[IndexWriter], mark: IndexTask, document: Document, trouble: Trouble, uncommitted: Uncommitted
     ) -> None:
-        """Takes a document out of the index for which a step failed: an earlier entry may be seen by whom it is closed to now."""
+        """Removes a document from the index after a failed step: its earlier entry may be visible to users who have lost access."""
         for writer in writers:
             writer.remove_many([mark.document_id])
         uncommitted.note(mark, document, trouble)
 
-    # --- apart ---
+    # --- in the separate process ---
 
     def _put_apart(self, writers: Sequence[IndexWriter], mark: IndexTask, uncommitted: Uncommitted) -> None:
         assert self._lane is not None
@@ -235,7 +236,7 @@ class Filling:
             uncommitted.has_removed = True
 
     def assemble_apart(self, work: Mapping[int, tuple[IndexTask, Document]]) -> Iterator[tuple[int, IndexDocument | None, Trouble | None]]:
-        """Yields documents for the process of their own, until they are much."""
+        """Yields documents for the separate process, up to its limit of size."""
         told, untold = self.find_told([document for _, document in work.values()])
         characters = 0
         for document_id, (_, document) in work.items():
@@ -253,7 +254,7 @@ def _key_of(step: str, document: Document) -> str:
 def record_troubles(
     unit: UnitOfWork, recorder: FailureRecorder, marks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]
 ) -> None:
-    """Records what failed for documents whose marks go, and clears what failed before for those that were written whole."""
+    """Records what failed for documents whose tasks are removed, and clears earlier failures of those that were written whole."""
     recorder.clear(unit, [key for key in marks if key not in troubles], STEPS)
     feeds = {key: mark.feed_id for key, mark in marks.items()}
     for is_found in (False, True):

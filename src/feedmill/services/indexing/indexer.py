@@ -1,15 +1,15 @@
-"""The indexer: brings the index up to the store.
+"""The indexer brings the index up to date with the store.
 
-Marks are worked off in batches: documents go to the engine, the engine commits, and only then are the marks of exactly these versions
-removed and the commit's token made known, in one transaction. Whatever dies in between is done again, and doing it again changes nothing.
-Small changes commit at once; a large feed commits every two seconds.
+Index tasks are processed in batches: documents go to the engine, and the engine commits. Only then one transaction removes the tasks of
+exactly these versions and publishes the commit's token. If a process dies in between, the work is repeated, and repeating it changes
+nothing. Small changes commit at once; a large feed commits every two seconds.
 
-A failing document costs itself (``filling``). One that is large, or that ended the indexer before, is prepared in a process of its own
-(``apart``), so that no other waits for it. Where the engine fails to commit a batch, the next one is half as long, until it is one
-document, which is set aside where the engine commits without it.
+A failing document costs only itself (``filling``). A document that is large, or that ended the indexer before, is prepared in a separate
+process (``apart``), so that no other document waits for it. If the engine fails to commit a batch, the next batch is half as long, down to
+one document, which is set aside if the engine commits without it.
 
-A rebuild (``rebuilding``) writes every live document to a new folder beside the serving one. While it runs, marks go to both; at its end
-the pointer flips.
+A rebuild (``rebuilding``) writes every live document to a new folder next to the serving one. While it runs, tasks are applied to both
+folders; at its end the pointer moves to the new folder.
 """
 
 import time
@@ -47,13 +47,13 @@ POLL_SECONDS = 0.5
 BATCH = 250
 COMMIT_SECONDS = 2.0
 BUILDING_NOTED_SECONDS = 5.0
-"""How often the queues are told that a document is still being built in the process beside this one."""
+"""How often the queues learn that a document is still being built in the separate process."""
 COMMIT_DOCUMENTS = 20_000
 SETTLED_AT_ONCE = 200
 RETRIED_AT_ONCE = 500
 
 LONGEST_SECONDS = 60.0
-"""After how long with one document the indexer ends; its successor has it built apart."""
+"""After this time with one document the indexer ends; its successor has the document built in the separate process."""
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +63,7 @@ def _ignore(_documents: int) -> None:
 
 
 class Indexing:
-    """Works INDEX marks off; ``work`` until told to stop. ``on_committed`` hears how many documents each commit changed."""
+    """Processes INDEX tasks; ``work`` runs until it is stopped. ``on_committed`` receives how many documents each commit changed."""
 
     def __init__(
         self, tools: IndexDependencies, folders: IndexFolders, *, schema: str, on_committed: Callable[[int], None] = _ignore
@@ -95,19 +95,19 @@ class Indexing:
         self._retry_failed()
 
     def _remove_others(self) -> None:
-        """Removes what a rebuild left that was cut short, or that had ended but for this, and what was built apart."""
+        """Removes all folders but the serving one: those of interrupted or unfinished rebuilds, and of separate builds."""
         for name in self._folders.list():
             if name != self._folder:
                 self._folders.remove(name)
 
     def _find_suspected_feeds(self) -> frozenset[int]:
-        """Finds the feeds of documents that ended the indexer: others of theirs may be like them."""
+        """Finds the feeds of documents that ended the indexer: other documents of these feeds may do the same."""
         items = [item.removeprefix("document:") for item in self._attempts.list_items(BUILD)]
         with self._store.reading() as unit:
             return frozenset(mark.feed_id for mark in unit.index_tasks.find_many([int(item) for item in items]).values()) - {0}
 
     def _retry_failed(self) -> None:
-        """Marks documents for which a step of another version of the program failed."""
+        """Adds index tasks for documents for which a step of another program version failed."""
         after = 0
         while True:
             with self._store.writing() as unit:
@@ -119,7 +119,7 @@ class Indexing:
             after = ids[-1]
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
-        """Works until stopped; what is not committed then is done again at the next start."""
+        """Works until stopped; what is not committed then is done again after the next start."""
         while not is_stopped():
             try:
                 if not self.turn():
@@ -132,7 +132,7 @@ class Indexing:
         self.close()
 
     def turn(self) -> bool:
-        """Takes the next batch, commits when it is time. Whether there is more to do."""
+        """Takes the next batch and commits when it is time. Returns whether there is more to do."""
         is_rebuilding = self._continue_rebuild()
         is_sweeping = self._follow_patterns()
         self._continue_apart()
@@ -159,13 +159,13 @@ class Indexing:
     def _take_back_links(self, documents: dict[int, Document], marks: Sequence[IndexTask]) -> None:
         targets = self._links.take_back(documents, marks)
         for target in targets:
-            # what is written of it already is out of date, so that its mark has to stay
+            # what was written of it is out of date already, so its task has to stay
             self._uncommitted.forget(target)
         if targets and self._lane is not None:
             self._lane.cancel(targets)
 
     def _follow_patterns(self) -> bool:
-        """Goes by the URL patterns of the settings; whether documents are still held against new ones."""
+        """Adopts the URL patterns of the settings; returns whether documents are still being matched against new ones."""
         if self._patterns.has_news():
             if self._uncommitted:
                 self._commit()
@@ -175,7 +175,7 @@ class Indexing:
         return self._patterns.step()
 
     def close(self) -> None:
-        """Closes the writers, and ends the process beside them."""
+        """Closes the writers, and ends the separate process."""
         if self._lane is not None:
             self._lane.close()
         self._writer.close()
@@ -197,7 +197,7 @@ class Indexing:
         self._reached = next((mark for mark in reversed(taken) if mark.lane is Lane.BULK), self._reached)
 
     def _is_time_to_commit(self, marks: Sequence[IndexTask]) -> bool:
-        """Whether somebody waits for a small change, enough has gathered, or nothing more is on its way."""
+        """Whether an urgent small change waits, enough has gathered, or nothing more is on its way."""
         if any(mark.lane is Lane.QUICK for mark in marks):
             return True
         if len(self._uncommitted.marks) >= min(COMMIT_DOCUMENTS, self._at_once if self._at_once < BATCH else COMMIT_DOCUMENTS):
@@ -211,7 +211,7 @@ class Indexing:
             return bool(unit.index_tasks.list(Stage.EXTRACT, 1))
 
     def _commit(self) -> None:
-        """Commits, then takes the marks off and lets searchers know."""
+        """Commits, then removes the tasks and makes the commit known to searchers."""
         marks = dict(self._uncommitted.marks)
         key = key_of(COMMIT, item_of(next(iter(marks))) if len(marks) == 1 else "batch")
         try:
@@ -235,7 +235,7 @@ class Indexing:
             unit.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
         if self._rebuild is not None:
-            # what a document did to the process is remembered until the rebuild ends, which begins again at each end of the process
+            # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
             self._rebuild.apart.difference_update(marks)
         finished = [key for key in marks if self._rebuild is None or key not in troubles]
         batch = [TOLD_BATCH] if self._rebuild is None else []
@@ -250,7 +250,7 @@ class Indexing:
     # --- trouble with the engine ---
 
     def _heed(self, error: FeedmillError) -> None:
-        """After a failure nothing of the batch is in the engine: its marks are still there and are taken again, fewer at once."""
+        """Reacts to a failure: nothing of the batch is in the engine, its tasks still exist and are taken again in smaller batches."""
         marks = list(self._uncommitted.marks.values())
         self._forget_pending()
         has_refused, self._has_refused = self._has_refused, False
@@ -269,7 +269,7 @@ class Indexing:
         return True
 
     def _set_aside(self, mark: IndexTask, trouble: Trouble) -> None:
-        """Takes the document of a mark out of the index, with the reason, at the next commit."""
+        """Removes the document of a task from the index, with the reason, at the next commit."""
         with self._store.reading() as unit:
             document = unit.documents.find_by_id([mark.document_id]).get(mark.document_id)
         if document is None:
@@ -285,10 +285,10 @@ class Indexing:
             self._rebuild = None
         self._writer = self._folders.open(self._folder)
 
-    # --- documents apart ---
+    # --- documents in the separate process ---
 
     def _continue_apart(self) -> None:
-        """Takes over what was built in the process beside this one, and gives it the next documents."""
+        """Takes over what the separate process has built, and passes it the next documents."""
         if self._lane is None:
             return
         ended_build = self._lane.find_ended()
@@ -301,7 +301,7 @@ class Indexing:
             self._start_apart(self._lane)
 
     def _note_building(self) -> None:
-        """Notes that the queues move while all that is left is being built beside this process, which has a bound of its own."""
+        """Notes that the queues move while the separate process, which has a time limit of its own, builds all that is left."""
         if self._lane is None or not self._lane.is_building or time.monotonic() < self._noted_at_seconds + BUILDING_NOTED_SECONDS:
             return
         self._noted_at_seconds = time.monotonic()
@@ -322,7 +322,7 @@ class Indexing:
             document = documents.get(mark.document_id)
             now = current.get(mark.document_id)
             if now is None or now.version != mark.version or document is None or not is_indexed(document):
-                # the mark that is there now takes the usual way
+                # the task that exists now is processed in the usual way
                 lane.drop([mark.document_id])
             else:
                 work[mark.document_id] = now, document
@@ -344,7 +344,7 @@ class Indexing:
             lane.start(started, made)
 
     def _take_over(self, lane: ApartLane, built: Ended) -> None:
-        """Makes what was built part of the index, unless one of its documents has changed meanwhile: then it is built again."""
+        """Makes a build part of the index, unless one of its documents has changed meanwhile: then it is built again."""
         with self._store.reading() as unit:
             current = unit.index_tasks.find_many(list(built.work))
         if any(key not in current or current[key].version != mark.version for key, (mark, _) in built.work.items()):
@@ -371,7 +371,7 @@ class Indexing:
                 self._settle(unit)
 
     def _settle(self, unit: UnitOfWork) -> None:
-        """Ends feeds that the index obeys now, and says when all of a feed could be found."""
+        """Ends feeds that the index obeys now, and stores when all of a feed became searchable."""
         feeds = unit.feeds.list_unsettled()[:SETTLED_AT_ONCE]
         marked, tightening = unit.index_tasks.list_open_feeds([feed.id for feed in feeds])
         for feed in feeds:
@@ -383,7 +383,7 @@ class Indexing:
     # --- rebuild ---
 
     def _continue_rebuild(self) -> bool:
-        """Writes the next documents to the new folder; whether there is more to do but to wait for documents apart."""
+        """Writes the next documents to the new folder. Returns whether there is work other than waiting for the separate process."""
         if self._rebuild is None:
             self._begin_rebuild()
         elif self._rebuild.waiting or self._rebuild.find_next(self._store):
@@ -434,7 +434,7 @@ class Indexing:
 
 
 def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
-    """Marks live documents that have no mark, and returns all that have one now. What extraction failed for is extracted again."""
+    """Adds tasks for live documents that have none, and returns all ids that have a task now. Failed extractions are repeated."""
     marked = unit.index_tasks.find_many(document_ids)
     documents = unit.documents.find_by_id([key for key in document_ids if key not in marked])
     live = {key: document for key, document in documents.items() if document.state is DocumentState.LIVE}

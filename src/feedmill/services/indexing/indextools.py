@@ -1,4 +1,4 @@
-"""What the indexer works with."""
+"""Dependencies of the indexer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ def _serves_none(_folder: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFolders:
-    """Lists index folders, opens writers on them, reads them and removes those that are served no more.
+    """Lists index folders, opens writers on them, reads them and removes folders that are no longer served.
 
-    ``can_serve`` says of a folder of another schema whether this program may read and write it all the same.
+    ``can_serve`` returns whether this program may read and write a folder of another schema all the same.
     """
 
     list: Callable[[], Sequence[str]]
@@ -29,7 +29,7 @@ class IndexFolders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDependencies:
-    """What the indexer works with. Units: ``rest`` between two pieces of what nobody waits for, in times of the one before.
+    """Dependencies of the indexer. Units: ``rest`` between two pieces of background work, in multiples of the duration of the previous one.
 
     Without a ``builder`` the indexer prepares every document itself.
     """

@@ -1,12 +1,12 @@
-"""What documents tell of those that they link to: kept beside the documents, written to the index with those of which it is told.
+"""Link texts: what documents say about the documents that they link to. They are stored per document and indexed with the link targets.
 
-The indexer drives this, so that nothing of it runs beside its own reading and writing. When a document was indexed its links are to be
-read; this is done while the indexer has nothing else to do, some documents at a time. What is told of a document then is written only
-once all links have been read, and only where it is another than before: so a hub that is fed again with the same links writes nothing,
-and one that is fed with thousands of new ones has each of its targets written once.
+The indexer calls this module, so that none of it runs concurrently with its own reading and writing. After a document was indexed, its
+links are queued to be read; they are read while the indexer is idle, some documents at a time. The targets are written only once all
+links have been read, and only if their link texts have changed. A hub that is fed again with the same links therefore causes no writes, and
+one that is fed with thousands of new links has each of its targets written once.
 
-What must not wait: a document that may not tell any more, because not everybody may see it now or because it is gone, is taken back
-before it is indexed itself. Those of which it told are marked in the name of the same feed, which is obeyed only when they are written.
+One case must not wait: the links of a document that is no longer public, or is gone, are withdrawn before the document itself is
+indexed. Its targets get index tasks in the name of the same feed, which counts as obeyed only when they are written.
 """
 
 import time
@@ -35,7 +35,7 @@ WRITE = "links.write"
 READ_AT_ONCE = 50
 WRITTEN_AT_ONCE = 100
 WRITING_SECONDS = 0.15
-"""About how long the indexer has to do with so many."""
+"""About how long the indexer needs for that many documents."""
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ Pairs = Mapping[tuple[int, int], str]
 
 
 class Linking:
-    """The links of one store; ``find_index`` gives the index of a folder's name. Units: ``rest`` in times of the work before it."""
+    """The links of one store. ``find_index`` returns the index of a folder's name. Units: ``rest`` in multiples of the work's duration."""
 
     def __init__(
         self,
@@ -67,13 +67,13 @@ class Linking:
         self._own: dict[int, int] = {}
 
     def find_told(self, documents: Sequence[Document]) -> dict[int, Told]:
-        """Finds what is told of documents, by id; those of which nothing is told are left out."""
+        """Returns by id what incoming links say about documents; documents without such links are left out."""
         with self._store.reading() as unit:
             found = unit.links.find_by_target([document.id for document in documents if document.id is not None])
         return {target: gather_told(list(texts.values())) for target, texts in found.items()}
 
     def take_back(self, documents: Mapping[int, Document], marks: Sequence[IndexTask]) -> set[int]:
-        """Takes back what marked documents told that may not tell any more; gives those of whom it was told, which are marked as well."""
+        """Withdraws links of documents that may no longer contribute them. Returns the targets, which get index tasks as well."""
         silenced = {mark.document_id: mark for mark in marks if not _may_tell(documents.get(mark.document_id))}
         if not silenced:
             return set()
@@ -84,19 +84,19 @@ class Linking:
             told = unit.links.find_by_source(list(silenced))
             unit.links.remove_many([(source, target) for source, texts in told.items() for target in texts])
             causes = {target: silenced[source] for source, texts in told.items() for target in texts}
-            # what was told by one that tightens waits for nothing less
+            # if any source of a target revokes access, that cause wins: the target must not wait with a less urgent one
             causes |= {target: cause for source, texts in told.items() if (cause := silenced[source]).revokes_access for target in texts}
             _mark(unit, causes)
         return set(causes)
 
     def note_indexed(self, unit: UnitOfWork, marks: Iterable[IndexTask]) -> None:
-        """Has the links of indexed documents read, but of those that were written only for what is told of them."""
+        """Queues indexed documents for reading of their links, except those that were written only because of incoming links."""
         unit.links.queue(LinkWork.READ, [mark.document_id for mark in marks if self._own.pop(mark.document_id, 0) != mark.version])
 
     def step(self) -> bool:
-        """Reads some links; where none wait, marks some of the documents of which something else is told now. Whether it did any.
+        """Reads some links; if none wait, adds tasks for some targets whose link texts have changed. Returns whether it did any work.
 
-        It rests between two steps, since nobody waits for it and others need the processor.
+        It pauses between two steps, because the work is not urgent and others need the processor.
         """
         begun = time.monotonic()
         if begun < self._rests_until:
@@ -114,7 +114,7 @@ class Linking:
         return bool(waiting or changed)
 
     def _isolate(self, ids: Sequence[int], work: Callable[[Sequence[int]], None], step: str, line: LinkWork) -> None:
-        """Works on documents; what fails for one leaves the line, and so does one that ended the process again and again."""
+        """Works on documents. One whose work fails is removed from the queue, and so is one that repeatedly ended the process."""
         hopeless = [one for one in ids if self._attempts.is_hopeless(_key_of(one, step))]
         failed = [Failed(one, step, read_interruptions(step, self._attempts.count(_key_of(one, step)))) for one in hopeless]
         failed += run_halved([one for one in ids if one not in hopeless], work, step=step)
@@ -122,7 +122,7 @@ class Linking:
         self._attempts.clear([_key_of(one, step) for one in ids])
 
     def _set_aside(self, failed: Sequence[Failed[int]], work: LinkWork) -> None:
-        """Takes documents out of the line for which a step failed; they are found all the same."""
+        """Removes documents from the queue after a failed step; searches find them all the same."""
         if not failed:
             return
         with self._store.writing() as unit:
@@ -148,7 +148,7 @@ class Linking:
     # --- reading links ---
 
     def _read(self, ids: Sequence[int]) -> None:
-        """Brings what some documents tell, and what is told of new ones, up to their links."""
+        """Updates the stored link texts of some sources, and of new targets, from the links of the documents."""
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id(ids)
             old = unit.links.find_by_source(ids)
@@ -193,7 +193,7 @@ class Linking:
         }
 
     def _list_telling_of(self, unit: UnitOfWork, fresh: Sequence[Document], folder: str, token: str) -> dict[tuple[int, int], str]:
-        """Returns what documents whose links have been read tell of new ones; the others tell when theirs are read."""
+        """Returns the link texts for new documents from sources whose links have been read; the others follow when theirs are read."""
         index = self._find_serving(folder) if fresh and folder else None
         if index is None or not index.is_visible(token):
             return {}
@@ -226,7 +226,7 @@ class Linking:
         try:
             return list_told(document.url, decode_links(self._blobs.read(document.text.blob)))
         except Corrupt:
-            # the indexer says so when it reads the same
+            # the indexer reports this when it reads the same blob
             return {}
 
 
@@ -247,7 +247,7 @@ def _gather(texts: Mapping[int, str] | None) -> Told:
 
 
 def _mark(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
-    """Marks documents for the reasons of others; a mark that one has already stays where it is and is for both."""
+    """Adds tasks for documents because of other documents. An existing task stays in its place and serves both reasons."""
     marked = unit.index_tasks.find_many(list(causes))
     documents = unit.documents.find_by_id(list(causes))
     live = [document for document in documents.values() if document.state is DocumentState.LIVE]

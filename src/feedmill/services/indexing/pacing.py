@@ -1,8 +1,9 @@
-"""Who may use the quick workers.
+"""Decides which documents may use the quick workers.
 
-A small text is quick to read. Anything else is a risk: of each data source one such document at a time may be with the quick workers, and
-a source whose document turned out too slow for them has its risks read elsewhere for a while; its small texts too when it was one of those.
-So a source of hostile files holds up one quick worker once in that while, and another one is free for everybody else.
+A small text is quick to read. Anything else is a risk: each data source may have one such document at a time with the quick workers. If a
+document of a source turns out too slow for them, the other workers read the risky documents of that source for a while, and its small
+texts too if the slow document was a small text. A source of hostile files therefore blocks one quick worker once in that time, and another
+one remains free for all other sources.
 """
 
 import time
@@ -17,7 +18,7 @@ _COSTLY_BEGINNINGS = (b"%PDF", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"{\\rt")
 
 
 class Pacing:
-    """Remembers what is with the quick workers and which data sources were slow."""
+    """Remembers which documents the quick workers have and which data sources were slow."""
 
     def __init__(self) -> None:
         self._risks: dict[int, str] = {}
@@ -25,12 +26,12 @@ class Pacing:
         self._barred_until: dict[str, float] = {}
 
     def must_wait(self, document: Document) -> bool:
-        """Whether a document has to wait until another one of its source is through."""
+        """Whether a document has to wait until another one of its source is finished."""
         is_large = document.content_bytes > SMALL_TEXT_BYTES
         return is_large and not self.is_slow(document.datasource) and document.datasource in self._risks.values()
 
     def admit(self, task: Task, datasource: str) -> bool:
-        """Whether a document may go to the quick workers now; it counts as being there from then on."""
+        """Returns whether a document may go to the quick workers now; if so, it counts as being there."""
         if not _is_risk(task):
             return self._barred_until.get(datasource, 0.0) <= time.monotonic()
         if self.is_slow(datasource) or datasource in self._risks.values():
@@ -39,7 +40,7 @@ class Pacing:
         return True
 
     def dismiss(self, key: int, *, was_too_slow: bool, datasource: str) -> None:
-        """Takes note that a document is through."""
+        """Records that a document is finished."""
         was_risk = self._risks.pop(key, None) is not None
         if was_too_slow:
             until = time.monotonic() + SLOW_SECONDS
@@ -48,7 +49,7 @@ class Pacing:
                 self._barred_until[datasource] = until
 
     def is_slow(self, datasource: str) -> bool:
-        """Whether a source was too slow lately."""
+        """Returns whether a source was too slow lately."""
         return self._slow_until.get(datasource, 0.0) > time.monotonic()
 
 

@@ -1,7 +1,7 @@
-"""Preparing documents for the index, one at a time, so that a document that cannot be prepared costs itself.
+"""Prepares documents for the index, one at a time, so that a document that cannot be prepared costs only itself.
 
-What fails is left out where that is safe: the kept text, what links tell, then what ``core.reducedforms`` leaves out. The access class
-and the terms of URL patterns are never left out: where they cannot be had, the document is set aside.
+A part that fails is left out if that is safe: the stored text, the incoming links, then the parts that ``core.reducedforms`` leaves out.
+The access class and the terms of URL patterns are never left out: if they cannot be determined, the document is set aside.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Prepared(Generic[P]):
-    """What the engine takes, None where no form could be built, and what failed on the way."""
+    """The entry for the engine, None if no form could be built, and what failed on the way."""
 
     entry: P | None
     trouble: Trouble | None = None
@@ -42,7 +42,7 @@ class Prepared(Generic[P]):
 def find_told(
     find: Callable[[Sequence[Document]], dict[int, Told]], documents: Sequence[Document]
 ) -> tuple[dict[int, Told], dict[int, Trouble]]:
-    """Returns what links tell of documents, by id, and what failed; a document of which it cannot be found is told nothing of."""
+    """Returns by id what incoming links say about documents, and what failed; a failed document counts as one without incoming links."""
     if not documents:
         return {}, {}
     try:
@@ -63,7 +63,7 @@ def find_told(
 
 
 def read_text(blobs: BlobStore, document: Document) -> tuple[StoredText, Trouble | None]:
-    """Returns a document's kept text, none where that cannot be read, and what failed."""
+    """Returns a document's stored text, empty if it cannot be read, and what failed."""
     try:
         fault_point(READ_TEXT, document.url)
         return read_kept_text(blobs, document), None
@@ -76,7 +76,7 @@ def read_text(blobs: BlobStore, document: Document) -> tuple[StoredText, Trouble
 def assemble(
     document: Document, kept: StoredText, told: Told, list_patterns: Callable[[str], tuple[str, ...]]
 ) -> tuple[IndexDocument | None, Trouble | None]:
-    """Returns a document as the index takes it, None where what decides who may find it cannot be had, and what failed."""
+    """Returns a document in the form that the index takes, and what failed. It is None if the data that controls its access is missing."""
     try:
         return entry_of(document, kept, told or NOTHING_TOLD, list_patterns(document.url)), None
     except BaseException as error:
@@ -102,7 +102,7 @@ def prepare(build: Callable[[IndexDocument], P], document: IndexDocument) -> Pre
 
 
 def put_isolated(writers: Sequence[IndexWriter], document: IndexDocument) -> Trouble | None:
-    """Builds a document's entry once and gives it to the writers; returns what failed."""
+    """Builds a document's entry once and passes it to all writers; returns what failed."""
     prepared = prepare(writers[0].prepare, document)
     if prepared.entry is None:
         return prepared.trouble

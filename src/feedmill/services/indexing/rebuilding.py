@@ -1,7 +1,7 @@
-"""Writing every live document to an index folder beside the serving one.
+"""Writes every live document to an index folder next to the serving one.
 
-A folder of an older schema is served, and written, until the new one is full, where this program can do both; the index adapter says so.
-Else a new one serves at once with what it holds so far.
+A folder of an older schema is served and written until the new one is complete, if this program can do both; the index adapter decides
+that. Otherwise a new folder serves at once with what it holds so far.
 """
 
 import json
@@ -24,7 +24,7 @@ TOLD_EVERY_SECONDS = 2.0
 
 
 def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool]) -> str:
-    """Returns the folder to serve and asks for a rebuild where it is one of another schema. Shape: ``SCHEMA-NUMBER``."""
+    """Returns the folder to serve, and requests a rebuild if its schema is another one. Shape: ``SCHEMA-NUMBER``."""
     folder, asked = unit.key_values.get(keyvalues.INDEX_FOLDER), unit.key_values.get(keyvalues.INDEX_REBUILD) or ""
     if folder is not None and folder.startswith(f"{schema}-"):
         return folder
@@ -48,7 +48,7 @@ class Rebuild:
     """A folder that is being filled with every live document, by id; ``reached`` is the last one.
 
     Shape: ``waiting`` were found and are not written; ``failed`` are those of them that have a failure; ``apart`` are left to their
-    marks, and must be written before the folder is whole.
+    index tasks, and must be written before the folder is complete.
     """
 
     folder: str
@@ -63,7 +63,7 @@ class Rebuild:
     told_at_seconds: float = 0.0
 
     def find_next(self, store: Store) -> bool:
-        """Finds the next documents to copy; whether there are any. Tells now and then how far it is."""
+        """Finds the next documents to copy and returns whether there are any. Stores its progress now and then."""
         with store.reading() as unit:
             documents = unit.documents.list_live(after=self.reached, limit=DOCUMENTS_AT_ONCE)
             if not self.reached:
@@ -73,7 +73,7 @@ class Rebuild:
             return False
         self.reached = documents[-1].id or 0
         self.written += len(documents)
-        # those whose rows are damaged are left to their marks, which tell why they are not found
+        # documents with damaged rows are left to their index tasks, which report why they are not found
         self.waiting.extend(document for document in documents if is_indexed(document) or document.damage)
         if time.monotonic() - self.told_at_seconds >= TOLD_EVERY_SECONDS:
             self.told_at_seconds = time.monotonic()
@@ -83,7 +83,7 @@ class Rebuild:
         return True
 
     def write_some(self, filling: Filling, attempts: Attempts) -> list[int]:
-        """Writes waiting documents for a bounded time; returns those that are left to their marks: large ones and ones that fail."""
+        """Writes waiting documents for a bounded time; returns those that are left to their tasks: large ones and ones that fail."""
         begun = time.monotonic()
         left: list[int] = []
         batch = list(islice(self.waiting, DOCUMENTS_AT_ONCE))
@@ -101,7 +101,7 @@ class Rebuild:
         return left
 
     def _may_copy(self, document_id: int, filling: Filling, attempts: Attempts) -> bool:
-        """Returns whether nothing is known against a document; each restart of the process begins the folder again."""
+        """Returns whether a document has no failures or interruptions; each restart of the process begins the folder again."""
         is_known = document_id in self.failed or attempts.count(key_of(COPY, item_of(document_id)))
         return not is_known and not filling.is_suspected(document_id)
 
@@ -113,7 +113,7 @@ class Rebuild:
 
 
 def request_rebuild(store: Store) -> str:
-    """Asks for a rebuild and gives the name of its folder; one that is asked for already is the answer again."""
+    """Requests a rebuild and returns the name of its folder; a rebuild that is requested already is returned again."""
     with store.writing() as unit:
         asked = unit.key_values.get(keyvalues.INDEX_REBUILD)
         if not asked:
