@@ -1,7 +1,7 @@
-"""The names of local users: how they are read, and under which key an account is found.
+"""The names of local users: how they are parsed, and which key identifies an account.
 
-A name is split by the notation rules of ``principals``: ``CORP\\ann``, ``CORP/ann`` and ``ann@CORP`` are one account. Letter case does not
-count in finding an account; the spelling that it was made with is the one that ACLs are compared with.
+Names are split by the notation rules of ``principals``: ``CORP\\ann``, ``CORP/ann`` and ``ann@CORP`` are one account. Account lookup
+ignores letter case. ACLs are compared with the spelling that the account was created with.
 """
 
 from unicodedata import combining, normalize
@@ -18,7 +18,7 @@ MAX_PASSWORD_BYTES = 1_024
 
 
 def read_user(text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
-    """Reads the name of an account to be made. Errors: BadRequest."""
+    """Parses the name of a new account. Errors: BadRequest."""
     user = read_subject(Scope.USER, text, namespace)
     if not user.name.strip():
         raise BadRequest("a user needs a name")
@@ -32,15 +32,15 @@ def read_user(text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
 
 
 def account_key(user: Subject) -> str:
-    """Returns the key under which an account is found within its namespace."""
+    """Returns the key that identifies an account within its namespace."""
     return f"{fold(user.domain)}\\{fold(user.name)}"
 
 
 def guess_key(text: str) -> str:
-    """Returns the one form of a name under which wrong passwords are counted.
+    """Returns the canonical form of a name under which wrong passwords are counted.
 
-    Domains, letter case, accents and blanks do not count: servers differ in what they take for the same name, and whoever guesses may
-    choose how he writes it.
+    It ignores domains, letter case, accents and blanks. Servers differ in which names they consider equal, and an attacker may choose any
+    spelling.
     """
     bare, _ = split_name(text.strip())
     apart = normalize("NFKD", fold(bare))
@@ -48,18 +48,18 @@ def guess_key(text: str) -> str:
 
 
 def write_user(user: Subject) -> str:
-    """Writes a user as people read it, with the namespace where that is not the default."""
+    """Returns a user as readable text, with the namespace if it is not the default."""
     name = f"{user.domain}\\{user.name}" if user.domain else user.name
     return name if user.namespace == DEFAULT_NAMESPACE else f"{name} ({user.namespace})"
 
 
 def is_weak(password: str) -> bool:
-    """Whether a password is so short that people should be told. Source: NIST SP 800-63B, 3.1.1.2."""
+    """Whether a password is so short that the user should be warned. Source: NIST SP 800-63B, 3.1.1.2."""
     return len(password) < WEAK_BELOW_CHARACTERS
 
 
 def check_password(password: str) -> str:
-    """Returns a password that may be set. Errors: BadRequest."""
+    """Returns the password if it may be set. Errors: BadRequest."""
     if not password:
         raise BadRequest("a password is not empty")
     if len(password.encode("utf-8", "surrogatepass")) > MAX_PASSWORD_BYTES:

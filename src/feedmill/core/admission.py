@@ -1,6 +1,7 @@
-"""What the settings say of every document (which may be one, and which may be public), made ready to be asked.
+"""Compiles the settings that concern every document: which URLs may be documents, and which documents may be public.
 
-Of the crawler access rules the first whose pattern means the URL decides, so that an exception stands before the rule that it is from.
+The first crawler access rule whose pattern matches the URL decides. An exception must therefore come before the rule that it is an
+exception from.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from feedmill.model.errors import BadRequest
 def build_rules(
     follow: Sequence[str], do_not_follow: Sequence[str], access_patterns: Sequence[tuple[str, bool]], secure_sources: Iterable[str]
 ) -> Rules:
-    """Builds the rules. Shape: ``access_patterns`` holds pattern and whether it makes public, in order. Errors: BadRequest."""
+    """Builds the rules. Shape: ``access_patterns`` holds each pattern and whether it makes URLs public, in order. Errors: BadRequest."""
     patterns = PatternSet(follow, do_not_follow)
     access = [_access_pattern(number, text, public) for number, (text, public) in enumerate(access_patterns, start=1)]
 
@@ -43,7 +44,7 @@ def digest_of_rules(
     secure_sources: Iterable[str],
     max_documents: int,
 ) -> str:
-    """Returns a text that is another whenever what the settings say may be another."""
+    """Returns a digest that changes whenever the settings' rules may have changed."""
     access = [[text, public] for text, public in access_patterns]
     values = [list(follow), list(do_not_follow), access, sorted(set(secure_sources)), max_documents]
     return hashlib.sha256(json.dumps(values, ensure_ascii=True).encode("ascii")).hexdigest()[:32]

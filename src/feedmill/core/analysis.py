@@ -1,13 +1,13 @@
-"""How text becomes words, the same for every index engine: when indexing, asking and highlighting.
+"""How text becomes words, the same for every index engine, and for indexing, queries and highlighting.
 
-- A word is a run of letters and digits. The marks that scripts write on letters (accents as characters of their own, vowel signs of
-  Indic scripts, points of Hebrew and Arabic) and what joins invisibly (soft hyphens, joiners) belong to the word they stand in.
-- Words are folded by ``core.wordforms``: letter case, accents, widths and other spellings of the same letter do not count.
-- Scripts that write no blanks between words (Han, kana, Thai, Lao, Khmer, Burmese) would come out as sentence-long words, so each of
-  their characters is a word of its own: a run that a user types becomes a phrase of its characters, which finds exactly the texts
-  that hold the run.
+- A word is a run of letters and digits. Combining marks (accents as separate characters, vowel signs of Indic scripts, points of Hebrew and
+  Arabic) and invisible joiners (soft hyphens, zero-width joiners) belong to the word that they are in.
+- ``core.wordforms`` folds words: letter case, accents, widths and other spellings of the same letter do not count.
+- Scripts without blanks between words (Han, kana, Thai, Lao, Khmer, Burmese) would produce words as long as sentences. Each of their
+  characters is therefore a separate word. A run that a user types becomes a phrase of its characters, which finds exactly the texts that
+  hold the run.
 
-What is split here goes to an engine as folded words joined by blanks, and no engine splits or folds again.
+An engine receives the result as folded words joined by blanks, and no engine splits or folds again.
 """
 
 import re
@@ -30,7 +30,7 @@ _LETTERED = (
 _SPACELESS = _LETTERED + HAN_AND_KANA + "\u3099\u309a"
 _WORD = rf"[^\W_{_SPACELESS}]+(?:[{MARKS}]+[^\W_{_SPACELESS}]*)*"
 
-# a run of a spaceless script, or a word of another; what stands between is no word
+# a run of a spaceless script, or a word of another script; the text between matches is no word
 _TOKEN = re.compile(f"[{_SPACELESS}]+|{_WORD}")
 _ANY_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _RUN = re.compile(f"[{_SPACELESS}]+")
@@ -39,7 +39,7 @@ _ONE_WORD = re.compile(_WORD)
 _NO_RUN = re.compile(f"[^{_SPACELESS}]+")
 _LATIN = re.compile("[\u00c0-\u024f\u1e00-\u1eff]")
 
-# typographic quotes, dashes, blanks and signs, which many texts have that are ASCII otherwise
+# typographic quotes, dashes, blanks and signs, which occur in many texts that are otherwise ASCII
 _TYPOGRAPHY = re.compile(
     "[\u0080-\u00a9\u00ab\u00ac\u00ae-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7\u2000-\u200b\u200e-\u206f\u20a0-\u20cf]"
 )
@@ -48,7 +48,7 @@ _PART_OF_A_WORD = re.compile(f"[{MARKS}{_SPACELESS}]")
 
 
 class _StandsApart(dict[str, bool]):
-    """Characters, and whether each is neither a letter nor a digit nor anything that belongs to a word; each looked at once."""
+    """Caches, for each character, whether it is neither a letter nor a digit nor part of a word."""
 
     def __missing__(self, character: str) -> bool:
         if len(self) >= MAX_CHARACTERS_KNOWN:
@@ -61,17 +61,17 @@ _STANDS_APART = _StandsApart()
 _ASCII_BYTES = bytes(range(128))
 
 
-# one pass that lowers letters and blanks out all that is neither letter nor digit
+# translation table for one pass: lowers letters, and turns everything that is neither letter nor digit into a blank
 _ASCII = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 _ASCII_TABLE = _ASCII.encode().ljust(256)
 
 MAX_CHARACTERS_KNOWN = 10_000
 MANY_ACCENTS = 30
-"""From how many different accented letters on a text is not gone through once for each."""
+"""The number of different accented letters above which a text is folded in one pass instead of one pass for each letter."""
 
 
 def lay_out(text: str) -> str:
-    """Returns the folded words of a text, in order, joined by blanks; ASCII text costs next to nothing."""
+    """Returns the folded words of a text, in order, joined by blanks. ASCII text is fast."""
     text = without_typography(text)
     if text.isascii():
         return text.translate(_ASCII)
@@ -82,45 +82,47 @@ def lay_out(text: str) -> str:
 
 
 def without_typography(text: str) -> str:
-    """Returns the text with blanks for typographic signs that no word holds, which makes most texts of Latin script ASCII."""
+    """Returns the text with blanks for typographic signs that no word contains. Most texts in Latin script become ASCII by this."""
     return text if text.isascii() else _TYPOGRAPHY.sub(" ", text)
 
 
 def blank_out(text: str) -> str | None:
-    """Returns a text of ASCII words in lower case, each where it was, and blanks for all else; None for a text that has other letters,
-    or marks that belong to a word."""
+    """Returns a text of ASCII words in lower case at their original positions, with blanks for all other characters.
+
+    Returns None for a text that has other letters, or marks that belong to a word.
+    """
     if text.isascii():
         return text.encode("ascii").translate(_ASCII_TABLE).decode("ascii")
     if not all(map(_STANDS_APART.__getitem__, _list_foreign(text))):
         return None
-    # one sign for each character that is not ASCII, which then becomes a blank
+    # encoding replaces each other character by one "?", which then becomes a blank, so positions do not change
     return text.encode("ascii", "replace").translate(_ASCII_TABLE).decode("ascii")
 
 
 def _list_foreign(text: str) -> set[str]:
-    """Returns the different characters that are not ASCII; bytes are passed over ten times as fast as characters."""
+    """Returns the different characters that are not ASCII. Deleting ASCII from bytes is ten times as fast as testing characters."""
     return set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
 
 
 def split_words(text: str) -> list[str]:
-    """Returns the folded words of a text, without those that are longer than an index takes."""
+    """Returns the folded words of a text, without those that are longer than an index accepts."""
     return [word for word in lay_out(text).split() if len(word) <= MAX_WORD_BYTES]
 
 
 def list_raw_words(text: str) -> list[str]:
-    """Returns the words of a text in lower case, not folded; a run of a spaceless script is one."""
+    """Returns the words of a text in lower case, not folded. A run of a spaceless script counts as one word."""
     if text.isascii():
         return text.translate(_ASCII).split()
     return _TOKEN.findall(text.lower())
 
 
 def list_characters(run: str) -> list[str]:
-    """Returns the words that a run of a spaceless script is split into: its characters, in one spelling each."""
+    """Returns the words that a run of a spaceless script is split into: its characters, each in one normalized spelling."""
     return list(unicodedata.normalize("NFKC", run).replace(" ", ""))
 
 
 def fold_words(text: str) -> list[tuple[str, int, int]]:
-    """Returns the folded words of a text with their places in it, in characters."""
+    """Returns the folded words of a text with their positions in characters."""
     if text.isascii():
         return [(folded, *match.span()) for match in _TOKEN.finditer(text.lower()) if (folded := FOLDED[match[0]])]
     tokens: list[tuple[str, int, int]] = []
@@ -136,7 +138,7 @@ def fold_words(text: str) -> list[tuple[str, int, int]]:
     return tokens
 
 
-# what may melt into one character under normalisation
+# a character with the marks that normalization may merge with it
 _PIECE = re.compile(rf".[\u3099\u309a\uff9e\uff9f{MARKS}\u0e31-\u0e4e\u0eb1-\u0ece\u102b-\u103e\u17b4-\u17d3]*", re.DOTALL)
 
 
@@ -147,7 +149,7 @@ def _place_pieces(run: str, start: int) -> list[tuple[str, int, int]]:
 
 
 class _GramSizes(dict[str, int]):
-    """First characters of words, and the ``gram_size`` of a run that begins so, 0 for other words; each looked at once."""
+    """Caches the ``gram_size`` of runs by the first character of a word, 0 for other words."""
 
     def __missing__(self, character: str) -> int:
         if len(self) >= MAX_CHARACTERS_KNOWN:
@@ -166,28 +168,28 @@ def is_spaceless(text: str) -> bool:
 
 
 def has_spaceless(text: str) -> bool:
-    """Whether a character of such a script stands anywhere in the text."""
+    """Whether the text contains a character of a spaceless script."""
     return not text.isascii() and _ANY_SPACELESS.search(text) is not None
 
 
 def gram_size(word: str) -> int:
-    """Returns how many neighbouring characters of a word come near to a word of its language; 0 for scripts where a word is one."""
+    """Returns how many neighbouring characters approximate a word of the language; 0 for scripts that separate words."""
     if size := GRAM_SIZES[word[:1]]:
         return size
     return 2 if word[:1] >= "\u1100" and _HANGUL.fullmatch(word) else 0
 
 
 def list_grams(text: str, size: int) -> list[str]:
-    """Returns the overlapping pieces of a text of this many characters, the whole text where it is shorter."""
+    """Returns the overlapping pieces of a text that have this many characters, or the whole text if it is shorter."""
     if len(text) <= size:
         return [text] if text else []
     return [text[start : start + size] for start in range(len(text) - size + 1)]
 
 
 def split_runs(text: str) -> list[tuple[str, int]]:
-    """Returns a text cut where its words and spaceless runs begin and end, each piece as written with its ``gram_size``.
+    """Returns a text cut at the borders of its words and spaceless runs, each piece as written with its ``gram_size``.
 
-    Shape: what is no word between two words of one script stays with them, so that ``3.11`` is one piece; Hangul is cut at it.
+    Shape: a separator between two words of one script stays with them, so ``3.11`` is one piece; Hangul is cut at it.
     """
     pieces: list[tuple[str, int]] = []
     for match in re.finditer(rf"{_RUN.pattern}|{_NO_RUN.pattern}", text):
@@ -203,13 +205,14 @@ def split_runs(text: str) -> list[tuple[str, int]]:
 
 
 def fold_in_place(text: str) -> str:
-    """Returns the text in lower case and without Latin accents, each character at the place where it was.
+    """Returns the text in lower case and without Latin accents. Every character retains its position.
 
-    It is near to what an index folds, and is meant for finding places in a text, not for deciding a match.
+    The result approximates what an index folds. Use it to find positions in a text, not to decide a match.
     """
     if text.isascii():
         return text.lower()
     folded = text.lower()
+    # a few letters become two in lower case; those stay as they are, so that positions do not change
     if len(folded) != len(text):
         folded = "".join(lower if len(lower := character.lower()) == 1 else character for character in text)
     accented = [letter for letter in _list_foreign(folded) if _LATIN.match(letter)]
@@ -221,7 +224,7 @@ def fold_in_place(text: str) -> str:
 
 
 class _Bases(dict[str, str]):
-    """Letters of the Latin script without their accents, each worked out once."""
+    """Caches Latin letters without their accents."""
 
     def __missing__(self, letter: str) -> str:
         base = unicodedata.normalize("NFD", letter)[0]
@@ -233,7 +236,7 @@ _BASES = _Bases()
 
 
 def fold_value(text: str) -> str:
-    """Returns a value for comparing whole, without regard to letter case, composition and repeated white space."""
+    """Returns a value for comparison as a whole. Letter case, composition and repeated white space do not count."""
     if text.isascii():
         return " ".join(text.lower().split())
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -1,8 +1,8 @@
-"""What links say of the documents that they lead to.
+"""Anchor texts and link counts: what links say about the documents that they lead to.
 
-A document is told of by those that link to it: their anchor texts are words of it as well, and their number speaks for it. Only what
-everybody may see tells of others, so that nobody finds a document by words that he must not read. How much one document tells, and is
-told, is bounded; what a site repeats on every page is one text, however often it stands there.
+The anchor texts of links to a document count as words of it, and the number of links improves its rank. Only public documents contribute,
+so that a user cannot find a document by words that they may not read. Contributions are bounded for the source and for the target. A text
+that a site repeats on every page counts as one text, however often it occurs.
 """
 
 import math
@@ -18,10 +18,10 @@ from feedmill.model.document import Document
 from feedmill.model.extraction import Link
 
 MAX_TARGETS = 100
-"""Of how many others one document tells."""
+"""The maximum number of other documents that one document contributes to."""
 
 MAX_SOURCES = 50
-"""By how many others one document is told of."""
+"""The maximum number of documents that contribute to one document."""
 
 MAX_TEXTS = 20
 TEXT_CHARACTERS = 150
@@ -31,7 +31,9 @@ _OFTEN, _VERY_OFTEN = 4, 16
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is told of a document: texts, a frequent one several times, and a rank by the number of those who tell. Units: rank 0 to 100."""
+    """What links say about a document: texts (a frequent one several times), and a rank by the number of linking documents. Units: 0 to
+    100.
+    """
 
     texts: tuple[str, ...] = ()
     rank: int = 0
@@ -41,12 +43,14 @@ NOTHING_TOLD = Told()
 
 
 def may_tell(document: Document) -> bool:
-    """Whether a document tells of others: everybody may see and find it, and it does not ask for its links to be left alone."""
+    """Whether the links of a document count: it is public and indexed, and it does not declare ``nofollow``."""
     return is_indexed(document) and class_of(document) == AccessClass.PUBLIC and not has_robots_rule(document, "nofollow")
 
 
 def list_told(page: str, links: Iterable[Link]) -> dict[str, str]:
-    """Returns of which URLs a page tells and with which text, the first ones; a text may be empty. Links to itself tell nothing."""
+    """Returns the target URLs of a page's links with their texts, up to the bound. A text may be empty. Links to the page itself are
+    ignored.
+    """
     texts: dict[str, dict[str, None]] = defaultdict(dict)
     for url, text in links:
         if url == page or (url not in texts and len(texts) >= MAX_TARGETS):
@@ -58,7 +62,9 @@ def list_told(page: str, links: Iterable[Link]) -> dict[str, str]:
 
 
 def gather_told(texts: Sequence[str]) -> Told:
-    """Returns what is told by one text for each document that tells, in any order. It changes by steps, not with each one that joins."""
+    """Returns the combined texts and rank. Shape: one text for each linking document, in any order. The result changes in steps, not with
+    each additional link.
+    """
     if not texts:
         return NOTHING_TOLD
     counts: Counter[str] = Counter()
@@ -77,6 +83,6 @@ def _times(count: int) -> int:
 
 
 def rank_by_links(count: int) -> int:
-    """Returns a rank by how many others link to a document: in steps, each as far as the one before. Units: 0 to 100."""
+    """Returns a rank by the number of linking documents. The rank rises in equal steps. Units: 0 to 100."""
     step = next((step for step in _STEPS if step <= count), 0)
     return round(100 * math.log2(1 + step) / math.log2(1 + MAX_SOURCES))

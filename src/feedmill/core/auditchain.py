@@ -1,9 +1,9 @@
-"""The audit log's format: one JSON object a line, each with the hash of the line before it.
+"""The audit log's format: one JSON object a line, each with the hash of the previous line.
 
-A line is ``{"number", "at", "kind", "actor", "address", "details", "previous", "hash"}`` in this order. ``hash`` is the SHA-256 of
-the line's bytes before ``,"hash":``, in hex; ``previous`` is the hash of the line before, 64 zeros in line number 1. A changed, removed
-or inserted line therefore breaks every hash behind it. Old lines may go from the beginning: an entry of kind ``audit.trimmed`` names the
-number and the hash of the last one that went.
+A line is ``{"number", "at", "kind", "actor", "address", "details", "previous", "hash"}`` in this order. ``hash`` is the SHA-256 of the
+line's bytes before ``,"hash":``, in hex. ``previous`` is the hash of the previous line, 64 zeros in line number 1. A changed, removed or
+inserted line therefore breaks every hash after it. Old lines may be removed from the beginning: an entry of kind ``audit.trimmed`` names
+the number and the hash of the last removed line.
 """
 
 import json
@@ -16,7 +16,7 @@ from feedmill.model.audit import AuditEntry, AuditEvent, AuditKind, Detail
 from feedmill.model.errors import Corrupt
 
 FIRST = "0" * 64
-"""What stands for the hash before the first entry."""
+"""The value of ``previous`` in the first entry."""
 
 MAX_TEXT = 2_000
 _MARK = b',"hash":"'
@@ -24,7 +24,7 @@ _END = b'"}'
 
 
 def write_line(number: int, event: AuditEvent, previous: str) -> tuple[bytes, AuditEntry]:
-    """Writes an entry. Shape: the line without its newline, and the entry that it holds."""
+    """Writes an entry. Shape: the line without its newline, and the entry that it contains."""
     held = {
         "number": number,
         "at": event.at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
@@ -42,13 +42,13 @@ def write_line(number: int, event: AuditEvent, previous: str) -> tuple[bytes, Au
 
 
 def render_entry(entry: AuditEntry) -> str:
-    """Writes an entry again as it was written first."""
+    """Returns an entry as the line that was first written."""
     line, _ = write_line(entry.number, entry.event, entry.previous)
     return line.decode("ascii")
 
 
 def read_line(line: bytes) -> AuditEntry:
-    """Reads an entry and checks its own hash. Errors: Corrupt."""
+    """Parses an entry and checks its own hash. Errors: Corrupt."""
     body, found, rest = line.rpartition(_MARK)
     if not found or not rest.endswith(_END):
         raise Corrupt("the line is no entry of an audit log")
@@ -65,7 +65,7 @@ def read_line(line: bytes) -> AuditEntry:
 def check_lines(lines: Iterable[tuple[str, bytes]]) -> Iterator[AuditEntry]:
     """Reads entries and yields them as ``check_chain`` does.
 
-    Shape: each line with its place, which stands before what is wrong with it. Errors: Corrupt.
+    Shape: each line with its source position, which prefixes the error message. Errors: Corrupt.
     """
     place = ""
 
@@ -88,9 +88,9 @@ def check_lines(lines: Iterable[tuple[str, bytes]]) -> Iterator[AuditEntry]:
 
 
 def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
-    """Yields entries while each follows the one before.
+    """Yields entries while each follows the previous one.
 
-    Errors: Corrupt where one does not, and at the end when the beginning is missing and no entry says that it was trimmed.
+    Errors: Corrupt if an entry does not follow, and at the end if the beginning is missing and no entry records that it was trimmed.
     """
     before: AuditEntry | None = None
     missing: tuple[int, str] | None = None
@@ -110,13 +110,13 @@ def check_chain(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
 
 
 def _tells_of(entry: AuditEntry, missing: tuple[int, str]) -> bool:
-    """Whether an entry says that those up to the missing one were trimmed, or more: a crash may leave some of them."""
+    """Whether an entry records that at least the missing entries were trimmed. After a crash, some trimmed entries may remain."""
     told = trimmed_by(entry)
     return told is not None and (told == missing or told[0] > missing[0])
 
 
 def trimmed_by(entry: AuditEntry) -> tuple[int, str] | None:
-    """Returns number and hash of the last entry that was trimmed, for an entry that tells of trimming."""
+    """Returns number and hash of the last trimmed entry if this entry records a trimming, else None."""
     through, digest = entry.event.details.get("through"), entry.event.details.get("hash")
     if entry.event.kind is not AuditKind.TRIMMED or not isinstance(through, int) or not isinstance(digest, str):
         return None

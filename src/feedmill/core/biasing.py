@@ -1,11 +1,11 @@
-"""Result biasing: how a bias of the settings moves results.
+"""Result biasing: how a bias from the settings moves results.
 
     score = score x 2 ^ (sum of the weights that fit / 5)          -10 a quarter, -5 half, 0 as it is, 5 twice, 10 four times
     score = score x (1 + date x 0.3 x 2 ^ -(age in 90 days))       for a date from 0 to 10
 
-- Of source patterns and metadata values all that fit are summed, up to 20 either way.
-- What matches without words, as a restriction alone, has no score; it counts as a small one, so that a bias orders it too.
-- Only the best thousand are moved; an order by date or metadata is not touched.
+- The weights of all source patterns and metadata values that fit are summed, up to 20 in either direction.
+- A result without words, such as one of a restriction alone, has no score. It counts as a small score, so that a bias orders it too.
+- Only the best thousand results are moved. An order by date or metadata is not changed.
 Source: "Result Biasing" in the appliance's manual.
 """
 
@@ -24,7 +24,7 @@ WORDLESS_SCORE = 0.01
 
 
 def prepare_bias(bias: Bias | None) -> ScoreBias | None:
-    """Makes a bias ready, None for one that moves nothing. Errors: BadRequest for a pattern that is none."""
+    """Compiles a bias, None for one that moves nothing. Errors: BadRequest for an invalid pattern."""
     if bias is None:
         return None
     parts = [(node_of_pattern(source.pattern), source.weight) for source in bias.sources if source.weight]
@@ -39,12 +39,12 @@ def _node_of(held: MetadataBias) -> MetaEquals | MetaExists:
 
 
 def bias_factor(weight: float) -> float:
-    """Returns by what a sum of weights multiplies a score."""
+    """Returns the factor that a sum of weights applies to a score."""
     return float(2.0 ** (max(min(weight, MOST_WEIGHT), -MOST_WEIGHT) / WEIGHT_THAT_DOUBLES))
 
 
 def biased(ranking: Ranking, bias: ScoreBias | None) -> Ranking:
-    """Returns the ranking under a bias: as deep as it reaches, and as fresh as it wants."""
+    """Returns the ranking with a bias applied: its depth covers the biased results and its freshness includes the bias by date."""
     if bias is None:
         return ranking
     freshness = ranking.freshness + bias.date * FRESHNESS_A_STEP

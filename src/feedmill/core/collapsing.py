@@ -1,9 +1,9 @@
-"""Thins a result list, so that one folder or one text that stands in many places does not fill the page.
+"""Collapses a result list, so that one folder or one repeated text does not fill the page.
 
-- Of results with the same title and the same snippet the first stays; one with neither is never a repetition.
-- Of a directory (the URL up to its last slash, without query and fragment) the two best stay.
-- Order is kept but for this: on its page, the second of a directory moves directly below the first.
-- The last result shown of a directory that has more says so.
+- Of results with the same title and the same snippet, the first stays. A result with neither is never a repetition.
+- Of a directory (the URL up to its last slash, without query and fragment), the two best results stay.
+- The order is otherwise unchanged, but the second result of a directory moves directly below the first on its page.
+- The last visible result of a directory that has more is flagged.
 Source: Search Protocol Reference, "Automatic Filtering".
 """
 
@@ -18,7 +18,7 @@ PER_DIRECTORY = 2
 
 @dataclass(slots=True)
 class ResultCollapser:
-    """Takes results best first and keeps those that may be shown."""
+    """Takes results best first and retains those that may be shown."""
 
     thinning: Thinning
     kept: list[Result] = field(default_factory=list)
@@ -47,7 +47,7 @@ class ResultCollapser:
         return self._counts[directory] <= PER_DIRECTORY
 
     def page(self, start: int, num: int) -> tuple[Placed, ...]:
-        """Returns one page of what was kept."""
+        """Returns one page of the retained results."""
         shown = self.kept[start : start + num]
         if not self.thinning.directories:
             return tuple(Placed(result=result) for result in shown)
@@ -63,13 +63,13 @@ class ResultCollapser:
                 yield Placed(result=result, is_second=place > 0, more_in=directory if is_last and self._ends(directory, result) else "")
 
     def _ends(self, directory: str, result: Result) -> bool:
-        """Whether a directory has more than is shown and this is the last that is."""
+        """Whether a directory has more results than are shown and this is the last one shown."""
         if self._counts[directory] <= PER_DIRECTORY:
             return False
         return next(kept for kept in reversed(self.kept) if directory_of(kept.display_url) == directory) is result
 
     def may_hide_more(self, start: int, num: int) -> bool:
-        """Whether a page ends a directory's share, so that a look further down the list may find more of it."""
+        """Whether a page uses up a directory's share, so that results further down the list may reveal more of it."""
         full = (directory_of(result.display_url) for result in self.kept[start : start + num])
         return self.thinning.directories and any(self._counts[directory] == PER_DIRECTORY for directory in full)
 

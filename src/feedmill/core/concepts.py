@@ -1,7 +1,7 @@
-"""What documents have in common: how alike their words are, and what to call a group of them.
+"""Compares documents by their words, and names groups of similar documents.
 
-A document's words weigh by how often they stand in it and in how few of the others. Words of the query tell nothing apart, nor do words
-that nearly all documents hold or only one of them.
+A word weighs more if it is frequent in the document and rare in the others. Words of the query do not count, nor do words that nearly all
+documents or only one of them contain.
 """
 
 import math
@@ -23,7 +23,7 @@ Vector = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Two documents, by place, and how alike they are. Units: 0 to 1."""
+    """Two documents, by position, and their similarity. Units: 0 to 1."""
 
     one: int
     other: int
@@ -50,7 +50,7 @@ def _unit(vector: Vector) -> Vector:
 
 
 def find_alike(vectors: Sequence[Vector]) -> list[Edge]:
-    """Returns the pairs of documents that are alike."""
+    """Returns the pairs of similar documents."""
     holding: dict[str, list[int]] = {}
     for place, vector in enumerate(vectors):
         for word in vector:
@@ -64,7 +64,7 @@ def find_alike(vectors: Sequence[Vector]) -> list[Edge]:
 
 
 def name_group(titles: Sequence[str], texts: Sequence[str], others: Sequence[str], query: str) -> str | None:
-    """Returns the words that most of a group's documents hold and few others do, as they are written there; None where there are none."""
+    """Returns a word or phrase, as it is written, that is frequent in a group's documents and rare in others; None if there is none."""
     left_out = {word.folded for word in iter_words(query)}
     inside, spelt = _count_terms([f"{title}\n{text}" for title, text in zip(titles, texts, strict=True)], left_out)
     outside, _ = _count_terms(others, left_out)
@@ -78,7 +78,7 @@ def name_group(titles: Sequence[str], texts: Sequence[str], others: Sequence[str
 
 
 def _count_terms(texts: Iterable[str], left_out: set[str]) -> tuple[Counter[str], dict[str, str]]:
-    """Counts in how many texts each word and each pair of neighbours stands, and tells how they are written first."""
+    """Counts the texts that contain each word and each pair of neighbours, and returns the counts with the first spelling of each."""
     counts: Counter[str] = Counter()
     spelt: dict[str, str] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Credentials as one text, as sessions keep them."""
+"""Serializes credentials as one text, as sessions store them."""
 
 import json
 from datetime import datetime
@@ -12,7 +12,7 @@ from feedmill.model.signin import Credential, ProviderSession
 
 
 def write_credentials(credentials: tuple[Credential, ...]) -> str:
-    """Writes credentials as one text."""
+    """Returns credentials as one JSON text."""
     written = [
         {
             "provider": credential.provider,
@@ -29,7 +29,7 @@ def write_credentials(credentials: tuple[Credential, ...]) -> str:
 
 
 def read_credentials(text: str) -> tuple[Credential, ...]:
-    """Reads credentials back. Errors: Corrupt."""
+    """Parses credentials that ``write_credentials`` wrote. Errors: Corrupt."""
     try:
         return tuple(_read_credential(held) for held in json.loads(text))
     except (ValueError, KeyError, TypeError) as exc:

@@ -1,9 +1,9 @@
-"""Reads the dates that feeds, headers and documents carry.
+"""Parses the dates that feeds, headers and documents contain.
 
-Rules, the first that applies: RFC 822, 1123 and 850 with one or two digits for the day and two or four for the year; asctime; ISO 8601
-in its extended and basic forms; anything else that dateutil can read as long as year, month and day all stand in it. Of two numbers
-that could both be the month the first is (``day_first`` turns that round); between full stops the day always comes first. A date
-without time is midnight, a time without zone is UTC. Zone names are those of RFC 822 and the usual European and Pacific ones; BST is
+Rules, of which the first that applies decides: RFC 822, 1123 and 850 with one or two digits for the day and two or four for the year;
+asctime; ISO 8601 in its extended and basic forms; any other form that dateutil can parse if it contains year, month and day. If either of
+two numbers could be the month, it is the first (``day_first`` reverses this); between full stops the day always comes first. A date without
+a time means midnight, and a time without a zone is UTC. Zone names are those of RFC 822 and the usual European and Pacific ones; BST is
 British summer time.
 Source: RFC 822, 5; RFC 5322, 4.3; ISO 8601.
 """
@@ -53,20 +53,20 @@ _RFC822 = re.compile(
 # asctime and java.util.Date: Www Mmm dd hh:mm:ss [zone] yyyy
 _ASCTIME = re.compile(rf"[A-Za-z]{{3}}\s+(?P<month>[A-Za-z]{{3}})\s+(?P<day>\d{{1,2}})\s+{_TIME}\s+(?:{_ZONE}\s+)?(?P<year>\d{{4}})")
 _DOTTED = re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}")
-# year, month and day stand in at least two groups of digits, or in one of six: the month may be a word, no more
+# Year, month and day need at least two groups of digits or one group of six, since only the month may be a word.
 _MAY_BE_DATE = re.compile(r"\d{6}|\d\D+\d")
 _DAYS_APART = (datetime(2000, 1, 1), datetime(2001, 2, 2))
 
 
 def parse_date(text: str, *, day_first: bool = False) -> datetime | None:
-    """Reads a date in any of the forms above, None when it is none. Units: an aware UTC time. Errors: none."""
+    """Parses a date in any of the forms above, returns None if it is none. Units: an aware UTC time. Errors: none."""
     text = text.strip()
     return _parse(text, day_first=day_first) if 0 < len(text) <= MAX_DATE_CHARACTERS else None
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _parse(text: str, *, day_first: bool) -> datetime | None:
-    """Remembers what was read, since documents share most of their values and dateutil is slow."""
+    """Caches results, since documents share most of their values and dateutil is slow."""
     try:
         found = _parse_named_month(text) or parse_iso(text) or _parse_other(text, day_first=day_first)
         return None if found is None else found.astimezone(UTC)
@@ -85,7 +85,7 @@ def _parse_named_month(text: str) -> datetime | None:
     year = int(found["year"])
     if len(found["year"]) == 2:
         year += 2000 if year < 50 else 1900
-    second = min(int(found["second"] or 0), 59)  # a leap second is counted as the one before
+    second = min(int(found["second"] or 0), 59)  # a leap second counts as the second before
     return datetime(year, month, int(found["day"]), int(found["hour"] or 0), int(found["minute"] or 0), second, tzinfo=zone)
 
 
@@ -101,7 +101,7 @@ def _read_zone(name: str, offset: str) -> timezone | None:
 
 
 def parse_iso(text: str) -> datetime | None:
-    """Returns the time that a text in ISO 8601 is, in UTC where it names no zone; None for any other text."""
+    """Returns the time of a text in ISO 8601, in UTC if it names no zone; None for any other text."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -114,7 +114,7 @@ def _parse_other(text: str, *, day_first: bool) -> datetime | None:
         return None
     day_first = day_first or _DOTTED.match(text) is not None
     one, other = (_ask_dateutil(text, default, day_first) for default in _DAYS_APART)
-    if one is None or other is None or one != other:  # what differs was not in the text
+    if one is None or other is None or one != other:  # a part that differs came from the default, not from the text
         return None
     return one if one.tzinfo else one.replace(tzinfo=UTC)
 

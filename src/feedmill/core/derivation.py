@@ -1,6 +1,7 @@
-"""Says in words why a decision is what it is, for people who ask why they do or do not see a document.
+"""Explains a decision in words, for people who want to know why a user does or does not see a document.
 
-A text names the entry, the URL whose ACL holds it and, where the entry names a group, the way from the asker to that group.
+A text names the entry and the URL whose ACL contains it. If the entry names a group, the text also names the path from the user to that
+group.
 """
 
 from feedmill.model.access import Access, Principal
@@ -8,11 +9,11 @@ from feedmill.model.decision import Cause, EntryMatch, Step
 from feedmill.model.identity import DEFAULT_NAMESPACE, Subject
 
 _WAY_SUBJECTS = 10
-"""A longer way is told by its two ends."""
+"""Longer paths are described by their two ends."""
 
 
 def describe_reason(cause: Cause, step: Step | None) -> str:
-    """Tells what settled a decision. Shape: lower case, no full stop; ``step`` as in ``Decision.decisive``."""
+    """Returns the reason of a decision. Shape: lower case, no full stop; ``step`` as in ``Decision.decisive``."""
     if step is None:
         return "the URL has no ACL" if cause is Cause.NO_ACL else "no entry of the chain names the asker"
     if step.match is not None and cause in (Cause.PERMITTED, Cause.DENIED):
@@ -31,26 +32,26 @@ _TEXTS = {
 
 
 def describe_match(match: EntryMatch) -> str:
-    """Tells which entry names the asker, and through which groups."""
+    """Describes which entry names the user, and through which groups."""
     verb = "denied" if match.entry.access is Access.DENY else "permitted"
     text = f"{verb} by {describe_principal(match.entry.principal)}"
     return text if len(match.way) == 1 else f"{text}, through {describe_way(match.way)}"
 
 
 def describe_principal(principal: Principal) -> str:
-    """Tells a principal as it was written, with what is not usual about it."""
+    """Describes a principal as it was written, with its unusual properties."""
     extras = [] if principal.case_sensitive else ["in any letter case"]
     return " ".join([principal.scope.value, f'"{principal.name}"', *_describe_namespace(principal.namespace), *extras])
 
 
 def describe_subject(subject: Subject) -> str:
-    """Tells a user or group of the asker."""
+    """Describes the user or one of their groups."""
     name = f"{subject.domain}\\{subject.name}" if subject.domain else subject.name
     return " ".join([subject.scope.value, f'"{name}"', *_describe_namespace(subject.namespace)])
 
 
 def describe_way(way: tuple[Subject, ...]) -> str:
-    """Tells how a group was reached."""
+    """Describes how a group was reached."""
     told = [describe_subject(subject) for subject in way]
     if len(told) > _WAY_SUBJECTS:
         told = [told[0], f"{len(told) - 2} groups", told[-1]]

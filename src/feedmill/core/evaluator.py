@@ -1,27 +1,27 @@
-"""Decides what the ACLs of a URL say to somebody: the reference that everything faster is held to.
+"""Decides what the ACLs of a URL say about a user. This is the reference for every faster implementation.
 
-One ACL (the local decision): DENY if any entry that denies names the asker, else PERMIT if any entry that permits does, else
-INDETERMINATE. Users and groups count alike.
+One ACL (the local decision): DENY if any denying entry names the user, else PERMIT if any permitting entry does, else INDETERMINATE.
+Entries for users and for groups count alike.
 
-A chain is the URL's own ACL, that of the URL which it inherits from, and so on up to the root, which inherits from none. It is settled
-from the bottom: what holds for the child so far is combined with the local decision of its parent by the inheritance type of the
-**parent**; the root's type is therefore applied last. The type of the URL's own ACL has no say.
+A chain is the URL's own ACL, the ACL of the URL that it inherits from, and so on up to the root, which inherits from none. It is resolved
+from the bottom: the child's result so far is combined with the local decision of its parent by the inheritance type of the **parent**. The
+root's type is therefore applied last. The type of the URL's own ACL has no effect.
 
 - child-overrides: the child's, unless INDETERMINATE, then the parent's.
 - parent-overrides: the parent's, unless INDETERMINATE, then the child's.
-- and-both-permit: PERMIT if both are, else DENY, also where both are INDETERMINATE.
+- and-both-permit: PERMIT if both are, else DENY, also if both are INDETERMINATE.
 
-The end, the first that holds:
+The first of these rules that applies determines the result:
 
 1. the URL has no ACL: INDETERMINATE;
-2. the chain is broken (a parent is unknown or has no ACL), comes back to itself, is longer than the bound, or has a leaf-node ACL that is
-   a parent: INDETERMINATE, whatever its ACLs say;
-3. the only ACL is completely empty (no entry but blank ones, no parent, leaf-node): INDETERMINATE, as if there were none;
+2. the chain is broken (a parent is unknown or has no ACL), circular, longer than the bound, or has a leaf-node ACL as a parent:
+   INDETERMINATE, whatever its ACLs say;
+3. the only ACL is completely empty (only blank entries, no parent, leaf-node): INDETERMINATE, as if there were none;
 4. the chain says PERMIT or DENY: that;
 5. the chain says INDETERMINATE: DENY, since there are ACLs and none permits.
 
-INDETERMINATE never shows a document: it leaves it to later mechanisms, the last of which refuses. Nothing is kept between calls, so a
-parent that arrives mends the chain at once.
+INDETERMINATE never shows a document: it leaves the decision to later mechanisms, and the last of them refuses. Nothing is cached between
+calls, so a parent that arrives repairs the chain at once.
 Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance"; googlegsa/library, ``Acl``.
 """
 
@@ -35,10 +35,10 @@ from feedmill.model.decision import Cause, Decision, EntryMatch, Step, Verdict
 from feedmill.model.identity import Identity
 
 FindAcl = Callable[[str], Acl | None]
-"""Returns the ACL that stands for a URL, compared character by character; None where there is none."""
+"""Returns the ACL of a URL, compared character by character; None if there is none."""
 
 MAX_CHAIN = 512
-"""A chain of more ACLs counts as broken. Real ones mirror folders and have ten or twenty."""
+"""A chain of more ACLs counts as broken. Real chains mirror folders and have ten or twenty ACLs."""
 
 _PERMIT, _DENY, _INDETERMINATE = Verdict.PERMIT, Verdict.DENY, Verdict.INDETERMINATE
 _OF_ENTRIES = {_PERMIT: Cause.PERMITTED, _DENY: Cause.DENIED, _INDETERMINATE: Cause.UNNAMED}
@@ -46,7 +46,7 @@ _OF_ENTRIES = {_PERMIT: Cause.PERMITTED, _DENY: Cause.DENIED, _INDETERMINATE: Ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """What holds for a chain so far, by which rule, and by which of its ACLs."""
+    """The result of a chain so far, the rule that produced it, and the ACL that decided."""
 
     verdict: Verdict
     cause: Cause
@@ -54,12 +54,12 @@ class _State:
 
 
 def decide(url: str, identity: Identity, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
-    """Decides what the ACLs of a URL say to somebody. Errors: those of ``find_acl``."""
+    """Decides what the ACLs of a URL say about a user. Errors: those of ``find_acl``."""
     return decide_for(url, forms_of(identity), find_acl, max_chain=max_chain)
 
 
 def decide_for(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Decision:
-    """Decides as ``decide`` does, for somebody whose forms are worked out already. Errors: those of ``find_acl``."""
+    """Decides as ``decide`` does, with principal keys that are already computed. Errors: those of ``find_acl``."""
     path, state = _decide(url, forms, find_acl, max_chain)
     return Decision(
         url=url,
@@ -72,7 +72,7 @@ def decide_for(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: 
 
 
 def decide_verdict(url: str, forms: PrincipalKeys, find_acl: FindAcl, *, max_chain: int = MAX_CHAIN) -> Verdict:
-    """Returns the verdict of ``decide_for``, where nobody asks for the reason. Errors: those of ``find_acl``."""
+    """Returns the verdict of ``decide_for`` without the reason. Errors: those of ``find_acl``."""
     return _decide(url, forms, find_acl, max_chain)[1].verdict
 
 
@@ -85,7 +85,7 @@ def _decide(url: str, forms: PrincipalKeys, find_acl: FindAcl, max_chain: int) -
 
 
 def decide_locally(acl: Acl, forms: PrincipalKeys) -> tuple[Verdict, EntryMatch | None]:
-    """Returns what one ACL says taken alone, and the first entry that makes it say so."""
+    """Returns what one ACL alone says, and the first entry that decides it."""
     permit: EntryMatch | None = None
     for entry in acl.entries:
         if permit is not None and entry.access is Access.PERMIT:
@@ -101,7 +101,7 @@ def decide_locally(acl: Acl, forms: PrincipalKeys) -> tuple[Verdict, EntryMatch 
 
 
 def combine(rule: InheritanceType, *, parent: Verdict, child: Verdict) -> Verdict:
-    """Returns what two decisions come to by the inheritance type of the parent. Shape: a leaf-node parent gives INDETERMINATE."""
+    """Combines two decisions by the inheritance type of the parent. Shape: a leaf-node parent results in INDETERMINATE."""
     if rule is InheritanceType.CHILD_OVERRIDES:
         return parent if child is _INDETERMINATE else child
     if rule is InheritanceType.PARENT_OVERRIDES:
@@ -118,7 +118,7 @@ def is_empty(acl: Acl) -> bool:
 
 
 def _climb(url: str, find_acl: FindAcl, max_chain: int) -> tuple[dict[str, Acl], Cause | None]:
-    """Returns the ACLs from the URL's own upwards, in order, and why they are no whole chain."""
+    """Returns the ACLs from the URL's own upwards, in order, and the cause if the chain is not sound."""
     chain: dict[str, Acl] = {}
     current: str | None = url
     while current is not None:
@@ -160,7 +160,9 @@ def _start(step: Step) -> _State:
 
 
 def _combine_states(parent: _State, child: _State, owner: Step) -> _State:
-    """Combines verdicts, and keeps of the two sides the one that has the verdict; the child where both have it."""
+    """Combines verdicts, and returns the side that has the resulting verdict; if both have it, the parent for parent-overrides, else the
+    child.
+    """
     rule = owner.acl.inheritance_type
     verdict = combine(rule, parent=parent.verdict, child=child.verdict)
     sides = (parent, child) if rule is InheritanceType.PARENT_OVERRIDES else (child, parent)

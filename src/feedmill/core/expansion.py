@@ -1,11 +1,11 @@
-"""What a query finds besides what was typed: synonyms; and what of it need not occur: stop words.
+"""Query expansion: synonyms widen a query, and stop words in it become optional.
 
-- A run of plain words that stands in a group of synonyms becomes an OR of itself and the others; the longest run first. A phrase in quotes
-  and a word with a plus in front mean themselves; a hyphenated word is a run.
-- A query that was typed with an operator (``intitle:``, ``site:``, ``inmeta:``, a number range ...) is not expanded at all: who narrows
-  by hand means his words. What is chosen from facets or given as a parameter of its own is no operator.
-- Of two-way groups each finds the others; of one-way lists the first finds the rest. What was found by a synonym is not expanded again.
-- Stop words are left out as long as another word or phrase is left.
+- A run of plain words in a group of synonyms becomes an OR of itself and the others; the longest run is tried first. A phrase in quotes and
+  a word with a leading plus match only themselves; a hyphenated word is a run.
+- A query that was typed with an operator (``intitle:``, ``site:``, ``inmeta:``, a number range ...) is not expanded at all, since a user
+  who narrows a query by hand wants exactly these words. Facet selections and separate parameters are no operators.
+- In a two-way group each term finds the others; in a one-way list the first finds the rest. A synonym is not expanded again.
+- Stop words are omitted as long as another word or phrase is left.
 Source: "Query Expansion" in the appliance's manual; Search Protocol Reference, "entqr".
 """
 
@@ -23,13 +23,13 @@ from feedmill.model.serving import SynonymSet
 MAX_ALTERNATIVES = 50
 MAX_EXPANDED = 200
 
-# looks for a hyphen first, and then takes all, so that no hyphen is tried after the other
+# The look-ahead finds a hyphen first; the possessive match then takes the whole run, so that no further hyphen is tried.
 _HYPHENATED = re.compile(r"(?=[^\s\"]+[-\u2010\u2011][^\s\"])[^\s\"]++")
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Synonyms and stop words, ready to be applied."""
+    """Compiled synonyms and stop words."""
 
     synonyms: Mapping[Words, tuple[str, ...]] = field(default_factory=dict)
     stop_words: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ class Expansion:
 
 
 def prepare_expansion(synonyms: Iterable[SynonymSet], stop_words: Iterable[str]) -> Expansion:
-    """Makes synonyms and stop words ready."""
+    """Compiles synonyms and stop words for lookup by words."""
     found: dict[Words, dict[str, None]] = defaultdict(dict)
     for one in synonyms:
         for group in one.two_way:
@@ -78,7 +78,7 @@ def _others(words: Words, texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def holds_operator(root: Node) -> bool:
-    """Whether a query was typed with an operator, also in what it excludes."""
+    """Whether a query was typed with an operator, including in its excluded part."""
     match root:
         case And(parts) | Or(parts) | Some(parts):
             return any(holds_operator(part) for part in parts)
@@ -90,7 +90,7 @@ def holds_operator(root: Node) -> bool:
 
 @dataclass(slots=True)
 class _Widening:
-    """One query on its way."""
+    """The state of widening one query: how many synonyms were added so far."""
 
     expansion: Expansion
     added: int = 0
@@ -105,7 +105,7 @@ class _Widening:
         return widened
 
     def _widen_at(self, parts: Sequence[Node], place: int) -> tuple[int, Node]:
-        """Returns how many parts were taken together, and what stands in their place."""
+        """Returns how many parts were combined, and the node that replaces them."""
         part = parts[place]
         if isinstance(part, Or):
             return 1, self._widen_or(part)
@@ -134,7 +134,7 @@ class _Widening:
 
 
 def _is_open(part: Node) -> TypeGuard[Word | Phrase]:
-    """Whether a part means more than itself: a word without a plus, or a hyphenated one, which is a phrase without quotes."""
+    """Whether a part may be expanded: a word without a plus, or a hyphenated word, which is a phrase without quotes."""
     if isinstance(part, Word):
         return not part.is_fixed
     return isinstance(part, Phrase) and _HYPHENATED.fullmatch(part.text) is not None

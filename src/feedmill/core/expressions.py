@@ -1,11 +1,11 @@
-"""Regular expressions that administrators write, run by RE2, whose time grows with the text and with nothing else.
+"""Regular expressions that administrators write, run by RE2 in linear time.
 
-An engine that goes back (``re``) takes exponential time for some expressions, such as ``(a|a)*$``. RE2 takes at most the length of the
-text times the size of the expression's program, and both are bounded here. It knows no back references and no looking around, which no
-linear engine can run: an expression that has them is refused, with the place.
+A backtracking engine (``re``) takes exponential time for some expressions, such as ``(a|a)*$``. RE2 takes at most the length of the text
+times the size of the expression's program, and both are bounded here. RE2 has neither back references nor look-around, which no linear
+engine can run. An expression that uses them is refused with the position.
 
-Classes such as ``[[:digit:]]`` are understood; ``\\w``, ``\\d``, ``\\s`` and ``\\b`` mean ASCII. Two backslashes count as one, since the
-old appliance's console wanted them doubled, and no URL holds a backslash that somebody could mean by them.
+Classes such as ``[[:digit:]]`` are supported; ``\\w``, ``\\d``, ``\\s`` and ``\\b`` mean ASCII. Two backslashes count as one, since the old
+appliance's console required them doubled, and no URL contains a backslash that an expression could mean.
 Source: RE2, "Syntax".
 """
 
@@ -21,9 +21,9 @@ from feedmill.model.errors import BadRequest
 
 MAX_EXPRESSION_CHARACTERS = 2_000
 MAX_PROGRAM_SIZE = 5_000
-"""How many instructions an expression may have; each character of an expression is about one, each repetition a copy."""
+"""The maximum number of instructions. Each character of an expression is about one, and each repetition is a copy."""
 MAX_TEXT_CHARACTERS = 8_192
-"""How much of a text an expression sees."""
+"""The maximum length of a text that an expression examines."""
 _MEMORY_BYTES = 1 << 19
 _SHOWN_CHARACTERS = 80
 
@@ -40,17 +40,17 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 class _Program(Protocol):
-    """What the engine makes of an expression."""
+    """The compiled form of an expression in the engine."""
 
     programsize: int
 
     def search(self, text: bytes) -> object | None:
-        """Returns what was found, None for nothing."""
+        """Returns a match, None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression ready to be searched for. Errors of making one: BadRequest, with the place of the fault."""
+    """A compiled expression. Errors on creation: BadRequest, with the position of the error."""
 
     text: str
     ignores_case: bool = False
@@ -61,7 +61,7 @@ class Expression:
         object.__setattr__(self, "_program", _compile(self.text, self.ignores_case))
 
     def is_in(self, text: str) -> bool:
-        """Whether the expression is found anywhere in a text, of which it sees a bounded part. Errors: none."""
+        """Whether the expression matches anywhere in the first ``MAX_TEXT_CHARACTERS`` of a text. Errors: none."""
         return self._program.search(text[:MAX_TEXT_CHARACTERS].encode("utf-8", "replace")) is not None
 
 
@@ -92,7 +92,7 @@ def _compile(text: str, ignores_case: bool) -> _Program:
 
 
 def _refuse_nested_sets(text: str, single: str) -> None:
-    """Refuses sets within sets, which engines read in different ways. Errors: BadRequest."""
+    """Refuses sets within sets, which engines interpret in different ways. Errors: BadRequest."""
     bare = re.sub(r"\[:\^?[a-z]+:\]", "", single)
     try:
         with warnings.catch_warnings():
@@ -105,21 +105,21 @@ def _refuse_nested_sets(text: str, single: str) -> None:
 
 
 def _explain(text: str, single: str, exc: Exception) -> BadRequest:
-    """Returns what is wrong with an expression, and where: by the piece that the engine names, or as Python finds the same fault."""
+    """Returns the error of an expression with its position: from the piece that the engine names, or where Python finds the same error."""
     said = exc.args[0].decode("utf-8", "replace") if exc.args and isinstance(exc.args[0], bytes) else str(exc)
     reason = next((reason for pattern, reason in _REASONS if pattern.search(said)), said.partition(":")[0])
     piece = said.partition(": ")[2]
     place = _find_fault(single)
     if place is None:
-        # the engine names this piece, which begins other groups too
+        # the engine names "(?P" here, which begins other groups too, so the search is for the back reference
         place = max(single.find("(?P=" if piece == "(?P" else piece), 0)
-    # in the text as it was written
+    # converts the position to the text as it was written, with its doubled backslashes
     place = next((at for at in range(len(text) + 1) if len(text[:at].replace("\\\\", "\\")) >= place), place)
     return BadRequest(f"{_quote(text)} is no regular expression: {reason}, at position {place + 1}")
 
 
 def _find_fault(single: str) -> int | None:
-    """Returns where Python sees a fault, None where it sees none."""
+    """Returns the position where Python finds an error, None if it finds none."""
     try:
         re.compile(single)
     except re.error as exc:

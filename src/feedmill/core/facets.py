@@ -1,7 +1,7 @@
-"""What an index keeps of a document so that metadata can be counted, and how counts become a facet's values.
+"""Prepares metadata for counting in an index, and turns the counts into the values of a facet.
 
-A value is counted once a document, whatever its letter case; the spelling that most documents have stands for all. Values longer than
-a term may be are not counted. Ranges compare numbers and dates as ``inmeta:`` does, so that a count is the total of the narrowed search.
+A value counts once for each document, whatever its letter case. The most frequent spelling represents all spellings. Values longer than a
+term are not counted. Ranges compare numbers and dates as ``inmeta:`` does, so a count equals the total of the narrowed search.
 """
 
 import struct
@@ -25,11 +25,11 @@ KINDS = {FacetType.INTEGER: NUMBER, FacetType.FLOAT: NUMBER, FacetType.CURRENCY:
 _DOTS = ".."
 
 
-# --- what is kept ---------------------------------------------------------------------------------------------------------------
+# --- stored values --------------------------------------------------------------------------------------------------------------
 
 
 def counted_texts(metadata: Metadata) -> dict[str, list[str]]:
-    """Returns the different values of each metadata name, by the name's digest; bounded in number and length."""
+    """Returns the different values of each metadata name, by the name's digest. Their number and length are bounded."""
     digests: dict[str, str] = {}
     seen: dict[tuple[str, str], None] = {}
     found: dict[str, list[str]] = {}
@@ -47,13 +47,13 @@ def counted_texts(metadata: Metadata) -> dict[str, list[str]]:
 
 
 def clean_value(value: str) -> str:
-    """Returns a value as it is shown: white space collapsed, halves of surrogate pairs replaced."""
+    """Returns a value as it is displayed: white space is collapsed and halves of surrogate pairs are replaced."""
     text = " ".join(value.split())
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def counted_numbers(typed_terms: Iterable[str]) -> dict[str, list[float]]:
-    """Returns the numbers and dates of a document by kind and digest of their name, from the terms that it is found by."""
+    """Returns the numbers and dates of a document, by the kind and digest of their name, from the document's typed terms."""
     found: dict[str, list[float]] = {}
     names: dict[str, None] = {}
     for term in typed_terms:
@@ -66,18 +66,20 @@ def counted_numbers(typed_terms: Iterable[str]) -> dict[str, list[float]]:
 
 
 def _restore(digits: str) -> float:
-    """Returns the number that sortable digits stand for."""
+    """Returns the number that sortable digits encode."""
+    # Reverses ``typedvalues.sortable``: a set top bit means a number from zero upwards, where only the sign bit was set. Otherwise the
+    # number is negative and all bits were inverted.
     bits = int(digits, 16)
     number: float
     (number,) = struct.unpack(">d", struct.pack(">Q", bits ^ 0x8000000000000000 if bits >> 63 else bits ^ 0xFFFFFFFFFFFFFFFF))
     return number
 
 
-# --- what is asked --------------------------------------------------------------------------------------------------------------
+# --- requested facets -----------------------------------------------------------------------------------------------------------
 
 
 def read_facet_range(text: str, kind: FacetType) -> FacetRange:
-    """Reads ``LOW..HIGH``, either end may be open. Errors: BadRequest, saying what is wrong with it."""
+    """Parses ``LOW..HIGH``; either end may be open. Errors: BadRequest, with the reason."""
     if kind is FacetType.STRING:
         raise BadRequest("ranges need the type integer, float, currency or date")
     low, dots, high = (part.strip() for part in text.partition(_DOTS))
@@ -93,19 +95,19 @@ def _read_end(text: str, kind: FacetType) -> float | None:
 
 
 def range_ends(facet: Facet, wanted: FacetRange) -> tuple[float | None, float | None]:
-    """Returns the ends of a facet's range as they are compared, both included, None for an open one."""
+    """Returns the ends of a facet's range as they are compared, both included; None for an open end."""
     if facet.type is FacetType.DATE:
         return first_second(read_day(wanted.low)), last_second(read_day(wanted.high))
     return read_number(wanted.low), read_number(wanted.high)
 
 
 def column_of(facet: Facet) -> str:
-    """Returns under which key numbers or dates of a facet's name are kept, values of a string facet under the bare digest."""
+    """Returns the key that stores the numbers or dates of a facet's name. String facets are stored under the bare digest."""
     return KINDS.get(facet.type, "") + name_digest(fold_value(facet.name))
 
 
 def narrow(facet: Facet, value: FacetValue) -> Node:
-    """Returns the restriction that finds exactly what a value counts."""
+    """Returns the restriction that finds exactly the documents that a value counts."""
     if value.range is None:
         return MetaEquals(facet.name, value.value or "")
     low, high = value.range.low, value.range.high
@@ -114,7 +116,7 @@ def narrow(facet: Facet, value: FacetValue) -> Node:
     return MetaNumbers(facet.name, read_number(low), read_number(high))
 
 
-# --- what is answered -----------------------------------------------------------------------------------------------------------
+# --- counted values -------------------------------------------------------------------------------------------------------------
 
 
 def merge_spellings(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int]]:
@@ -129,7 +131,7 @@ def merge_spellings(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[str, i
 
 
 def order_values(facet: Facet, counts: Mapping[str, tuple[str, int]]) -> tuple[FacetValue, ...]:
-    """Returns the most frequent values: the most frequent first, or in their own order where they are numbers or dates."""
+    """Returns the most frequent values, sorted by frequency; numbers and dates are sorted by value."""
     kept = sorted(counts.values(), key=lambda pair: (-pair[1], pair[0]))
     if facet.type is not FacetType.STRING:
         keyed = [(place, pair) for pair in kept if (place := _place(facet.type, pair[0])) is not None]
@@ -138,7 +140,7 @@ def order_values(facet: Facet, counts: Mapping[str, tuple[str, int]]) -> tuple[F
 
 
 def order_ranges(facet: Facet, counts: Sequence[int]) -> tuple[FacetValue, ...]:
-    """Returns a facet's ranges in the order of its settings, those with a count. Shape: one count a range."""
+    """Returns a facet's ranges that have a count, in the order of the settings. Shape: one count for each range."""
     pairs = zip(facet.ranges, counts, strict=True)
     return tuple(FacetValue(value=None, range=wanted, count=count) for wanted, count in pairs if count)
 

@@ -1,12 +1,12 @@
-"""The state in which a feed ends."""
+"""Decides the final state of a feed."""
 
 from feedmill.model.feed import FeedState
 
 
 def final_state(*, included: int, errors: int, acls: int = 0) -> FeedState:
-    """Returns the state of a feed whose records were all dealt with.
+    """Returns the state of a feed once all its records are processed.
 
-    Shape: ``included`` and ``errors`` as they are counted, ``acls`` the good group-level ACLs, which keep a feed from failing.
+    Shape: ``included`` and ``errors`` as they are counted, ``acls`` the valid group-level ACLs, which prevent the failed state.
     Source: docs/reference/feed-port.md.
     """
     if errors == 0:

@@ -1,16 +1,15 @@
-"""The parameters ``requiredfields=`` and ``partialfields=``: what metadata must hold.
+"""The parameters ``requiredfields=`` and ``partialfields=``: the metadata that documents must have.
 
     any      = clause { "." clause }          all clauses must hold
     clause   = term { "|" term }              binds tighter than the dot, as OR does in a query
     term     = [ "-" ] ( "(" any ")" | field )
     field    = NAME | NAME ":" VALUE | NAME "?" VALUE
 
-- ``requiredfields``: VALUE is a whole value, ``VALUE*`` how one begins; behind ``?`` it is whole words of a value.
-- ``partialfields``: VALUE is whole words of a value, in order; with the star the last word may go on.
-- The text is divided first and each name and value percent-decoded then. Front ends encode twice, so that a ``%2E`` is still there
-  after the request was decoded once, and divides nothing.
-- Nothing is an error: parentheses without a partner are passed over. Terms and depth are bounded, and what is beyond is left out with
-  a warning.
+- ``requiredfields``: VALUE is a whole value, ``VALUE*`` the beginning of one; after ``?`` it is whole words of a value.
+- ``partialfields``: VALUE is whole words of a value, in order; with the star the last word may continue.
+- The text is split first, and each name and value is percent-decoded afterwards. Front ends encode twice, so a ``%2E`` is still encoded
+  after the request was decoded once, and separates nothing.
+- No text is an error: unmatched parentheses are ignored. Terms and depth are bounded; terms beyond the bounds are omitted with a warning.
 Source: Search Protocol Reference, "Filtering by metadata".
 """
 
@@ -31,7 +30,7 @@ _DIVIDER = {True: re.compile(":"), False: re.compile("[:?]")}
 
 @dataclass(slots=True)
 class _Group:
-    """A pair of parentheses while it is read: clauses, and whether the next term joins the last one."""
+    """An open pair of parentheses: its clauses, and whether the next term joins the last one."""
 
     is_out: bool = False
     clauses: list[list[Node]] = field(default_factory=list)
@@ -53,16 +52,16 @@ class _Group:
 
 
 def read_fields(text: str, *, is_partial: bool) -> tuple[Node | None, tuple[str, ...]]:
-    """Returns what a parameter demands, None for nothing, and what to tell the asker about it. Errors: none."""
+    """Returns the restriction of a parameter, None for nothing, and the warnings for the user. Errors: none."""
     node, is_cut = read_tree(text, lambda piece: _read_field(piece, is_partial=is_partial))
     name = "partialfields" if is_partial else "requiredfields"
     return node, (f"{name}= is too long and was cut",) if is_cut else ()
 
 
 def read_tree(text: str, read_term: Callable[[str], Node | None]) -> tuple[Node | None, bool]:
-    """Returns the tree of what stands between the signs, None for nothing, and whether some was left out.
+    """Returns the tree of the terms between the signs, None for nothing, and whether some were omitted.
 
-    Shape: ``read_term`` gets a term as written, its minus too, and gives None for one that demands nothing.
+    Shape: ``read_term`` receives a term as written, including its minus, and returns None for one that demands nothing.
     """
     groups, terms, is_cut, next_is_out = [_Group()], 0, len(text) > MAX_CHARACTERS, False
     for piece in _pieces(text[:MAX_CHARACTERS]):
@@ -90,7 +89,7 @@ def read_tree(text: str, read_term: Callable[[str], Node | None]) -> tuple[Node 
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Returns names with their values, and what stands between them; a minus before parentheses stands alone."""
+    """Yields names with their values and the signs between them; a minus before parentheses is separate."""
     for found in _TOKEN.finditer(text):
         piece = found[0].strip()
         if piece:

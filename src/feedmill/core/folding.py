@@ -1,12 +1,12 @@
-"""Folds text so that names can be compared whatever their letter case, width or ligatures: Unicode's NFKC_Casefold.
+"""Folds text so that names compare equal whatever their letter case, width or ligatures: Unicode's NFKC_Casefold.
 
 Rules:
 
-1. Each character is mapped for itself: full case folding, compatibility composition (NFKC) and the removal of default-ignorable code
-   points (soft hyphen, zero-width characters, variation selectors ...) are repeated until nothing changes.
-2. What the characters became is put together and normalised to NFC, since neighbours may combine.
+1. Each character is mapped separately. Full case folding, compatibility composition (NFKC) and the removal of default-ignorable code points
+   (soft hyphen, zero-width characters, variation selectors ...) are repeated until nothing changes.
+2. The results are joined and normalized to NFC, since neighbours may combine.
 
-``str.casefold`` does the first step of the first rule only: it keeps the soft hyphen and full-width letters.
+``str.casefold`` performs only the first step of the first rule: it retains the soft hyphen and full-width letters.
 Source: The Unicode Standard, 3.13, R5 "toNFKC_Casefold"; UAX #44, "NFKC_Casefold", "Default_Ignorable_Code_Point".
 """
 
@@ -37,7 +37,7 @@ _IGNORABLE = frozenset(chr(code) for first, last in _IGNORABLE_RANGES for code i
 
 
 class _Mapping(dict[int, str]):
-    """What single characters become, worked out when first met; bounded by the number of code points."""
+    """Caches the mapping of single characters; bounded by the number of code points."""
 
     def __missing__(self, code: int) -> str:
         text = chr(code)
@@ -54,7 +54,7 @@ _MAPPING = _Mapping()
 
 
 def fold(text: str) -> str:
-    """Returns the form in which texts that differ in letter case, width or ignorable characters only are equal.
+    """Returns the form in which texts are equal if they differ only in letter case, width or ignorable characters.
 
     Errors: none. Source: The Unicode Standard, 3.13, R5.
     """

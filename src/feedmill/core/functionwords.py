@@ -1,8 +1,8 @@
-"""Words that hold a sentence together and say little of what it is about: articles, pronouns, question words, auxiliaries.
+"""Function words, which say little about a text's subject: articles, pronouns, question words, auxiliaries.
 
-They are never dropped: "to be or not to be" must find itself. Beside words that say something they count for little, since in a
-question they are often rarer in the texts than the words that matter. The lists are short on purpose; what is merely frequent an index
-knows by itself.
+They are never dropped: "to be or not to be" must find itself. In a query with content words they have a low weight, since the function
+words of a question are often rarer in the texts than the words that matter. The lists are short on purpose, since an index knows by itself
+which other words are frequent.
 """
 
 from collections.abc import Iterable

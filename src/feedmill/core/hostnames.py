@@ -1,11 +1,11 @@
-"""Which names a port answers to, against DNS rebinding.
+"""Defines which host names a port answers to, as a protection against DNS rebinding.
 
-A web page of another site can have its own name resolve to this machine; the browser then takes this server for the page's own site and
-lets the page read its answers. The name in ``Host`` is still the other site's, so a port answers only names it knows.
+A web page of another site can make its own name resolve to this machine. The browser then takes this server for the page's own site and
+lets the page read the responses. The name in ``Host`` is still that of the other site, so a port answers only to names that it knows.
 
-- An IP literal is always known: no page can have a browser send one that is not the address it was loaded from.
-- A name is compared in lower case, in ASCII (an internationalized one in its ``xn--`` form), without port and without one final dot.
-- ``*.example.com`` is every name below example.com, not example.com itself; ``*`` is every name.
+- An IP literal is always accepted: no page can make a browser send one that differs from the address it was loaded from.
+- A name is compared in lower case and in ASCII (an internationalized one in its ``xn--`` form), without port and without one final dot.
+- ``*.example.com`` means every name below example.com, but not example.com itself; ``*`` means every name.
 
 Source: RFC 9110, section 7.2; RFC 3986, section 3.2.
 """
@@ -22,7 +22,7 @@ ANY: Final = "*"
 LOCALHOST: Final = "localhost"
 
 _AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:@/?#\\\s]+)(?::(?P<port>[0-9]*))?")
-# wider than DNS in that a label may hold _, which names of Windows machines do
+# wider than DNS: a label may contain _, as names of Windows machines do
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _LONGEST_NAME: Final = 253
 _LARGEST_PORT: Final = 65_535
@@ -38,7 +38,7 @@ class HostNames:
 
     @classmethod
     def parse(cls, entries: Iterable[str]) -> "HostNames":
-        """Returns the names that entries of the settings mean. Errors: BadRequest."""
+        """Returns the names that settings entries stand for. Errors: BadRequest."""
         listed = [normalize_entry(entry) for entry in entries]
         return cls(
             names=frozenset(entry for entry in listed if not entry.startswith(ANY)),
@@ -47,7 +47,7 @@ class HostNames:
         )
 
     def covers(self, authority: str) -> bool:
-        """Whether the port answers to a ``Host``, given with or without a port; never where it is malformed."""
+        """Whether the port answers to a ``Host``, with or without a port. False for a malformed one."""
         host = find_host(authority)
         if host is None:
             return False
@@ -55,7 +55,7 @@ class HostNames:
 
 
 def find_host(authority: str) -> str | None:
-    """Returns the host of a ``Host`` header, normalized; None where it is malformed. Shape: an IPv6 address has no brackets."""
+    """Returns the normalized host of a ``Host`` header, None if it is malformed. Shape: an IPv6 address has no brackets."""
     found = _AUTHORITY.fullmatch(authority.strip(" \t"))
     if found is None or (found["port"] and (len(found["port"]) > 5 or int(found["port"]) > _LARGEST_PORT)):
         return None
@@ -66,7 +66,7 @@ def find_host(authority: str) -> str | None:
 
 
 def normalize_entry(text: str) -> str:
-    """Returns an entry of the settings as it is compared. Errors: BadRequest."""
+    """Returns a settings entry in the form that is compared. Errors: BadRequest."""
     entry = text.strip()
     if entry == ANY:
         return entry

@@ -1,8 +1,8 @@
-"""Terms that an index keeps beside the words of a text, so that ``site:``, ``info:`` and ``inmeta:`` are exact lookups.
+"""Terms that an index stores besides the words of a text, so that ``site:``, ``info:`` and ``inmeta:`` are exact lookups.
 
-A URL gives every suffix of its host (``site:example.com`` finds all hosts below it), each also with its port when it names one, and
-its path with every directory above it. Metadata gives one term a name and one a value. All terms are folded, and bounded in length:
-what is longer is replaced by its digest, which compares as well.
+A URL produces a term for every suffix of its host (``site:example.com`` finds all hosts below it), each also with the port if the URL has
+one, and a term for its path and every directory above it. Metadata produces one term for each name and one for each value. All terms are
+folded and bounded in length. A longer term is replaced by its digest, which compares equally well.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _URL_NOISE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 def split_url(url: str) -> tuple[str, str, str]:
-    """Returns host, port and path of a URL or of what somebody typed as one; folded to lower case, each "" when there is none."""
+    """Returns host, port and path of a URL or of a user's input, in lower case; "" for a missing part."""
     match = _URL.match(url)
     if match is None:
         return "", "", ""
@@ -40,7 +40,7 @@ def split_url(url: str) -> tuple[str, str, str]:
 
 
 def site_terms(url: str) -> list[str]:
-    """Returns the terms that ``site:`` may ask a document's URL for."""
+    """Returns the terms of a document's URL that ``site:`` may look up."""
     host, port, path = split_url(url)
     terms = _host_terms(host)
     if port:
@@ -66,9 +66,9 @@ def _host_terms(host: str) -> list[str]:
 
 
 def split_site(value: str) -> tuple[str, str]:
-    """Returns host (with its port, without a leading dot or star) and path prefix of what stands behind ``site:``.
+    """Returns host (with its port, without a leading dot or star) and path prefix of a value of ``site:``.
 
-    Shape: the path is "" when none was given, also where only the slash after the host was, else it begins with "/".
+    Shape: the path is "" if it is missing or only the slash after the host; otherwise it begins with "/".
     """
     host, port, path = split_url(value)
     host = host.removeprefix("*.").strip(".")
@@ -76,12 +76,12 @@ def split_site(value: str) -> tuple[str, str]:
 
 
 def path_term(url: str) -> str:
-    """Returns the term of a URL's whole path; longer ones are cut, since it is asked by prefix."""
+    """Returns the term of a URL's whole path. A longer one is cut, since queries look it up by prefix."""
     return _storable(split_url(url)[2][:MAX_TERM_CHARACTERS])
 
 
 def list_meant(url: str) -> list[str]:
-    """Returns the URLs that somebody may mean who typed this one: a scheme may be left out, the slash after the host is optional."""
+    """Returns the URLs that a user may mean by this input: the scheme and the slash after the host are optional."""
     wholes = [url] if "://" in url else [url, f"http://{url}", f"https://{url}"]
     bare = [f"{whole}/" for whole in wholes if whole.count("/") == 2 and "://" in whole]
     hosts = [whole[:-1] for whole in wholes if whole.count("/") == 3 and "://" in whole and whole.endswith("/")]
@@ -89,17 +89,17 @@ def list_meant(url: str) -> list[str]:
 
 
 def info_terms(url: str) -> list[str]:
-    """Returns the terms of the URLs that somebody may mean who typed this one."""
+    """Returns the terms of the URLs that a user may mean by this input."""
     return [url_term(candidate) for candidate in list_meant(url)]
 
 
 def url_term(url: str) -> str:
-    """Returns the term of exactly this URL, its letter case kept."""
+    """Returns the term of exactly this URL, in its letter case."""
     return bounded(url, limit=MAX_URL_CHARACTERS)
 
 
 def url_words(url: str) -> str:
-    """Returns a URL as text whose words may be searched: percent-encoded characters decoded where they are UTF-8."""
+    """Returns a URL as searchable text. Percent-encoded characters are decoded if they are UTF-8."""
     if "%" not in url:
         return url
     return re.sub(rf"(?:{_URL_NOISE.pattern})+", _decode_run, url)
@@ -143,31 +143,31 @@ _PATH_ENDING = re.compile(r"\.([^./]{1,20})$")
 
 
 def filetype_terms(url: str, mimetype: str) -> list[str]:
-    """Returns the endings that ``filetype:`` may ask a document for: that of its path, and the usual one of its type."""
+    """Returns the endings of a document that ``filetype:`` may look up: that of its path, and the usual one of its type."""
     found = _PATH_ENDING.search(split_url(url)[2])
     endings = (found[1] if found else "", _ENDINGS.get(mimetype.partition(";")[0].strip().lower(), ""))
     return list(dict.fromkeys(filetype_term(ending) for ending in endings if ending))
 
 
 def filetype_term(ending: str) -> str:
-    """Returns the term of an ending as somebody types it, with or without its dot."""
+    """Returns the term of an ending as a user types it, with or without its dot."""
     bare = fold_value(ending).strip(" .")
     return bounded(_SAME_ENDINGS.get(bare, bare))
 
 
 def link_terms(links: Sequence[str]) -> list[str]:
-    """Returns one term for each different URL that a document links to; bounded in number."""
+    """Returns one term for each different URL that a document links to. Their number is bounded."""
     different = list(dict.fromkeys(links[:MAX_LINKS]))
     if "".join(different).isascii() and len(max(different, key=len, default="")) <= MAX_URL_CHARACTERS:
-        # as almost all are: each URL is its own term
+        # the common case: each URL is its own term
         return different
     return [url_term(url) for url in different]
 
 
 def sort_keys(metadata: Metadata) -> dict[str, str]:
-    """Returns by which text a document is sorted for each metadata name: its first value, numbers before dates before words.
+    """Returns the sort key of a document for each metadata name: its first value, numbers before dates before words.
 
-    Shape: keys are the digests of names. Bounded in number, for an engine keeps a column for each.
+    Shape: keys are the digests of names. Their number is bounded, since an engine stores a column for each.
     """
     firsts: dict[str, str] = {}
     for name, value in metadata:
@@ -185,7 +185,7 @@ def _sort_key(name: str, value: str) -> str:
 
 
 def metadata_terms(metadata: Metadata) -> list[str]:
-    """Returns one term for each name and one for each value of each name, bounded in number."""
+    """Returns one term for each name and one for each value of each name. Their number is bounded."""
     terms: dict[str, None] = {}
     for name, value in metadata:
         named = name_term(name)
@@ -197,7 +197,7 @@ def metadata_terms(metadata: Metadata) -> list[str]:
 
 
 def start_term(name: str, start: str) -> str:
-    """Returns how the terms of values begin that begin with this text; values that are longer than a term are not found so."""
+    """Returns the prefix of the terms of all values that begin with this text. It does not find values that are longer than a term."""
     return name_term(name) + _SEPARATOR + _storable(fold_value(start)[:MAX_TERM_CHARACTERS])
 
 
@@ -213,7 +213,7 @@ def value_term(name: str, value: str) -> str:
 
 
 def bounded(term: str, limit: int = MAX_TERM_CHARACTERS) -> str:
-    """Returns the term, or a digest of it when it is longer than engines take."""
+    """Returns the term, or its digest if it is longer than engines accept."""
     if len(term) <= limit:
         return _storable(term)
     return "\x1e" + hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,13 +1,13 @@
-"""What stands behind ``inmeta:``.
+"""Parses the value of ``inmeta:``.
 
     inmeta    = NAME                                          the document has the name
               | NAME "=" VALUE                                one whole value
-              | NAME "~" WORDS [ "*" ]                        words of a value; with the star the last may go on
-              | NAME ":" [LOW] ".." [HIGH]                    numbers, maybe with a unit, or days written YYYY-MM-DD; one end may be missing
+              | NAME "~" WORDS [ "*" ]                        words of a value; with the star the last one may continue
+              | NAME ":" [LOW] ".." [HIGH]                    numbers, optionally with a unit, or days as YYYY-MM-DD; one end is optional
               | NAME ":daterange:" ( DAY | [DAY] ".." [DAY] )
 
-A name may hold colons (``dc:title=x``): it ends at the first ``=`` or ``~``, or before what reads as a range. Names and values may be
-percent-encoded, and are decoded after they are told apart, so that ``%2E`` is a dot and ``%3D`` an equals sign that divide nothing.
+A name may contain colons (``dc:title=x``): it ends at the first ``=`` or ``~``, or before a text that is a valid range. Names and values
+may be percent-encoded. They are decoded after they are separated, so ``%2E`` is a dot and ``%3D`` an equals sign that separate nothing.
 Source: Search Protocol Reference, "inmeta".
 """
 
@@ -24,7 +24,7 @@ _DAYS = ":daterange"
 
 
 def read_inmeta(text: str) -> Restriction | None:
-    """Returns the restriction that a text stands for, None when it is none. Errors: none."""
+    """Returns the restriction that a text means, None if it is not valid. Errors: none."""
     divider = _DIVIDER.search(text)
     if divider is not None:
         name, value = _decode(text[: divider.start()]), text[divider.end() :].strip()
@@ -68,7 +68,7 @@ def _read_days(name: str, low: str, high: str) -> Restriction | None:
 
 
 def read_days(low: str, high: str) -> tuple[date | None, date | None] | None:
-    """Returns the days of a range, "" for an open end; None when they cannot be read."""
+    """Returns the days of a range, "" for an open end; None if they are not valid."""
     first, last = read_day(low), read_day(high)
     if (low and first is None) or (high and last is None) or not (low or high):
         return None

@@ -1,13 +1,13 @@
-"""KeyMatches and related queries: what a front end offers besides results.
+"""KeyMatches and related queries, which a front end offers with the results.
 
 | kind | fits a query that |
 |---|---|
-| keyword | holds all words of the term, anywhere |
-| phrase | holds them one behind the other |
-| exact | is them and nothing else |
+| keyword | contains all words of the term, anywhere |
+| phrase | contains them as a contiguous run |
+| exact | consists of them and nothing else |
 
-They come in the order in which they are set, each URL once. A related query fits as an exact KeyMatch does. Excluded words and the values
-of operators are no words of a query.
+They are in the order of the settings, each URL once. A related query fits as an exact KeyMatch does. Excluded words and the values of
+operators are no words of a query.
 Source: Search Protocol Reference, "GM" and "OneSynonym".
 """
 
@@ -21,7 +21,7 @@ MAX_RELATED = 10
 
 
 class KeyMatchTable:
-    """The KeyMatches of a front end, found by their words."""
+    """The KeyMatches of a front end, indexed by their first words."""
 
     def __init__(self, keymatches: Iterable[KeyMatch]) -> None:
         self._by_first: dict[str, list[tuple[int, Words, KeyMatch]]] = defaultdict(list)
@@ -31,7 +31,7 @@ class KeyMatchTable:
                 self._by_first[words[0]].append((place, words, keymatch))
 
     def find(self, asked: AskedWords, limit: int) -> tuple[KeyMatch, ...]:
-        """Finds what fits a query, at most ``limit``."""
+        """Returns the KeyMatches that fit a query, at most ``limit``."""
         fitting = [
             (place, keymatch)
             for word in dict.fromkeys(asked.words)
@@ -55,7 +55,7 @@ def _fits(kind: KeyMatchKind, words: Words, asked: AskedWords) -> bool:
 
 
 class RelatedTable:
-    """The related queries of a front end, found by their words."""
+    """The related queries of a front end, indexed by their words."""
 
     def __init__(self, related: Iterable[RelatedQuery]) -> None:
         self._by_words: dict[Words, dict[str, None]] = defaultdict(dict)
@@ -63,7 +63,7 @@ class RelatedTable:
             self._by_words[split_term(one.term)][one.query] = None
 
     def find(self, asked: AskedWords) -> tuple[str, ...]:
-        """Finds the queries to offer beside a query."""
+        """Returns the related queries for a query."""
         if not asked.words or not asked.is_whole:
             return ()
         return tuple(self._by_words.get(asked.words, ()))[:MAX_RELATED]

@@ -1,10 +1,10 @@
-"""The parameter ``lr=``: the languages in which documents must be written.
+"""The parameter ``lr=``: the languages that documents must be written in.
 
     lr       = clause { "." clause }          as in ``core.fieldfilters``: "|" joins alternatives, "-" excludes, parentheses group
     language = [ "-" ] [ "lang_" ] CODE
 
-A code is that of ISO 639-1, in any letter case; older and narrower ones stand for what is told of documents: ``iw`` for ``he``, ``zh-TW``
-for ``zh``. A document whose language could not be told is in none. What is no code demands nothing, and a warning says so.
+A code is one of ISO 639-1, in any letter case. Older and narrower codes are mapped to the codes that documents have: ``iw`` to ``he``,
+``zh-TW`` to ``zh``. A document whose language is unknown matches none. An invalid code demands nothing and causes a warning.
 Source: Search Protocol Reference, "Language Filters".
 """
 
@@ -19,7 +19,7 @@ _NORWEGIAN = ("no", "nb", "nn")
 
 
 def read_languages(text: str) -> tuple[Node | None, tuple[str, ...]]:
-    """Returns what the parameter demands, None for nothing, and what to tell the asker about it. Errors: none."""
+    """Returns the restriction of the parameter, None for nothing, and the warnings for the user. Errors: none."""
     unknown: list[str] = []
 
     def read_term(piece: str) -> Node | None:

@@ -1,18 +1,19 @@
-"""What a change does to the URL it names.
+"""Decides what a change does to the URL that it names.
 
-Rules, in the order in which they are tried:
+Rules, in the order in which they are applied:
 
-- A URL that the patterns refuse is a record in error; its document goes. Patterns stop no delete and no ACL.
-- A put of a content feed makes its source the owner, whoever owned the document before. What it does not give stays, unless it states the
-  whole document. A record with content states all its attributes; one without leaves those that it does not give. The authmethod last given
-  for the URL stays in force until another is given.
-- A request to crawl changes nothing where a content feed owns the document.
-- A delete works for the owner, and for anybody where no content feed owns the document. Where only an ACL is left, for its writer.
-- An ACL changes only by an ACL: see ``_next_acl``. With its document it goes only when the same source wrote it.
-- A record in error changes nothing, but its URL counts as named, so that a full feed does not sweep it. So does that of a delete which
-  was not the source's to make.
+- If the patterns refuse a URL, the record is in error and the URL's document is removed. Patterns stop no delete and no ACL.
+- A put of a content feed makes its source the owner, whichever source owned the document before. Parts that it omits stay, unless it states
+  the whole document. A record with content states all its attributes; one without content leaves the attributes that it omits. The last
+  authmethod given for the URL stays in force until another is given.
+- A request to crawl changes nothing if a content feed owns the document.
+- A delete works for the owner, and for every source if no content feed owns the document. If only an ACL is left, it works for the ACL's
+  writer.
+- Only an ACL change changes an ACL: see ``_next_acl``. An ACL is removed with its document only if the same source wrote it.
+- A record in error changes nothing, but its URL counts as named, so a full feed does not sweep it. The same is true of a delete that the
+  source had no right to make.
 
-Everything here is a function of its arguments. Sources: Feeds Protocol Developer's Guide, "Fed Documents Aren't Updated or Removed as
+Every function depends on its arguments alone. Sources: Feeds Protocol Developer's Guide, "Fed Documents Aren't Updated or Removed as
 Specified in the Feed XML"; docs/explanation/ownership.md.
 """
 
@@ -31,11 +32,11 @@ _NO_CONTENT: dict[str, Any] = {"content": None, "content_bytes": 0, "charset": N
 
 
 PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
-"""What a feed's log warns of when a document loses its protection."""
+"""The warning in a feed's log when a document loses its protection."""
 
 
 def apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None = None) -> Outcome:
-    """Returns what a change comes to. Shape: ``content`` is where the change's content was stored."""
+    """Returns the outcome of a change. Shape: ``content`` is the stored content of the change."""
     outcome = _apply(change, state, feeding, content)
     if change.notes:
         notes = tuple(_log(change, note.level, note.reason) for note in change.notes)
@@ -105,7 +106,7 @@ def _request_crawl(change: RequestCrawl, state: UrlState, feeding: ApplyContext)
 def _next_document(
     state: UrlState, feeding: ApplyContext, origin: Origin, attributes: Attributes, acl: StoredAcl | None, **body: Any
 ) -> Document:
-    """Returns the document with its owner, place in the history and security, ``body`` changed, and everything else as it was."""
+    """Returns the next version of the document with its owner, feed and security. ``body`` is replaced and everything else is unchanged."""
     old = state.document
     changed: dict[str, Any] = {
         "state": DocumentState.LIVE,
@@ -159,7 +160,7 @@ def _delete(change: Delete, state: UrlState, feeding: ApplyContext) -> Outcome:
 
 
 def gone(document: Document, feed_id: int, now: datetime) -> Document:
-    """Returns a document as it is kept for its history alone."""
+    """Returns a document in the form that is stored only for its history."""
     return replace(
         document,
         state=DocumentState.GONE,
@@ -199,8 +200,9 @@ def _next_acl(
 ) -> tuple[StoredAcl | None, tuple[LogEntry, ...]]:
     """Returns the URL's next ACL.
 
-    An ``<acl>`` replaces it, else ``google:acl*`` metadata does. Metadata without any removes one that came as metadata, and with
-    ``overwrite-acls="true"`` written out one that came as ``<acl>`` too; ``"false"`` keeps both. Content alone never touches it.
+    An ``<acl>`` replaces it; without one, ``google:acl*`` metadata does. Metadata without any such entry removes an ACL that came as
+    metadata. With an explicit ``overwrite-acls="true"`` it also removes one that came as ``<acl>``; with ``"false"`` it removes neither.
+    Content alone never changes the ACL.
     """
     old = state.acl
     acl, origin = (given.element, AclOrigin.ELEMENT) if given.element is not None else (given.legacy, AclOrigin.METADATA)
@@ -217,7 +219,7 @@ def _next_acl(
 
 
 def _named(acl: StoredAcl | None, feeding: ApplyContext) -> StoredAcl | None:
-    """Returns an ACL as it is once its writer's feed has named its URL."""
+    """Returns an ACL, marked as named if the feed is from the ACL's writer."""
     if acl is None or acl.datasource != feeding.datasource:
         return acl
     return replace(acl, seen_feed_id=feeding.feed_id)
@@ -244,7 +246,7 @@ def _put_acl(change: PutAcl, state: UrlState, feeding: ApplyContext) -> Outcome:
 
 
 def secured(document: Document, has_acl: bool, rules: Rules) -> Document:
-    """Returns a document with its security as the rules say now."""
+    """Returns a document with its security according to the current rules."""
     secure = _is_secure_now(document.url, document.datasource, document.attributes, has_acl, rules)
     return document if secure is document.secure else replace(document, secure=secure)
 
@@ -259,7 +261,7 @@ def _is_secure_now(url: str, datasource: str, attributes: Attributes, has_acl: b
 
 
 def _reconsidered(document: Document | None, acl: StoredAcl | None, feeding: ApplyContext) -> Document | None:
-    """Returns a live document, of which nothing but the ACL changed, as its next version."""
+    """Returns the next version of a live document of which only the ACL changed."""
     if document is None or document.state is not DocumentState.LIVE:
         return document
     again = secured(document, acl is not None, feeding.rules)

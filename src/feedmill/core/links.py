@@ -1,7 +1,7 @@
-"""Links of a document: made absolute when the document is read, so that crawler and indexer take them as they are.
+"""Resolves the links of a document when it is read, so that crawler and indexer use absolute URLs.
 
-What leads nowhere else is left out: a fragment of the same page, mail addresses, scripts, and what no URL can be made of. A fragment is
-no part of the URL that a link leads to.
+Links that lead to no other document are omitted: fragments of the same page, mail addresses, scripts, and texts that form no URL. A
+fragment is not part of a link's URL.
 """
 
 import re
@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from feedmill.model.extraction import Link
 
-# A path of plain segments needs no rules to be joined to its page, and almost all links are such paths.
+# A path of plain segments can be appended to its page without the rules for relative URLs. Almost all links are such paths.
 _PLAIN_PATH = re.compile(r"/?(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)", re.ASCII)
 _HTTP_BASE = re.compile(r"(https?://[\w.-]+(?::\d+)?)/(?:[\w%+~-][\w%+~.-]*/)*(?:[\w%+~-][\w%+~.-]*)?(?=[?#]|$)", re.ASCII)
 _NOT_FOLLOWED = ("mailto:", "javascript:", "data:", "tel:")
@@ -42,6 +42,8 @@ def _resolve(page: str, target: str) -> str | None:
 
 
 def _bases(page: str) -> tuple[str, str]:
-    """Returns what stands before a path from the root and one from the page's own folder; nothing for a URL that needs rules."""
+    """Returns the prefix for a path from the root and the prefix for a path from the page's own folder; "" for a URL that needs the full
+    rules.
+    """
     base = _HTTP_BASE.match(page)
     return (base[1], base[0][: base[0].rindex("/") + 1]) if base else ("", "")

@@ -1,17 +1,17 @@
-"""Which parts of a query must hold.
+"""Decides which parts of a query must match.
 
-Only plain words and phrases (and an OR of nothing else) are optional; ``site:``, ``inurl:``, ``info:``, ``inmeta:`` and what is
-excluded always hold. With ``auto`` everything must hold first; where that finds fewer than ``ENOUGH``, the loosened query is the
-whole answer: it lists what holds all of the plain parts first, so pages, totals and everything counted describe one list.
+Only plain words and phrases (and an OR of these alone) are optional; ``site:``, ``inurl:``, ``info:``, ``inmeta:`` and excluded terms
+always apply. With ``auto`` everything must match first. If that finds fewer than ``ENOUGH`` documents, the loosened query is the whole
+answer. It lists documents with all plain parts first, so pages, totals and all counts describe one list.
 
-What is one word to the asker and several to the index falls apart when loosened, so that each part counts by itself:
+Some words are one word to the user and several to the index. A loosened query splits them, so that each part counts separately:
 
-- a hyphenated word, and one with an apostrophe or a slash (``l'avion``, ``Tesla's``), into its words; single letters are left out;
-- a run of a script that writes no blanks into its overlapping pairs of characters (triples where words are spelled with letters, as in
-  Thai), which come near to words without a dictionary; a Hangul word, with what is written onto it, into its pairs of syllables. A hyphen
-  in it joins nothing: a whole sentence may stand around it.
+- a hyphenated word, and one with an apostrophe or a slash (``l'avion``, ``Tesla's``), into its words, without single letters;
+- a run of a script without blanks into its overlapping pairs of characters (triples for scripts that spell words with letters, such as
+  Thai), which approximate words without a dictionary; a Hangul word with its suffixes into its pairs of syllables. A hyphen in such a run
+  joins nothing, since a whole sentence may surround it.
 
-A word that is asked twice counts twice.
+A word that the query contains twice counts twice.
 Source: docs/reference/search-api.md.
 """
 
@@ -31,7 +31,7 @@ _JOINT = re.compile(f"[{_HYPHENS}'\u2019\u02bc/]")
 
 
 def loosen(root: Node, match: Match) -> Node | None:
-    """Returns the query in which plain parts are optional, None where nothing can be left out."""
+    """Returns the query with optional plain parts, None if nothing can be optional."""
     if match is Match.ALL:
         return None
     parts = parts_of(root)
@@ -50,7 +50,7 @@ def _is_plain(part: Node) -> bool:
 
 
 def _is_run(part: Node) -> bool:
-    """Whether a part is several words that have synonyms together."""
+    """Whether a part consists of several words that have synonyms together."""
     return isinstance(part, And) and all(_is_plain(one) for one in part.parts)
 
 

@@ -1,14 +1,14 @@
-"""Numbers as people write them, with their units.
+"""Parses numbers as people write them, with their units.
 
-- Thousands are divided by commas, dots, apostrophes or blanks, in groups of three (in India of two, then three); a fraction stands behind
-  a point or a comma. Where both occur, the last one is the decimal sign: ``1,299.00`` and ``1.299,00`` are one number.
-- ``1,299`` and ``1.299`` may be read in two ways. The comma divides thousands, the point a fraction; in a language that writes them the
-  other way round both readings count. Three digits behind the sign are no fraction of money.
-- Decimals joined by commas are a list (``0.125,0.250``). What else is joined by more than that is no number: versions and addresses
-  (``1.2.3``, ``10.0.0.1``), times, telephone numbers. Of a date the year is one. ``10-20 kg`` are two.
-- A unit is written onto its number or one blank behind it; a currency, or a unit in a heading (``Weight (kg): 50``), before it. What is
-  written onto letters otherwise (``v2``, ``3f0a``, ``300b``) is no number; nor is one of 10^15 or more, since not every such number can be
-  told from the next.
+- Commas, dots, apostrophes or blanks separate thousands, in groups of three (in India of two, then three). A point or a comma precedes a
+  fraction. If both occur, the last one is the decimal sign: ``1,299.00`` and ``1.299,00`` are one number.
+- ``1,299`` and ``1.299`` are ambiguous. By default the comma separates thousands and the point a fraction. In a language with the opposite
+  convention both readings count. Three digits after the sign are no fraction of money.
+- Decimals joined by commas are a list (``0.125,0.250``). Digits that are joined in any other way are no number: versions and addresses
+  (``1.2.3``, ``10.0.0.1``), times, telephone numbers. The year of a date is a number. ``10-20 kg`` is two numbers.
+- A unit follows its number directly or after one blank. A currency, or a unit in a heading (``Weight (kg): 50``), precedes it. Digits that
+  are joined to other letters (``v2``, ``3f0a``, ``300b``) are no number. Nor are numbers of 10^15 or more, since not all of them can be
+  distinguished from their neighbours.
 """
 
 import re
@@ -27,13 +27,14 @@ MAX_TEXT_CHARACTERS = 2_000_000
 _MAX_DIGITS = 60
 _WHOLE_DIGITS = 15
 
-# languages that write a comma before a fraction, at least in some of their countries; and those of them that divide thousands by blanks
+# languages that write a comma before a fraction, at least in some of their countries; below, those of them that separate thousands by
+# blanks
 _COMMA_LANGUAGES = frozenset(
     "af az be bg bs ca cs da de el es et eu fi fr gl hr hu hy id is it ka kk lt lv mk nb nl nn no "
     "pl pt ro ru sk sl sq sr sv tr uk vi".split()
 )
 _BLANK_LANGUAGES = frozenset("be bg cs et fi fr hu kk lt lv nb nn no pl ru sk sv uk".split())
-# money that is counted to a tenth of its smallest coin, as fuel is: ``$1.299``, while ``1.299 €`` are thousands
+# money that is counted to a tenth of its smallest coin, such as fuel prices: ``$1.299``, while ``1.299 €`` means thousands
 _POINT_MONEY = frozenset("usd gbp yen aud cad nzd hkd sgd inr".split())
 
 _HARD_GAPS = "\u00a0\u2007\u2009\u202f"
@@ -41,7 +42,7 @@ _QUOTES = "'\u2019"
 _SIGNS = "$€£¥￥₹₩₽₴₺₪฿₫"
 _LETTER = r"[^\W\d_]"
 _UNIT = rf"(?:[%‰℃℉{_SIGNS}]|°?{_LETTER}(?:{_LETTER}|/(?={_LETTER})|[.-](?={_LETTER})){{0,13}}[²³23$]?)"
-# begins with its first digit and only then looks back: the search for a class of characters is many times faster than that for a place
+# Matches the first digit and only then looks back: searching for a character class is many times faster than searching for a position.
 _TEXT_NUMBER = re.compile(
     rf"""[0-9](?<![0-9A-Za-z_.,].)
     (?: [0-9]{{0,2}}(?:[ {_HARD_GAPS}][0-9]{{3}})+(?:[.,][0-9]{{1,2}})?(?![.,:/{_QUOTES}]?[0-9])
@@ -64,19 +65,19 @@ _GROUPED = {
     **{sign: re.compile(rf"[0-9]{{1,3}}(?:{re.escape(sign)}[0-9]{{3}})+") for sign in (".", *_QUOTES, *_HARD_GAPS, " ")},
 }
 _DIVIDERS = re.compile("[^0-9]")
-# decimals one after the other without blanks, as programs write points and ranges
+# decimals joined by commas without blanks, as programs write points and ranges
 _DECIMALS = re.compile(r"[0-9]+\.[0-9]+(?:,[0-9]+\.[0-9]+)+")
 
 
 class Measure(NamedTuple):
-    """A number and its unit by the name that ``units`` gives it, "" for none."""
+    """A number and its unit by its name in ``units``, "" for none."""
 
     number: float
     unit: str = ""
 
 
 def read_measure(text: str) -> Measure | None:
-    """Returns the number that a whole text is, with its unit; None when it is none."""
+    """Returns the number and unit that a whole text consists of, None if it is no number."""
     found = _VALUE.fullmatch(text) if len(text) <= MAX_VALUE_CHARACTERS else None
     if found is None:
         return None
@@ -87,20 +88,20 @@ def read_measure(text: str) -> Measure | None:
     readings = _read_digits(found["digits"], unit, has_comma=False)
     if not readings:
         return None
-    # minus nothing is nothing
+    # avoids minus zero
     return Measure(-readings[0] if found["minus"] in ("-", "\u2212") and readings[0] else readings[0], unit)
 
 
 def read_number(text: str) -> float | None:
-    """Returns the number that a whole text is, whatever its unit; None when it is none."""
+    """Returns the number that a whole text consists of, whatever its unit; None if it is no number."""
     measure = read_measure(text)
     return None if measure is None else measure.number
 
 
 def read_range(low: str, high: str) -> tuple[float | None, float | None, str] | None:
-    """Returns both ends of a range of numbers and its unit, "" for an open end; None for what is no range.
+    """Returns both ends of a range of numbers, "" for an open end, and its unit; None for an invalid range.
 
-    A unit at one end is that of both; two different ones make no range.
+    A unit at one end applies to both; two different units are invalid.
     """
     ends = [read_measure(end) for end in (low, high) if end]
     units = {end.unit for end in ends if end is not None and end.unit}
@@ -110,7 +111,7 @@ def read_range(low: str, high: str) -> tuple[float | None, float | None, str] | 
 
 
 def measures_of_text(text: str, language: str | None = None) -> list[Measure]:
-    """Returns the different numbers that stand in a text, without their signs; bounded in number."""
+    """Returns the different numbers of a text, without their signs. Their number is bounded."""
     has_comma = language in _COMMA_LANGUAGES
     different = dict.fromkeys(_iter_written(text))
     measures: dict[Measure, None] = {}
@@ -125,7 +126,7 @@ def measures_of_text(text: str, language: str | None = None) -> list[Measure]:
 
 
 def _iter_written(text: str) -> Iterator[tuple[str, str]]:
-    """Returns what may be numbers of a text, with the unit beside each."""
+    """Yields the candidates for numbers in a text, each with its unit."""
     behind_phone = 0
     for found in islice(_TEXT_NUMBER.finditer(text, 0, MAX_TEXT_CHARACTERS), MAX_TEXT_PLACES):
         start, end = found.span()
@@ -140,7 +141,7 @@ def _iter_written(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_unit_behind(text: str, end: int) -> str | None:
-    """Returns the unit that stands behind a number, "" for none; None where the number is part of a word."""
+    """Returns the unit after a number, "" for none; None if the number is part of a word."""
     follower = text[end : end + 1]
     if not follower or follower in "\n.,;:)":
         return ""
@@ -155,7 +156,7 @@ def _find_unit_behind(text: str, end: int) -> str | None:
 
 
 def _find_unit_before(text: str, start: int) -> str:
-    """Returns the currency, or the unit of a heading, that stands before a number; "" for none."""
+    """Returns the currency, or the unit of a heading, before a number; "" for none."""
     near = text[start - 1 : start]
     if near and near in _SIGNS:
         return _find_currency(text, start)
@@ -172,14 +173,14 @@ def _find_unit_before(text: str, start: int) -> str:
 
 
 def _find_currency(text: str, end: int) -> str:
-    """Returns the currency whose sign stands before a place, with the letters that may belong to it (``US$``)."""
+    """Returns the currency whose sign precedes a position, including letters that may belong to it (``US$``)."""
     sign = text[end - 1]
     lettered = _LETTERED_SIGN.search(text[max(end - 4, 0) : end])
     return (find_unit(lettered[0]) if lettered else None) or find_unit(sign) or ""
 
 
 def _list_clumps(written: str, unit: str, language: str) -> list[tuple[str, str]]:
-    """Returns the numbers that something joined may hold, each with its unit."""
+    """Returns the numbers that a joined text may contain, each with its unit."""
     if " " in written:
         parts = written.split(" ")
         if not parts[-1].isdigit():
@@ -199,7 +200,7 @@ def _list_clumps(written: str, unit: str, language: str) -> list[tuple[str, str]
 
 @lru_cache(maxsize=8_192)
 def _read_digits(written: str, unit: str, *, has_comma: bool) -> tuple[float, ...]:
-    """Returns what digits with dividers may mean, the likeliest first; nothing where they are no number."""
+    """Returns the possible values of digits with separators, the most likely first; empty if they are no number."""
     signs = _DIVIDERS.findall(written)
     different = list(dict.fromkeys(signs))
     if len(different) > 2 or len(written) > _MAX_DIGITS:
@@ -225,7 +226,7 @@ def _read_digits(written: str, unit: str, *, has_comma: bool) -> tuple[float, ..
 
 
 def _is_grouped(written: str, sign: str) -> bool:
-    """Whether a sign divides thousands; a tab, the end of a line and other white space never do."""
+    """Whether a sign separates thousands; a tab, a line end and other white space never do."""
     pattern = _GROUPED.get(sign)
     return pattern is not None and pattern.fullmatch(written) is not None
 

@@ -1,6 +1,6 @@
-"""Which peers are trusted: single addresses, networks, or everybody.
+"""Lists of trusted peers: single addresses, networks, or all addresses.
 
-An IPv4 address that arrives over an IPv6 socket (``::ffff:10.0.0.1``) is the IPv4 address; an IPv6 zone (``fe80::1%eth0``) does not count.
+An IPv4 address over an IPv6 socket (``::ffff:10.0.0.1``) counts as the IPv4 address. An IPv6 zone (``fe80::1%eth0``) is ignored.
 """
 
 from collections.abc import Iterable
@@ -13,19 +13,19 @@ from feedmill.model.errors import BadRequest
 Network = IPv4Network | IPv6Network
 
 EVERYBODY = "all"
-"""The word that stands for every address."""
+"""The word that means every address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Networks:
-    """A list of networks; empty trusts nobody."""
+    """A list of networks; an empty one trusts no peer."""
 
     networks: tuple[Network, ...] = ()
     everybody: bool = False
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Self:
-        """Reads addresses, networks (``10.0.0.0/8``, ``10.0.0.0/255.0.0.0``) or the word ``all``. Errors: BadRequest."""
+        """Parses addresses, networks (``10.0.0.0/8``, ``10.0.0.0/255.0.0.0``) or the word ``all``. Errors: BadRequest."""
         listed = tuple(texts)
         networks = tuple(parse_network(text) for text in listed if text != EVERYBODY)
         return cls(networks=networks, everybody=EVERYBODY in listed)
@@ -38,7 +38,7 @@ class Networks:
         return self.everybody or any(each.prefixlen == 0 for each in four) or any(each.prefixlen == 0 for each in six)
 
     def covers(self, address: str | None) -> bool:
-        """Whether a peer's address is in the list; what is no address is covered by ``all`` alone."""
+        """Whether a peer's address is in the list. A text that is no address is covered only by ``all``."""
         if self.everybody:
             return True
         peer = _parse_peer(address)
@@ -46,7 +46,7 @@ class Networks:
 
 
 def parse_network(text: str) -> Network:
-    """Reads one address or network. Errors: BadRequest, also for a network whose address has bits beyond its mask."""
+    """Parses one address or network. Errors: BadRequest, also for a network whose address has bits beyond its mask."""
     try:
         return ip_network(text)
     except ValueError as exc:
@@ -71,9 +71,9 @@ def _parse_peer(address: str | None) -> IPv4Address | IPv6Address | None:
 
 
 def name_network(address: str) -> str:
-    """Returns what is counted as one place: an IPv4 address, or the /64 network that an IPv6 host chooses its addresses from.
+    """Returns the unit by which clients are counted: an IPv4 address, or the /64 network that an IPv6 host chooses its addresses from.
 
-    A text that is no address is its own place.
+    A text that is no address is returned unchanged.
     """
     peer = _parse_peer(address)
     if peer is None:
@@ -82,4 +82,4 @@ def name_network(address: str) -> str:
 
 
 LOOPBACK = Networks.parse(("127.0.0.0/8", "::1"))
-"""This machine alone."""
+"""The addresses of this machine only."""

@@ -1,8 +1,7 @@
-"""The few ways in which a URL pattern can be compared with a URL; ``patterns`` says which pattern means which.
+"""The ways to compare a URL pattern with a URL; ``patterns`` defines which pattern uses which.
 
-A URL is taken apart once for all rules. Its host ends where a browser ends it (slash, backslash, question mark, number sign), so that no
-URL can pose as another host's. Protocol and host have no letter case and are compared in lower case; rules that look at the whole URL see
-it as written too.
+A URL is split once for all rules. Its host ends where it ends for a browser (slash, backslash, question mark, number sign), so no URL can
+pose as one of another host. Protocol and host are compared in lower case; rules that examine the whole URL also examine it as written.
 """
 
 import re
@@ -18,9 +17,9 @@ _PORT = re.compile(r":([0-9]*)\Z")
 
 @dataclass(frozen=True, slots=True)
 class UrlParts:
-    """A URL taken apart. ``written``: as given; ``folded``: protocol and host in lower case.
+    """A URL split into its parts. ``written``: as given; ``folded``: with protocol and host in lower case.
 
-    ``user`` keeps its ``@``, ``port`` is None where none is written out, ``path`` is all behind the host and never empty.
+    ``user`` includes its ``@``, ``port`` is None if the URL does not state it, and ``path`` is everything after the host and never empty.
     """
 
     written: str
@@ -33,7 +32,7 @@ class UrlParts:
 
 
 def split_url(url: str) -> UrlParts:
-    """Takes a URL apart. Errors: none; a text without a protocol begins with its host."""
+    """Splits a URL. Errors: none; a text without a protocol begins with its host."""
     protocol = _PROTOCOL.match(url)
     start = 0 if protocol is None else protocol.end()
     found = _AUTHORITY_END.search(url, start)
@@ -59,24 +58,24 @@ Rule = Callable[[UrlParts], bool]
 
 
 def covers_everything(_url: UrlParts) -> bool:
-    """Is true of every URL."""
+    """Returns True for every URL."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class TextRule:
-    """A text in a URL: anywhere, at its left end, at its right end, or the whole."""
+    """Matches a text in a URL: anywhere, at its left end, at its right end, or the whole."""
 
     text: str
     left: bool
     right: bool
 
     def __call__(self, url: UrlParts) -> bool:
-        """Whether the URL as written or as folded has the text there."""
+        """Whether the URL as written or as folded has the text at that position."""
         return self.is_in(url.folded) or self.is_in(url.written)
 
     def is_in(self, subject: str) -> bool:
-        """Whether a text has the rule's text there."""
+        """Whether a text has the rule's text at that position."""
         if self.left:
             return subject == self.text if self.right else subject.startswith(self.text)
         return subject.endswith(self.text) if self.right else self.text in subject
@@ -84,18 +83,18 @@ class TextRule:
 
 @dataclass(frozen=True, slots=True)
 class PathRule:
-    """A text in the path of a URL."""
+    """Matches a text in the path of a URL."""
 
     text: TextRule
 
     def __call__(self, url: UrlParts) -> bool:
-        """Whether the path has the text there."""
+        """Whether the path has the text at that position."""
         return self.text.is_in(url.path)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionRule:
-    """A regular expression, found anywhere."""
+    """Matches a regular expression anywhere in the URL."""
 
     expression: Expression
 
@@ -106,10 +105,11 @@ class ExpressionRule:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """The end of protocol and host, a port, and the path.
+    """Matches the end of protocol and host, a port, and the path.
 
-    ``port``: None any or none, ``*`` any that is written out, else that one. ``anchored``: all of protocol and host, not their end alone.
-    ``path`` None: the pattern has no slash behind the host, and without a port its text may stand anywhere before the path.
+    ``port``: None means any or none, ``*`` any explicit port, otherwise exactly this one. ``anchored``: the text is all of protocol and
+    host, not only their end. ``path`` is None if the pattern has no slash after the host; without a port, its text may then be anywhere
+    before the path.
     """
 
     text: str
@@ -133,14 +133,14 @@ class HostRule:
 
 @dataclass(frozen=True, slots=True)
 class OptionalWwwRule:
-    """Exactly a host, with or without ``www.``; ``protocol`` empty for any."""
+    """Matches exactly a host, with or without ``www.``; an empty ``protocol`` means any."""
 
     protocol: str
     host: str
     rest: HostRule
 
     def __call__(self, url: UrlParts) -> bool:
-        """Whether the URL has that host in either form, and port and path of the rest."""
+        """Whether the URL has that host in either form, and the port and path of the rest."""
         if self.protocol and url.protocol != self.protocol:
             return False
         return url.host.removeprefix("www.") == self.host and self.rest(url)

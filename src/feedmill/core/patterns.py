@@ -1,17 +1,17 @@
-"""URL patterns, the appliance's language for saying which URLs are meant.
+"""URL patterns, the appliance's language for sets of URLs.
 
-Rules, first that fits (docs/reference/url-patterns.md has a table of examples):
+The first rule that fits a pattern applies (docs/reference/url-patterns.md has a table of examples):
 
-1. ``contains:TEXT``, ``regexp:EXPR`` (also ``regexpCase:``), ``regexpIgnoreCase:EXPR``: found anywhere in the URL.
+1. ``contains:TEXT``, ``regexp:EXPR`` (also ``regexpCase:``), ``regexpIgnoreCase:EXPR``: anywhere in the URL.
 2. ``^TEXT``, ``TEXT$``, ``^TEXT$`` without the slash that ends the host: plain prefix, suffix, whole URL.
-3. ``/TEXT``: found anywhere in the path; ``/`` alone and the empty pattern are every URL. ``</>TEXT``: the path begins with it.
-4. ``HOST/PATH``: the host ends in HOST (nothing anchors its left, so ``google.com/`` means ``notgoogle.com`` too, unless a protocol or
-   ``^`` does), the path begins with ``/PATH``, or is exactly it before a ``$``. No port in the pattern is any port or none,
-   ``:*`` any port that is written out, ``:8080`` that one. ``www?:HOST/PATH`` is exactly HOST, with or without ``www.``.
-5. ``TEXT`` with neither slash nor anchor: found anywhere in protocol, host and port.
+3. ``/TEXT``: anywhere in the path; ``/`` alone and the empty pattern mean every URL. ``</>TEXT``: the path begins with it.
+4. ``HOST/PATH``: the host ends in HOST and the path begins with ``/PATH``, or is exactly it before a ``$``. The left of HOST is not
+   anchored, so ``google.com/`` also means ``notgoogle.com``, unless the pattern has a protocol or ``^``. A pattern without a port means any
+   port or none, ``:*`` any explicit port, ``:8080`` this one. ``www?:HOST/PATH`` means exactly HOST, with or without ``www.``.
+5. ``TEXT`` with neither slash nor anchor: anywhere in protocol, host and port.
 
-Letter case counts, except in protocol and host, which have none. User name and password are looked at only where the pattern has an
-``@``. A ``-`` or ``+-`` in front makes an exception, which only a list of patterns gives a meaning (``PatternSet``).
+Letter case counts, except in protocol and host. User name and password are examined only if the pattern has an ``@``. A leading ``-`` or
+``+-`` makes an exception, which has a meaning only in a list of patterns (``PatternSet``).
 Source: "Constructing URL Patterns" in the appliance's manual; googlegsa/secmgr, ``ParsedUrlPattern``.
 """
 
@@ -43,7 +43,7 @@ _PROTOCOL_ONLY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/?\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """One pattern as written. ``is_exception``: a ``-`` stood in front, and ``body`` behind it; ``matches`` does not regard it."""
+    """One pattern as written. ``is_exception``: it has a leading ``-``, and ``body`` is the rest; ``matches`` ignores this flag."""
 
     text: str
     is_exception: bool
@@ -51,12 +51,12 @@ class Pattern:
     covers: Rule = field(repr=False, compare=False)
 
     def matches(self, url: str) -> bool:
-        """Whether the URL is meant. Errors: none, whatever the text."""
+        """Whether the pattern matches the URL. Errors: none, whatever the text."""
         return self.covers(split_url(url))
 
 
 def parse_pattern(text: str) -> Pattern:
-    """Reads one pattern. Errors: BadRequest, saying what is wrong and what to write."""
+    """Parses one pattern. Errors: BadRequest, with the reason and the correct notation."""
     text = text.strip()
     if text.startswith("#"):
         raise BadRequest(f"'{_shorten(text)}' is a comment, no url pattern")
@@ -106,7 +106,7 @@ def _parse_anchored(body: str) -> Rule:
 
 
 def _split_pattern(text: str) -> tuple[str, str, str | None]:
-    """Returns protocol with its ``://``, host with port, and the path, None where the slash that ends the host is missing."""
+    """Returns protocol with its ``://``, host with port, and the path; the path is None without the slash that ends the host."""
     head, sign, rest = text.partition("://")
     if not sign or "/" in head or "<" in head:
         head, sign, rest = "", "", text
@@ -149,7 +149,7 @@ def _parse_optional_www(rest: str) -> Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternAnswer:
-    """What a list of patterns says of a URL. ``pattern`` is the one that blocked it, None where it passes or none matched."""
+    """The result of checking a URL against patterns. ``pattern`` is the one that blocked it, None if it passes or none matched."""
 
     passes: bool
     pattern: str | None = None
@@ -161,10 +161,10 @@ _NO_MATCH = PatternAnswer(passes=False, reason="matches no follow pattern")
 
 
 class PatternSet:
-    """The follow and the do-not-follow patterns, one a line; comments and empty lines count for nothing.
+    """The follow and the do-not-follow patterns, one a line; comments and empty lines are ignored.
 
-    A URL passes when it matches a follow pattern and no exception among them, and matches no do-not-follow pattern or else an
-    exception among those. Errors: BadRequest, naming list and line.
+    A URL passes if it matches a follow pattern and no exception among them. It must also match no do-not-follow pattern, or else an
+    exception among those. Errors: BadRequest, with the list and line.
     """
 
     def __init__(self, follow: Iterable[str], do_not_follow: Iterable[str] = ()) -> None:
@@ -182,7 +182,7 @@ class PatternSet:
         return not self._follow
 
     def check(self, url: str) -> PatternAnswer:
-        """Says whether a URL passes, and if not, why."""
+        """Returns whether a URL passes, and the reason if not."""
         if self._is_open:
             return _PASSES
         parts = split_url(url)
@@ -198,7 +198,7 @@ class PatternSet:
 
 
 def is_remark(line: str) -> bool:
-    """Whether an entry of a list is empty or a comment, which counts for nothing there."""
+    """Whether an entry of a list is empty or a comment; such entries are ignored."""
     return not line.strip() or line.lstrip().startswith("#")
 
 

@@ -1,9 +1,9 @@
-"""URL patterns that stand in the settings, as the index knows them.
+"""URL patterns of the settings, in the form that the index uses.
 
-No engine compares URLs as patterns do, so each document is held against all patterns when it is written, and the index keeps a term for
-each that means it. A list of patterns is then a query over such terms: as exact and as quick as any other.
+No engine compares URLs as patterns do. Each document is therefore compared with all patterns when it is written, and the index stores a
+term for each pattern that matches. A list of patterns becomes a query over such terms, as exact and as fast as any other query.
 
-A list passes a URL as ``patterns.PatternSet`` does, but for this: no pattern to include is every URL.
+A list accepts a URL as ``patterns.PatternSet`` does, with one difference: a list without patterns to include means every URL.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from feedmill.model.serving import Serving
 
 
 def pattern_term(pattern: str) -> str:
-    """Returns the term of a pattern, whether it is written as an exception or not."""
+    """Returns the term of a pattern. An exception has the same term as its pattern."""
     return hashlib.blake2b(_bare(pattern).encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
 
 
@@ -28,7 +28,7 @@ def _bare(text: str) -> str:
 
 
 def node_of_patterns(include: Sequence[str], exclude: Sequence[str] = ()) -> Node:
-    """Returns the query of the documents that two lists of patterns mean. Errors: BadRequest for what is no pattern."""
+    """Returns the query for the documents of two lists of patterns. Errors: BadRequest for an invalid pattern."""
     wanted, unwanted = _parse(include), _parse(exclude)
     positive = [pattern for pattern in wanted if not pattern.is_exception]
     parts: list[Node] = [_any_of(positive)] if positive else []
@@ -42,7 +42,7 @@ def node_of_patterns(include: Sequence[str], exclude: Sequence[str] = ()) -> Nod
 
 
 def node_of_pattern(text: str) -> Node:
-    """Returns the query of the documents that one pattern means. Errors: BadRequest for what is no pattern."""
+    """Returns the query for the documents of one pattern. Errors: BadRequest for an invalid pattern."""
     return _any_of([parse_pattern(text)])
 
 
@@ -71,22 +71,22 @@ def list_patterns(serving: Serving) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CompiledPatterns:
-    """Patterns ready to be held against URLs. Errors: BadRequest for what is no pattern."""
+    """Patterns compiled for comparison with URLs. Errors: BadRequest for an invalid pattern."""
 
     texts: tuple[str, ...] = ()
     _ready: tuple[tuple[str, Pattern], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Makes the patterns ready."""
+        """Parses the patterns and computes their terms."""
         object.__setattr__(self, "_ready", tuple((pattern_term(text), parse_pattern(text)) for text in self.texts))
 
     def terms_of(self, url: str) -> tuple[str, ...]:
-        """Returns the terms of the patterns that mean a URL."""
+        """Returns the terms of the patterns that match a URL."""
         if not self._ready:
             return ()
         parts = split_url(url)
         return tuple(term for term, pattern in self._ready if pattern.covers(parts))
 
     def covers(self, url: str) -> bool:
-        """Whether any of the patterns means a URL."""
+        """Whether any of the patterns matches a URL."""
         return bool(self.terms_of(url))

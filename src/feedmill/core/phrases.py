@@ -1,8 +1,8 @@
-"""Completions of what was typed, cut out of titles.
+"""Completes a user's input from titles.
 
-What was typed must stand in a title word by word, its last word maybe unfinished; the completion goes on to the end of that word, and up
-to ``MAX_MORE`` words further. One that goes on ends at no word of three letters or fewer, which would often be half a thought. All are
-written in lower case. Where a script writes no blanks between words, whole titles that hold what was typed stand for its completions.
+A title must contain the input word by word; the last word may be unfinished. The completion continues to the end of that word, and up to
+``MAX_MORE`` words further. A longer completion does not end with a word of three letters or fewer, which would often be incomplete. All
+completions are in lower case. For scripts without blanks between words, whole titles that contain the input are the completions.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ MAX_CHARACTERS = 80
 
 
 def complete_from(titles: Iterable[str], typed: str) -> dict[str, str]:
-    """Returns completions, the most frequent first and the shorter first among equals, by how they compare."""
+    """Returns completions by their folded form, the most frequent first and the shorter first among equals."""
     start = [word.folded for word in iter_words(typed)]
     if not start:
         return {}
@@ -52,7 +52,7 @@ def _pieces(title: str, start: list[str], *, is_finished: bool) -> Iterator[tupl
 
 
 def _is_joined(title: str, words: list[PlainWord]) -> bool:
-    """Whether nothing but blanks and hyphens stands between words."""
+    """Whether only blanks and hyphens separate the words."""
     return all(not title[one.end : other.start].strip(" -\t") for one, other in pairwise(words))
 
 

@@ -1,4 +1,4 @@
-"""Words of a text as people read them, with where they stand; for what is shown to people, not for deciding a match."""
+"""Splits a text into words as people read them, with positions; for display, not for deciding a match."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ _LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d",
 
 @dataclass(frozen=True, slots=True)
 class PlainWord:
-    """A word: how it compares, and its place in the text."""
+    """A word: its folded form and its position in the text."""
 
     folded: str
     start: int
@@ -23,14 +23,14 @@ class PlainWord:
 
 
 def iter_words(text: str) -> Iterator[PlainWord]:
-    """Returns the words of a text; a run of a script that writes no blanks is one word."""
+    """Yields the words of a text; a run of a script without blanks is one word."""
     folded = fold_in_place(text)
     for found in _WORD.finditer(folded):
         yield PlainWord(found[0], found.start(), found.end())
 
 
 def without_accents(word: str) -> str:
-    """Returns a word without accents, near to what an index makes of it."""
+    """Returns a word without accents, which approximates the form in an index."""
     if word.isascii():
         return word
     spelt = "".join(_LETTERS.get(character, character) for character in word)
@@ -38,5 +38,5 @@ def without_accents(word: str) -> str:
 
 
 def is_plain(word: str) -> bool:
-    """Whether a word is made of letters and of a script that writes blanks between words."""
+    """Whether a word consists of letters of a script with blanks between words."""
     return word.isalpha() and not any(is_spaceless(character) for character in word)

@@ -1,18 +1,18 @@
-"""Which policy ACL is for a URL, and what it says.
+"""Finds the policy ACL of a URL, and decides by it.
 
-One policy at most is for a URL, the first that there is of these:
+At most one policy applies to a URL, the first that exists of these:
 
-1. those whose pattern is a host and a whole path, as ``^http://example.com/a.html$``: *exact*;
-2. those whose pattern is a host and the beginning of a path, as ``example.com/press/``: *prefixes*, the longest path first;
+1. those whose pattern is a host and a whole path, such as ``^http://example.com/a.html$``: *exact*;
+2. those whose pattern is a host and the beginning of a path, such as ``example.com/press/``: *prefixes*, the longest path first;
 3. all others (``contains:``, ``regexp:``, ``.pdf$``, ``/secret/``, a text without a slash): *patterns*, in the order of the list.
 
-Among exact ones and among prefixes of the same path, the longer text for the host comes first (it means fewer hosts), then the order of the
-list. Where letter case, ports and anchors count is said in ``patterns``.
+Among exact ones and among prefixes of the same path, the longer text for the host comes first (it matches fewer hosts), then the order of
+the list. ``patterns`` defines where letter case, ports and anchors count.
 
-A policy always decides: PERMIT for somebody whom it permits and does not deny, else DENY. Only where nobody signed in, or no policy is for
-the URL, is the answer INDETERMINATE.
+A policy always decides: PERMIT if it permits the user and does not deny them, else DENY. The result is INDETERMINATE only if no user signed
+in or no policy applies to the URL.
 
-Of the mechanisms that decide early, each is asked as long as those before it say INDETERMINATE.
+The mechanisms that decide early are evaluated in order, as long as the previous ones return INDETERMINATE.
 Source: googlegsa/secmgr, ``FlexAuthorizerImpl``, ``AclUtil``.
 """
 
@@ -31,11 +31,11 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.policyacl import Early, PolicyAcl, Ruling
 
 MAX_COMPARED = 300_000
-"""Of more pairs than this it is not found out which may share a URL; all count as such."""
+"""The maximum number of pairs that are compared to find policies with common URLs. Beyond it, all count as having common URLs."""
 
 
 class PatternKind(Enum):
-    """How a pattern means URLs, in the order in which policies are tried."""
+    """How a pattern matches URLs, in the order in which policies are tried."""
 
     EXACT = "exact"
     PREFIX = "prefix"
@@ -44,7 +44,7 @@ class PatternKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ready:
-    """A policy ready to be held against URLs. ``path`` "" for a general pattern; ``host_length`` says how few hosts are meant."""
+    """A policy compiled for comparison with URLs. ``path`` is "" for a general pattern; a greater ``host_length`` matches fewer hosts."""
 
     policy: PolicyAcl
     covers: Rule
@@ -55,7 +55,7 @@ class _Ready:
 
 
 def kind_of(pattern: str) -> PatternKind:
-    """Returns how a pattern means URLs. Errors: BadRequest for what is no pattern."""
+    """Returns how a pattern matches URLs. Errors: BadRequest for an invalid pattern."""
     return _prepare(PolicyAcl(pattern=pattern), 0).kind
 
 
@@ -73,7 +73,7 @@ def _prepare(policy: PolicyAcl, place: int) -> _Ready:
 
 
 def path_of(rule: Rule) -> tuple[bool, str] | None:
-    """Returns whether a pattern means a whole path, and the path or its beginning; None for a pattern that anchors no path."""
+    """Returns whether a pattern matches a whole path, and the path or its beginning; None for a pattern that anchors no path."""
     path: Rule | None = rule
     if isinstance(rule, OptionalWwwRule):
         path = rule.rest.path
@@ -91,7 +91,7 @@ def _host_length(rule: Rule) -> int:
 
 
 class PolicySet:
-    """Policies ready to be asked. ``policies`` stand in the order of the list. Errors: BadRequest for what is no pattern."""
+    """Compiled policies. ``policies`` are in the order of the list. Errors: BadRequest for an invalid pattern."""
 
     def __init__(self, policies: Sequence[PolicyAcl] = ()) -> None:
         self.policies = tuple(policies)
@@ -103,15 +103,15 @@ class PolicySet:
         self._patterns = tuple(one for one in ready if one.kind is PatternKind.PATTERN)
 
     def find(self, url: str) -> PolicyAcl | None:
-        """Finds the policy that is for a URL."""
+        """Returns the policy that applies to a URL, None if there is none."""
         return next(self.iter_matching(url), None) if self.policies else None
 
     def find_number(self, number: int) -> PolicyAcl | None:
-        """Finds a policy by its number."""
+        """Returns the policy with this number, None if there is none."""
         return self._by_number.get(number)
 
     def iter_matching(self, url: str) -> Iterator[PolicyAcl]:
-        """Yields the policies whose patterns mean a URL; the first is the one that counts."""
+        """Yields the policies whose patterns match a URL; the first one applies."""
         parts = split_url(url)
         for one in self._iter_candidates(parts):
             if one.covers(parts):
@@ -125,14 +125,14 @@ class PolicySet:
         yield from self._patterns
 
     def find_shadowed(self, changed: Container[int], after: "PolicySet") -> set[int]:
-        """Finds the numbers of the policies that may share a URL with one of those of another book that changed there."""
+        """Returns the numbers of the policies that may share a URL with one of the changed policies of another set."""
         others = [one for one in after._ready if one.policy.number in changed]
         if len(others) * len(self._ready) > MAX_COMPARED:
             return {one.policy.number for one in self._ready}
         return {one.policy.number for one in self._ready if any(_may_share(one, other) for other in others)}
 
     def digest(self) -> str:
-        """Returns a text that is another whenever another policy may be for some URL; who is permitted does not matter."""
+        """Returns a digest that changes whenever another policy may apply to some URL; it ignores who is permitted."""
         hashed = hashlib.blake2b(digest_size=12)
         for policy in self.policies:
             hashed.update(f"{policy.number}:{len(policy.pattern)}:{policy.pattern}".encode("utf-8", "surrogatepass"))
@@ -147,7 +147,7 @@ def _by_path(found: Iterable[_Ready]) -> Mapping[str, tuple[_Ready, ...]]:
 
 
 def rule_on(policy: PolicyAcl | None, forms: PrincipalKeys) -> Ruling | None:
-    """Returns what a policy says to somebody, None where there is no policy or nobody signed in."""
+    """Returns the ruling of a policy about a user, None without a policy or a signed-in user."""
     if policy is None or not (forms.identity.users or forms.identity.groups):
         return None
     verdict, match = decide_locally(Acl(entries=policy.entries), forms)
@@ -157,9 +157,9 @@ def rule_on(policy: PolicyAcl | None, forms: PrincipalKeys) -> Ruling | None:
 def settle(
     order: Sequence[Early], answers: Mapping[Early, Callable[[], Verdict]], *, permits_end: bool = True
 ) -> tuple[Verdict, Early | None]:
-    """Returns the first answer that is not INDETERMINATE, and whose it was; mechanisms behind it are not asked.
+    """Returns the first decision that is not INDETERMINATE, and its mechanism; later mechanisms are not evaluated.
 
-    Without ``permits_end`` a PERMIT is a hint, which a DENY behind it beats. Source: docs/howto/bind-late.md.
+    Without ``permits_end`` a PERMIT is a hint, which a later DENY overrides. Source: docs/howto/bind-late.md.
     """
     hint: tuple[Verdict, Early | None] = (Verdict.INDETERMINATE, None)
     for mechanism in order:
@@ -171,13 +171,14 @@ def settle(
     return hint
 
 
-# --- what a new list may change -------------------------------------------------------------------------------------------------
+# --- effects of a new list ------------------------------------------------------------------------------------------------------
 
 
 def list_shadowed(before: PolicySet, after: PolicySet) -> set[int]:
-    """Returns the numbers of the policies that some URL may lose to another one by a change, 0 for URLs that had none.
+    """Returns the numbers of the policies that may lose some URL to another one by a change, 0 for URLs that had none.
 
-    Errs on the side of too many: whoever keeps documents by these numbers must not show them until he has held them against ``after``.
+    The result may contain too many numbers. A caller that caches documents by these numbers must check them against ``after`` before it
+    shows them.
     """
     if before.digest() == after.digest():
         return set()
@@ -190,8 +191,9 @@ def list_shadowed(before: PolicySet, after: PolicySet) -> set[int]:
 
 
 def _list_moved(places: Sequence[int]) -> set[int]:
-    """Returns where in a list stand those that came before another one than they did."""
+    """Returns the positions of those that now precede another one that used to precede them."""
     moved: set[int] = set()
+    # from the end: ``least`` is the smallest old position so far, and a greater one before it has changed places with it
     least = None
     for here in range(len(places) - 1, -1, -1):
         if least is not None and places[here] > least:
@@ -201,7 +203,7 @@ def _list_moved(places: Sequence[int]) -> set[int]:
 
 
 def may_share(one: PolicyAcl, other: PolicyAcl) -> bool:
-    """Whether there may be a URL that both patterns mean. Shape: true where that cannot be told."""
+    """Whether some URL may match both patterns. Shape: true if it cannot be decided."""
     return _may_share(_prepare(one, 0), _prepare(other, 0))
 
 

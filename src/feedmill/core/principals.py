@@ -1,16 +1,16 @@
-"""When a user or group is the one that an entry means: names, domains, namespaces, letter case.
+"""Decides whether an entry names a user or group: names, domains, namespaces, letter case.
 
 Rules:
 
-1. A name as somebody wrote it is split once: at the first backslash, else at the first slash (domain before it), else at the first at
-   sign (domain behind it). ``DOM\\u``, ``DOM/u`` and ``u@DOM`` are the same; an empty domain is no domain. An unqualified principal is
-   never split, nor is what is already split.
-2. Scope, namespace, domain and name must all be equal. A user is never a group; a namespace never opens another.
-3. An entry in which letter case counts is compared as written. In one where it does not, namespace, domain and name are all folded, and
-   so is the asker for that comparison. What the asker writes is never mistaken for a folded form: the key tells them apart.
-4. The domain of a subject that signed in is also tried cut to its first label: ``corp.example.com`` is met by entries for it and
-   for ``corp``. The other way round there is no match. Groups that the groups database adds are tried with their whole domain only.
-5. White space around a name is dropped. A blank name without a domain names nobody.
+1. A written name is split once: at the first backslash, else at the first slash (domain before it), else at the first at sign (domain after
+   it). ``DOM\\u``, ``DOM/u`` and ``u@DOM`` are equal; an empty domain is no domain. An unqualified principal is never split, nor is a name
+   that is already split.
+2. Scope, namespace, domain and name must all be equal. A user never matches a group, and a namespace never matches another.
+3. An entry in which letter case counts is compared as written. For one in which it does not, namespace, domain and name of both the entry
+   and the user are folded. The key states whether it is folded, so a name that looks folded never matches by mistake.
+4. The domain of a signed-in subject is also tried cut to its first label: entries for ``corp.example.com`` and for ``corp`` both match
+   ``corp.example.com``. The reverse does not match. Groups that the groups database adds are tried only with their whole domain.
+5. White space around a name is removed. A blank name without a domain matches no subject.
 
 Source: Feeds Protocol Developer's Guide, "principal Element"; googlegsa/secmgr, ``GroupMembersMap``.
 """
@@ -25,7 +25,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE, Identity, PrincipalKey, S
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Splits a name as written into name and domain. Shape: the domain is empty where there is none. Source: googlegsa/secmgr."""
+    """Splits a written name into name and domain. Shape: the domain is empty if there is none. Source: googlegsa/secmgr."""
     for separator in ("\\", "/"):
         before, found, behind = text.partition(separator)
         if found:
@@ -35,30 +35,30 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def read_subject(scope: Scope, text: str, namespace: str = DEFAULT_NAMESPACE) -> Subject:
-    """Reads a user or group as a person, a program or a header wrote it."""
+    """Parses a user or group as a person, a program or a header wrote it."""
     name, domain = split_name(text.strip())
     return Subject(scope=scope, name=name, domain=domain, namespace=namespace)
 
 
 def read_identity(user: str | None, namespace: str, groups: Iterable[str]) -> Identity:
-    """Reads somebody as a person, a program or a header names him. Shape: no user, or an empty one, is nobody; groups each once."""
+    """Parses an identity from names. Shape: without a user, or with an empty one, there are only groups; duplicate groups are removed."""
     users = (read_subject(Scope.USER, user, namespace),) if user else ()
     return Identity(users=users, groups=tuple(dict.fromkeys(read_subject(Scope.GROUP, name, namespace) for name in groups)))
 
 
 def subject_of(principal: Principal) -> Subject:
-    """Returns what a principal is once its name is split. The group that a membership defines is known by this, whatever its case flag."""
+    """Returns the subject of a principal, with its name split. It identifies the group of a membership, whatever its case flag."""
     name, domain = _split_principal(principal)
     return Subject(scope=principal.scope, name=name, domain=domain, namespace=principal.namespace)
 
 
 def is_blank(principal: Principal) -> bool:
-    """Whether a principal names nobody."""
+    """Whether a principal has a blank name, which matches no subject."""
     return not principal.name.strip()
 
 
 def key_of(principal: Principal) -> PrincipalKey:
-    """Returns the key under which an ACL's entry, or a group's member, is looked up."""
+    """Returns the key for looking up an ACL's entry or a group's member."""
     name, domain = _split_principal(principal)
     if principal.case_sensitive:
         return PrincipalKey(principal.scope, principal.namespace, domain, name, False)
@@ -76,7 +76,7 @@ def folded_key(subject: Subject) -> PrincipalKey:
 
 
 def digest_of(key: PrincipalKey) -> bytes:
-    """Returns the 16 bytes by which a key is found where there are many. Lengths separate the parts, which may hold any character."""
+    """Returns the 16-byte digest of a key, for look-ups among many. Lengths separate the parts, which may contain any character."""
     text = f"{key.scope.value}{int(key.folded)}{len(key.namespace)}:{key.namespace}{len(key.domain)}:{key.domain}{key.name}"
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
@@ -88,14 +88,14 @@ def shorten_domain(domain: str) -> str:
 
 
 def own_keys(subject: Subject) -> Iterator[PrincipalKey]:
-    """Returns the two keys under which a group that the groups database adds is met; none for a blank name."""
+    """Yields the two keys of a group that the groups database adds; none for a blank name."""
     if subject.domain or subject.name.strip():
         yield exact_key(subject)
         yield folded_key(subject)
 
 
 def signed_in_keys(subject: Subject) -> Iterator[PrincipalKey]:
-    """Returns the keys under which a user or group known from signing in is met: two, or four where its domain has several labels."""
+    """Yields the keys of a signed-in user or group: two, or four if its domain has several labels."""
     yield from own_keys(subject)
     short = shorten_domain(subject.domain)
     if short != subject.domain:
@@ -104,13 +104,13 @@ def signed_in_keys(subject: Subject) -> Iterator[PrincipalKey]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrincipalKeys:
-    """Every key under which somebody is met, with the subject that it stands for; worked out once, asked for many ACLs."""
+    """All keys that match a user, each with its subject. They are computed once and used for many ACLs."""
 
     identity: Identity
     keys: Mapping[PrincipalKey, Subject]
 
     def find(self, principal: Principal) -> Subject | None:
-        """Finds which of the asker's users and groups a principal means."""
+        """Returns the user's subject that a principal names, None if there is none."""
         return None if is_blank(principal) else self.keys.get(key_of(principal))
 
     def trace(self, subject: Subject) -> tuple[Subject, ...]:
@@ -123,7 +123,7 @@ class PrincipalKeys:
 
 
 def forms_of(identity: Identity) -> PrincipalKeys:
-    """Returns the forms under which somebody is met. Shape: what signed in wins where several subjects have the same key."""
+    """Returns the principal keys of an identity. Shape: if several subjects share a key, the signed-in one wins."""
     keys: dict[PrincipalKey, Subject] = {}
     for subject in (*identity.users, *identity.groups):
         for key in signed_in_keys(subject):

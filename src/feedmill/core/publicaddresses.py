@@ -1,10 +1,10 @@
-"""Which addresses are of the public internet: those that no special-purpose registry names.
+"""Decides which addresses belong to the public internet: those in no special-purpose registry.
 
-1. Every block of the registries is special, also those that are reachable globally (anycast of AS112 and AMT): no document stands there.
-   Python's own ``is_global`` knows another choice with each release.
-2. Of IPv6 only ``2000::/3`` is given out as global unicast; everything else is special, known or not.
-3. An IPv6 address that stands for an IPv4 one (mapped, NAT64 with the well-known prefix, 6to4) is judged by that. Teredo is special
-   whatever it stands for, and so are the NAT64 prefixes of a site.
+1. Every block of the registries is special, including those that are reachable globally (anycast of AS112 and AMT), since they serve no
+   documents. Python's own ``is_global`` differs from release to release.
+2. Of IPv6 only ``2000::/3`` is assigned as global unicast; everything else is special, known or not.
+3. An IPv6 address that represents an IPv4 one (mapped, NAT64 with the well-known prefix, 6to4) is judged by that one. Teredo is always
+   special, and so are the NAT64 prefixes of a site.
 Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), RFC 5771 and RFC 4291 for multicast, RFC 3879 for site-local.
 """
 
@@ -44,8 +44,9 @@ SPECIAL_IPV6: Final = tuple(
         "3fff::/20",  # documentation
     )
 )
-"""The special blocks inside of ``2000::/3``; what is outside of it is special anyhow: ``::/128``, ``::1/128``, IPv4-compatible ``::/96``,
-``64:ff9b:1::/48``, ``100::/64``, ``100:0:0:1::/64``, ``5f00::/16``, ``fc00::/7``, ``fe80::/10``, ``fec0::/10``, ``ff00::/8``."""
+"""The special blocks inside of ``2000::/3``. Everything outside of it is special anyway: ``::/128``, ``::1/128``, IPv4-compatible
+``::/96``, ``64:ff9b:1::/48``, ``100::/64``, ``100:0:0:1::/64``, ``5f00::/16``, ``fc00::/7``, ``fe80::/10``, ``fec0::/10``, ``ff00::/8``.
+"""
 
 _GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
 _NAT64: Final = IPv6Network("64:ff9b::/96")
@@ -53,7 +54,7 @@ _LAST_32_BITS: Final = 0xFFFFFFFF
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public internet; a text that is no address is not. An IPv6 zone does not count."""
+    """Whether a text is an address of the public internet. An IPv6 zone is ignored."""
     try:
         peer = ip_address(address.partition("%")[0])
     except ValueError:
@@ -67,7 +68,7 @@ def is_public(address: str) -> bool:
 
 
 def _find_inner(peer: IPv6Address) -> IPv4Address | None:
-    """Finds the IPv4 address that an IPv6 one stands for."""
+    """Returns the IPv4 address that an IPv6 one represents, None if there is none."""
     if peer in _NAT64:
         return IPv4Address(int(peer) & _LAST_32_BITS)
     return peer.ipv4_mapped or peer.sixtofour

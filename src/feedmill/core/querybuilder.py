@@ -1,12 +1,12 @@
-"""The one tree of a whole request: its query, the fields of the advanced form, and what metadata must hold.
+"""Builds the one tree of a whole request from its query, the fields of the advanced form, and the metadata filters.
 
-- All words of the form are added to the query, a phrase as it is, any words as an OR, no words each excluded; phrases in quotes are terms
-  of their own in each.
-- Where words must stand in the title or the URL, that holds for all plain words and phrases, of the query and of the form.
-- What was chosen from facets (``dnavs``) is restrictions, each of which must hold; words in it are passed over.
-- The languages of ``lr`` narrow what is asked; alone they ask for nothing, since front ends send them with every request.
-- ``sitesearch`` restricts what is asked for otherwise, and asks for nothing itself.
-- ``as_lq`` asks for pages that link to a URL and for nothing else of the form and the query; metadata must hold all the same.
+- The words of the form are added to the query: all words and the phrase as they are, any words as an OR, and no words each excluded. A
+  phrase in quotes is one term in each field.
+- If words must be in the title or the URL, this applies to all plain words and phrases of the query and of the form.
+- Facet selections (``dnavs``) are restrictions, each of which must hold; words in them are ignored.
+- The languages of ``lr`` narrow a query. Alone they are no query, since front ends send them with every request.
+- ``sitesearch`` restricts a query and is no query by itself.
+- ``as_lq`` finds pages that link to a URL and replaces the rest of the form and the query; metadata filters still apply.
 Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 """
 
@@ -21,7 +21,7 @@ from feedmill.model.search import Advanced, Occurrence, ParsedQuery, SearchReque
 
 
 def read_request(request: SearchRequest) -> ParsedQuery:
-    """Returns the tree of a request and what to tell the asker about it. Errors: none."""
+    """Returns the tree of a request and the warnings for the user. Errors: none."""
     advanced = request.advanced
     typed = parse_query(request.query)
     added = parse_query(advanced.all_words)
@@ -64,7 +64,7 @@ def _none_of(root: Node) -> list[Node]:
 
 
 def _terms_of(root: Node) -> tuple[Node, ...]:
-    """Returns what was typed one by one, whatever joined it."""
+    """Returns the typed terms one by one, whatever joined them."""
     if isinstance(root, And | Or):
         return tuple(term for part in root.parts for term in _terms_of(part))
     return () if isinstance(root, Everything) else (root,)

@@ -1,7 +1,7 @@
-"""How much a query may cost an engine, told before it is asked.
+"""Estimates the cost of a query for an engine before it runs.
 
-The unit is one document looked at: a word costs at most as many as there are documents, an expression over the dictionary (wildcards,
-ranges of numbers, beginnings of values) many times as much, since all the words that it means are looked up.
+The unit is one visit of each document. A word costs at most one visit of every document. An expression over the dictionary (wildcards,
+ranges of numbers, prefixes of values) costs many times as much, since all words that match it are looked up.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ OF_AN_EXPRESSION = 40
 
 
 def count_cost(node: Node) -> int:
-    """Returns how many times all documents may have to be looked at."""
+    """Returns how many times all documents may have to be visited."""
     match node:
         case And(parts) | Or(parts) | Some(parts):
             return _sum(parts)

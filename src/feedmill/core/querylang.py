@@ -6,17 +6,16 @@
     atom     = operator ":" value | '"' words '"' | number ".." number [ unit ] | word      quotes may be typographic ones
     operator = "site" | "inurl" | "intitle" | "intext" | "filetype" | "ext" | "daterange" | "inmeta" | "info" | "link" | "cache" | "related"
 
-- A hyphenated word is a phrase. A value ends at white space; one in quotes may hold blanks (``inmeta:dept="legal affairs"``). What
-  stands behind ``inmeta:`` is read by ``core.inmeta``. ``+`` in front of a word says that it means itself: it is not expanded, and no
-  stop word.
+- A hyphenated word is a phrase. A value ends at white space; one in quotes may contain blanks (``inmeta:dept="legal affairs"``).
+  ``core.inmeta`` parses the value of ``inmeta:``. A word with a leading ``+`` is not expanded and is no stop word.
 - A range of numbers may have a unit, at one end or both (``$5..$10``) or as the next word (``5..10 kg``).
-- ``info:``, ``link:``, ``cache:`` and ``related:`` take everything up to white space, or what stands in quotes.
-- ``allintitle:``, ``allinurl:`` and ``allintext:`` hold for every plain word and phrase behind them.
-- Nothing is an error. An operator without an operand (an OR without a term on both sides, a sign or ``site:`` with nothing behind it, a
-  range without ends, a quote without its partner) is ignored, what else cannot be understood is searched as words; a warning says so.
+- The value of ``info:``, ``link:``, ``cache:`` and ``related:`` extends to the next white space, or is in quotes.
+- ``allintitle:``, ``allinurl:`` and ``allintext:`` apply to every plain word and phrase after them.
+- No text is an error. An operator without an operand (an OR without a term on both sides, a sign or ``site:`` without a value, a range
+  without ends, an unmatched quote) is ignored. Other texts that are not valid are searched as words. Both cause a warning.
 - A query of negative terms alone lists everything else; the empty query is ``Everything``.
-- A ``*`` in or behind a word stands for any characters of it (``core.wildcards``).
-- Length and number of terms are bounded; what is beyond is left out with a warning.
+- A ``*`` in or after a word means any characters of it (``core.wildcards``).
+- Length and number of terms are bounded; the rest is omitted with a warning.
 Source: Search Protocol Reference, "Query Terms" and "Special Query Terms".
 """
 
@@ -55,10 +54,10 @@ from feedmill.model.search import ParsedQuery
 MAX_CHARACTERS = 10_000
 MAX_TERMS = 50
 
-# word processors and phones turn quotes into others; which of them opens and which closes differs by language
+# word processors and phones replace quotes by typographic ones; which of them opens and which closes depends on the language
 _QUOTES = "“”„‟«»＂"
 _TYPESET = f"[{_QUOTES}][^{_QUOTES}]*[{_QUOTES}]"
-# a value in quotes may hold blanks, everything else ends at one
+# a value in quotes may contain blanks; any other value ends at a blank
 _VALUE = rf'(?:"[^"]*"|{_TYPESET}|[^\s"])+'
 _TOKEN = re.compile(
     rf"""(?P<minus>[-+](?=[^\s]))?
@@ -70,18 +69,18 @@ _TOKEN = re.compile(
       | (?P<word>[^\s"]+) )""",
     re.VERBOSE | re.IGNORECASE,
 )
-# old front ends count days by the number that astronomers use; 2000000 to 2999999 are the years 763 to 3501
+# old front ends count days by Julian day numbers, as astronomers do; 2000000 to 2999999 are the years 763 to 3501
 _JULIAN_DAYS = re.compile(r"(2[0-9]{6})(?:(?:-|\.\.)(2[0-9]{6}))?")
 _JULIAN_OF_DAY_ZERO = 1_721_425
 _HYPHENATED = re.compile(r"\w[-\u2010\u2011]\w")
-# two dots; what writes for its user makes one sign of three
+# two dots; autocorrection may turn three dots into one character
 _NUMBERS = re.compile(r"([^-+].*?)(?:\.{2,3}|\u2026)([^.].*)", re.DOTALL)
 _UNKNOWN = re.compile(r"([a-z]{2,20}):(?!//|\d)", re.IGNORECASE)
 _ALONE = re.compile(r"(site|inurl|intitle|intext|filetype|ext|daterange|inmeta|info|link|cache|related):", re.IGNORECASE)
-# what stands behind a range's operator where both its ends are missing
+# the value of a range operator without both ends
 _NO_ENDS = re.compile(r"(?:.*:)?\.{2,3}")
 _BOTH_SIDES = "a term on both sides"
-# with nothing between its ends, or a number at one of them alone
+# a range with nothing between its ends, or with a number at only one end
 _OPEN_RANGE = re.compile(r"(?:.*[0-9])?(?:\.{2,3}|\u2026)|(?:\.{2,3}|\u2026)\W?[0-9].*")
 # a cached copy is named by twelve letters and digits before its URL
 _COPY = re.compile(r"[A-Za-z0-9_-]{12}:(?=.)")
@@ -114,7 +113,7 @@ class _Reading:
         self.warnings[text] = None
 
     def add(self, node: Node) -> None:
-        """Adds a term to the clause that an OR left open, or begins a clause with it."""
+        """Adds a term to the clause that an OR left open, or begins a new clause with it."""
         if self.terms >= MAX_TERMS:
             self.is_full = True
             self.warn(f"only the first {MAX_TERMS} terms were searched")
@@ -130,11 +129,11 @@ class _Reading:
             self.clauses.append([node])
 
     def ignore(self, operator: str, wanted: str) -> None:
-        """Tells that an operator was passed over for want of an operand."""
+        """Warns that an operator without an operand was ignored."""
         self.warn(f"{operator} without {wanted} was ignored")
 
     def give_unit(self, word: str) -> bool:
-        """Takes a word as the unit of the range of numbers before it; whether it is one."""
+        """Uses a word as the unit of the preceding range of numbers. Returns whether it is one."""
         last = self.clauses[-1][-1] if self.clauses and not self.joins_next and self.placed is None else None
         numbers = last.part if isinstance(last, Not) else last
         unit = find_word_unit(word) if isinstance(numbers, NumberRange) and not numbers.unit else None
@@ -146,12 +145,12 @@ class _Reading:
 
 
 def parse_query(text: str) -> ParsedQuery:
-    """Returns the tree of a query and what to tell the asker about it. Errors: none, whatever the text."""
-    # one character more than is read, so that the cut is told
+    """Returns the tree of a query and the warnings for the user. Errors: none, whatever the text."""
+    # one character more than the limit, so that the parser can warn that the query was cut
     return _parse(text[: MAX_CHARACTERS + 1])
 
 
-# a request reads its query several times, each for another question about it
+# a request parses its query several times, for different purposes
 @lru_cache(maxsize=256)
 def _parse(text: str) -> ParsedQuery:
     reading = _Reading()
@@ -195,7 +194,9 @@ def _read_token(match: re.Match[str], reading: _Reading) -> None:
 
 
 def _reads_operator(word: str, sign: str | None, reading: _Reading) -> bool:
-    """Takes a word as an operator that needs others; whether it is one. Parentheses group nothing, and are often written around an OR."""
+    """Handles a word that is an operator without its operand. Returns whether it is one. Parentheses group nothing; users often write them
+    around an OR.
+    """
     bare = word.strip("()")
     if bare == "OR" and sign is None:
         if bare == word and reading.clauses and not reading.joins_next:
@@ -208,7 +209,7 @@ def _reads_operator(word: str, sign: str | None, reading: _Reading) -> bool:
         reading.ignore(bare.lower(), "a value")
     elif _OPEN_RANGE.fullmatch(bare):
         reading.ignore("..", "a number on both sides")
-        # the number at one end is a word, as it is without the dots
+        # the number at one end is searched as a word
         return not any(character.isalnum() for character in bare)
     else:
         return False

@@ -1,4 +1,4 @@
-"""Query trees taken apart and put together."""
+"""Splits and joins query trees."""
 
 from collections.abc import Iterable
 
@@ -6,12 +6,12 @@ from feedmill.model.query import And, Everything, Node
 
 
 def parts_of(root: Node) -> tuple[Node, ...]:
-    """Returns what must hold, one by one: the parts of an And, else the tree itself."""
+    """Returns the parts that must all hold: the parts of an And, else the tree itself."""
     return root.parts if isinstance(root, And) else (root,)
 
 
 def join_all(nodes: Iterable[Node]) -> Node:
-    """Returns the tree of all of several: one flat And, so that what must hold can be told from what may be left out."""
+    """Returns the conjunction of several trees as one flat And, so that mandatory and optional parts can be distinguished."""
     held = tuple(part for node in nodes for part in parts_of(node) if not isinstance(part, Everything))
     if len(held) > 1:
         return And(held)

@@ -1,6 +1,6 @@
-"""The words of a query as settings are compared with them: without regard to letter case, Latin accents and composition.
+"""The words of a query in the form that settings are compared with: without letter case, Latin accents and composition.
 
-An engine folds in its own way, maybe with word stems; settings name words as people write them, and are found by those alone.
+An engine folds in its own way, possibly with word stems. Settings name words as people write them, and only these match.
 """
 
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ Words = tuple[str, ...]
 
 
 def split_term(text: str) -> Words:
-    """Returns the words of a text, folded; a script without blanks gives its characters."""
+    """Returns the folded words of a text; the characters of a script without blanks."""
     return tuple(split_words(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedWords:
-    """The words that a query asks for, in order. ``is_whole``: it asks for nothing else and excludes nothing."""
+    """The words of a query, in order. ``is_whole``: the query contains nothing else and excludes nothing."""
 
     words: Words
     is_whole: bool
 
 
 def read_words(typed: ParsedQuery) -> AskedWords:
-    """Returns the words of a query as it was typed."""
+    """Returns the words of a query as the user typed it."""
     texts: list[str] = []
     is_whole = _gather(typed.root, texts)
     return AskedWords(words=tuple(word for text in texts for word in split_term(text)), is_whole=is_whole)
@@ -49,5 +49,5 @@ def _gather(node: Node, texts: list[str]) -> bool:
 
 
 def holds_run(words: Words, run: Words) -> bool:
-    """Whether words hold others, one behind the other."""
+    """Whether words contain others as a contiguous run."""
     return any(words[place : place + len(run)] == run for place in range(len(words) - len(run) + 1))

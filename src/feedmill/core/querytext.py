@@ -1,8 +1,8 @@
-"""A query tree as text again: what the parser read, written so that it reads the same.
+"""Renders a query tree as text that the parser reads as the same tree.
 
-What the parser makes comes back whole: every tree of ``parse_query`` is the tree of its text, as long as the text is not longer than a
-query may be. Values stand in quotes, or percent-encoded in ``inmeta:``; a word that would read as something else gets the sign ``+``.
-Trees that the parser never makes (an And inside an Or) come out as the nearest that can be typed.
+Every tree of ``parse_query`` is the tree of its rendered text, as long as the text does not exceed the maximum length of a query. Values
+are in quotes, or percent-encoded in ``inmeta:``; a word that the parser would read as something else has the sign ``+``. Trees that the
+parser never builds (an And inside an Or) are rendered as the nearest that a user can type.
 """
 
 import re
@@ -78,7 +78,7 @@ def _render_restriction(node: Node) -> str:
         case FileType(text):
             return f'filetype:"{text}"'
         case Language():
-            # comes with a parameter and is never typed
+            # comes from a parameter and is never part of a typed query
             return ""
         case Info(url):
             return f"info:{_url(url)}"
@@ -126,7 +126,7 @@ def _range(low: float | None, high: float | None, unit: str) -> str:
 
 def _number(number: float, unit: str) -> str:
     whole, _, fraction = f"{number:.30f}".rstrip("0").partition(".")
-    # three digits behind a point may be thousands of money, four never are
+    # with a unit, three digits after a point may mean thousands; four never do
     padded = f"{fraction:0<4}" if unit else fraction
     return f"{whole}.{padded}{unit}" if fraction else f"{whole}{unit}"
 

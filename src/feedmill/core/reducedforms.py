@@ -1,7 +1,7 @@
-"""Reduced forms of a document for the index, for one whose whole form cannot be built.
+"""Reduced forms of a document for the index, for a document whose full form cannot be built.
 
-Each form leaves out more than the one before: the numbers and dates in text and metadata, then the metadata, then the text instead of
-the metadata, then all but URL, type and access. Access and the terms of URL patterns stay in every form, since they hide a document.
+Each form omits more than the previous one: the numbers and dates in text and metadata, then the metadata, then the text instead of the
+metadata, then everything but URL, type and access. Every form retains access and the terms of URL patterns, since they hide a document.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from feedmill.model.search import IndexDocument
 
 
 def iter_forms(document: IndexDocument) -> Iterator[tuple[IndexDocument, str]]:
-    """Yields a document and its reduced forms, each with what it lacks, "" for the whole one."""
+    """Yields a document and its reduced forms, each with the name of the omitted parts, "" for the full form."""
     yield document, ""
     plain = replace(document, has_values=False)
     yield plain, "its numbers and dates"

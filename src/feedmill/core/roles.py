@@ -1,7 +1,7 @@
-"""Which role somebody has by the groups that a provider tells.
+"""Determines a user's role from the groups that a provider reports.
 
-A rule that names a domain, in any notation (``CORP\\admins``), means the groups of that domain alone, by its whole name or its first label;
-one without means groups of the name in any domain.
+A rule that names a domain, in any notation (``CORP\\admins``), matches only groups of that domain, by its whole name or its first label. A
+rule without a domain matches groups of that name in any domain.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,14 +15,14 @@ from feedmill.model.role import Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleRules:
-    """Names of groups whose members have a role, in any letter case; everybody else is a searcher."""
+    """Names of groups whose members have a role, in any letter case; all other users are searchers."""
 
     administrators: tuple[str, ...] = ()
     managers: tuple[str, ...] = ()
     viewers: tuple[str, ...] = ()
 
     def find(self, groups: Iterable[Subject]) -> Role:
-        """Returns the highest role of the groups."""
+        """Returns the highest role that the groups have."""
         held = {form for group in groups for form in _forms_of(group)}
         for role, names in (
             (Role.ADMINISTRATOR, self.administrators),
@@ -40,6 +40,6 @@ def _read(text: str) -> tuple[str, str]:
 
 
 def _forms_of(group: Subject) -> Iterator[tuple[str, str]]:
-    """Yields domain and name as rules may have them; "" is for any domain."""
+    """Yields domain and name in the forms that rules may use; "" means any domain."""
     for domain in ("", group.domain, shorten_domain(group.domain)):
         yield fold(domain), fold(group.name)

@@ -1,8 +1,8 @@
-"""The settings of serving, made ready to be asked: what a request means under them.
+"""Compiles the search settings, and plans each request under them.
 
-- Collections and the URLs that a front end removes are parts of the query, so that hits, totals and all that is counted obey them.
-- A front end that nobody set is the default one; it removes nothing unless it is set to.
-- KeyMatches and related queries go by the query as it was typed.
+- Collections and the removed URLs of a front end become parts of the query, so hits, totals and all counts respect them.
+- A front end that is not configured is the default one, which removes nothing unless configured to.
+- KeyMatches and related queries depend on the query as the user typed it.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from feedmill.model.serving import FrontEnd, KeyMatch, Serving
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPlan:
-    """A request under the settings. ``root`` is None where no document can match."""
+    """A request under the settings. ``root`` is None if no document can match."""
 
     parsed: ParsedQuery
     root: Node | None
@@ -37,12 +37,12 @@ class QueryPlan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to tell the asker."""
+        """The warnings for the user."""
         return self.parsed.warnings
 
 
 class ReadyFrontEnd:
-    """A front end whose patterns and words are read."""
+    """A front end with its patterns and words compiled."""
 
     def __init__(self, frontend: FrontEnd) -> None:
         self.settings = frontend
@@ -57,7 +57,7 @@ class ReadyFrontEnd:
 
 
 class CompiledSearchConfig:
-    """Everything of one state of the settings. May be used from several threads. Errors: BadRequest for a pattern that is none."""
+    """One version of the settings, compiled. Safe to use from several threads. Errors: BadRequest for an invalid pattern."""
 
     def __init__(self, serving: Serving) -> None:
         self.serving = serving
@@ -70,11 +70,11 @@ class CompiledSearchConfig:
         return ReadyFrontEnd(self.serving.get_frontend(""))
 
     def get_frontend(self, name: str) -> ReadyFrontEnd:
-        """Returns a front end, the default one for a name that nobody set."""
+        """Returns a front end; the default one for a name that is not configured."""
         return self._frontends.get(name) or self._default
 
     def read(self, request: SearchRequest) -> QueryPlan:
-        """Reads a request."""
+        """Plans a request: its query tree, scope, front end, KeyMatches, related queries and bias."""
         parsed = read_request(request)
         frontend = self.get_frontend(request.client)
         typed = parse_query(request.query)

@@ -1,6 +1,6 @@
-"""The marks by which sessions are found without their cookie: whom they are of, and what providers call them.
+"""Digests that find sessions without their cookie: by user, and by the provider's names for a session.
 
-A mark is a digest, so that it takes the same room whatever the length of names, and the store holds no name twice.
+A digest has a fixed length, however long the names are, and the store holds no name twice.
 """
 
 from hashlib import sha256
@@ -11,20 +11,20 @@ from feedmill.model.signin import Credential
 
 
 def mark_of_user(user: Subject) -> bytes:
-    """Returns the mark of all sessions of a user, in any spelling of his name."""
+    """Returns the digest for all sessions of a user, whatever the spelling of their name."""
     return _digest("user", user.namespace, account_key(user))
 
 
 def mark_of_session(provider: str, name: str, index: str = "") -> bytes:
-    """Returns the mark of what a provider began: of one session where it has an index, else of all of that name.
+    """Returns the digest for sessions that a provider began: one session if it has an index, else all sessions of that name.
 
-    Shape: ``name`` "" is for a session that a provider names by its index alone.
+    Shape: ``name`` is "" for a session that a provider identifies by its index alone.
     """
     return _digest("session", provider, name, index)
 
 
 def marks_of(credential: Credential) -> frozenset[bytes]:
-    """Returns the marks that a credential puts on its session."""
+    """Returns the digests for the session of a credential."""
     marks = {mark_of_user(credential.user)}
     held = credential.session
     if held is not None:

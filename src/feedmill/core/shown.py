@@ -1,7 +1,7 @@
-"""What of a document is shown: whether it is found at all, its metadata, its robots rules, its types.
+"""Decides what is shown of a document: whether searches find it, its metadata, its robots rules, its types.
 
-Fed metadata comes first, then the document's own meta tags; a pair that both have is shown once. ``google:acl*`` entries are access
-rules that happen to be written as metadata and are shown to nobody.
+Fed metadata comes first, then the document's own meta tags; a pair that occurs in both is shown once. ``google:acl*`` entries are access
+rules in the form of metadata and are never shown.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from feedmill.model.document import Document, DocumentState, Metadata, Origin
 
 
 def is_indexed(document: Document) -> bool:
-    """Whether a document belongs in the index: live and whole, not merely named for crawling, not refused by its own robots tags."""
+    """Whether a document belongs in the index: live and undamaged, not only named for crawling, and not refused by its own robots tags."""
     if document.state is not DocumentState.LIVE or document.damage or (document.origin is Origin.WEB and document.content is None):
         return False
     return not has_robots_rule(document, "noindex")
@@ -26,7 +26,7 @@ def shown_metadata(document: Document) -> Metadata:
 
 
 def select_metadata(metadata: Metadata, names: Sequence[str]) -> Metadata:
-    """Returns the pairs of the names asked for, in any letter case; ``*`` asks for all."""
+    """Returns the pairs with the requested names, in any letter case; ``*`` means all."""
     if not names:
         return ()
     if "*" in names:
@@ -36,21 +36,21 @@ def select_metadata(metadata: Metadata, names: Sequence[str]) -> Metadata:
 
 
 def find_description(metadata: Metadata) -> str:
-    """Returns the document's own summary of itself, "" when it gives none."""
+    """Returns the document's own description, "" if it has none."""
     return next((value for name, value in metadata if name.strip().casefold() in ("description", "og:description")), "")
 
 
 def has_robots_rule(document: Document, rule: str) -> bool:
-    """Whether the document asks for a robots rule, noindex for one."""
+    """Whether the document declares a robots rule, such as noindex."""
     return document.text is not None and rule in document.text.robots
 
 
 def may_show_copy(document: Document) -> bool:
-    """Whether there is a content of which a cached copy may be shown: the document does not ask for noarchive."""
+    """Whether a cached copy may be shown: there is content, and the document does not declare noarchive."""
     return document.content is not None and document.content_bytes > 0 and not has_robots_rule(document, "noarchive")
 
 
 def shown_mimetype(document: Document) -> str | None:
-    """Returns the type found in the content, else the one that was fed."""
+    """Returns the type that was found in the content, else the type from the feed."""
     found = document.text.mimetype if document.text is not None else None
     return found or document.attributes.mimetype

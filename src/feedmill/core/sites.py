@@ -1,11 +1,11 @@
-"""The parameter ``site=``: which collections are searched.
+"""The parameter ``site=``: the collections to search.
 
     site = clause { "." clause }        all must hold a document
     clause = NAME { "|" NAME }          binds tighter than the dot, as OR does in a query
 
-- Names hold letters, digits, ``_`` and ``-``; any other character in the parameter, or a place without a name, finds nothing.
-- A collection that nobody set holds nothing. ``default_collection``, unless it is set, and an empty parameter are all documents.
-- ``info:``, ``link:`` and ``cache:`` do not regard the collection.
+- Names consist of letters, digits, ``_`` and ``-``. Any other character, or a missing name, finds nothing.
+- A collection that is not configured is empty. ``default_collection``, unless configured, and an empty parameter mean all documents.
+- ``info:``, ``link:`` and ``cache:`` ignore the collection.
 Source: Search Protocol Reference, "site".
 """
 
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteScope:
-    """What ``site=`` leaves to be searched: ``root`` None where that is nothing."""
+    """The documents that ``site=`` selects. ``root`` is None if it selects none."""
 
     root: Node | None
     warnings: tuple[str, ...] = ()
@@ -34,12 +34,12 @@ EVERYWHERE = SiteScope(root=Everything())
 
 
 def is_collection_name(text: str) -> bool:
-    """Whether a text can be a collection's name, and a front end's."""
+    """Whether a text is a valid name of a collection or a front end."""
     return _NAME.fullmatch(text) is not None
 
 
 def read_site(text: str, collections: Mapping[str, Collection]) -> SiteScope:
-    """Returns what a text leaves to be searched. Errors: none."""
+    """Returns the scope that the parameter selects. Errors: none."""
     text = text.strip()
     if not text:
         return EVERYWHERE
@@ -68,7 +68,7 @@ def _node_of(name: str, collections: Mapping[str, Collection]) -> Node:
 
 
 def disregards_collections(root: Node) -> bool:
-    """Whether a query asks for a URL or for what links to one, in whatever collection."""
+    """Whether a query looks up a URL or the links to one, in any collection."""
     if isinstance(root, And):
         return any(isinstance(part, Info | LinksTo) for part in root.parts)
     return isinstance(root, Info | LinksTo)

@@ -1,12 +1,14 @@
-"""The passage of a text that shows best why it was found.
+"""Finds the passage of a text that best shows why the text matched.
 
-The text is looked at twice. First its beginning (``SCANNED_CHARACTERS``, cheaply folded) is searched for the query's words, and the
-window that holds most different ones wins, then the one with most of them, then the earliest. Where the beginning holds none, the
-rest is tried for the words as they are usually written, without folding it. Then only the window is split into words exactly as the
-index does, and the words that matched are marked; so the work stays small however long the text is.
+The search has two passes, so the work stays small however long the text is.
 
-Most texts are ASCII but for their typography. Their words lie between blanks once they are laid out, so that no letter has to be looked
-at one by one.
+1. It searches the beginning (``SCANNED_CHARACTERS``, folded in a cheap way) for the words of the query. The window with the most different
+   words wins, then the one with the most words, then the earliest. If the beginning holds none, it searches the rest for the words in their
+   usual spelling, without folding.
+2. It splits only the chosen window into words exactly as the index does, and highlights the words that match.
+
+Most texts are ASCII except for typographic signs. In a laid-out text every other character is a blank, so each word lies between two blanks
+and no letter must be examined separately.
 """
 
 import re
@@ -19,10 +21,10 @@ from feedmill.core.wildcards import compile_wildcard
 from feedmill.model.search import Snippet
 
 Fold = Callable[[str], list[tuple[str, int, int]]]
-"""Splits a text into folded words with their places, as the index does."""
+"""Splits a text into folded words with their positions, as the index does."""
 
 FindForms = Callable[[Set[str], Set[str]], Iterable[str]]
-"""Returns those of some words, of ASCII letters and digits, that are wanted words or forms of such."""
+"""Returns those of the first words (ASCII letters and digits) that are among the second words or are forms of them."""
 
 SNIPPET_CHARACTERS = 240
 SCANNED_CHARACTERS = 200_000
@@ -44,8 +46,9 @@ _Places = list[tuple[int, int]]
 class Sought:
     """What a query highlights.
 
-    Shape: ``terms`` are folded words, phrases as folded words joined by blanks, or wildcards; ``roots`` how each may begin in a text,
-    with a star where it may go on; ``fold`` gives every form of a term as that term; ``find_forms`` does the same for ASCII words.
+    Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
+    text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
+    words.
     """
 
     terms: tuple[str, ...]
@@ -67,9 +70,9 @@ def make_snippet(
     roots: Sequence[str] | None = None,
     find_forms: FindForms | None = None,
 ) -> Snippet:
-    """Returns the best passage with its marks, from the beginning of the text where no term occurs.
+    """Returns the best passage with its highlights, or the beginning of the text if no term occurs.
 
-    Shape: ``terms``, ``roots`` and ``find_forms`` as in ``Sought``. Units: ``size`` characters, about.
+    Shape: ``terms``, ``roots`` and ``find_forms`` as in ``Sought``. Units: ``size`` characters, approximately.
     """
     if text[:1].isspace():
         text = text.lstrip()
@@ -81,14 +84,16 @@ def make_snippet(
 
 
 def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindForms | None = None) -> _Places:
-    """Returns where the terms stand in a passage; ranges that touch are joined. Shape: ``find_forms`` as in ``Sought``."""
+    """Returns the ranges of the terms in a passage; joins ranges that touch. Shape: ``find_forms`` as in ``Sought``."""
     if not terms or not passage:
         return []
     singles, sequences, wildcards = _read_terms(tuple(terms))
+    # fast path for single words in a text that can be laid out: it needs neither folding nor tokens
     if find_forms is not None and not sequences and not wildcards and (laid_out := blank_out(passage)) is not None:
         return _place_words(laid_out, find_forms(set(laid_out.split()), singles))
     places = fold(passage)
     tokens = [token for token, _, _ in places]
+    # the indexes of the tokens to highlight: single words, then wildcards, then the words of each phrase
     covered = {index for index, token in enumerate(tokens) if token in singles}
     for wanted in wildcards:
         covered |= {index for index, token in enumerate(tokens) if wanted.fullmatch(token)}
@@ -99,14 +104,16 @@ def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindF
 
 @lru_cache(maxsize=256)
 def _read_terms(terms: tuple[str, ...]) -> tuple[frozenset[str], list[list[str]], list[re.Pattern[str]]]:
-    """Returns the single words among terms, the phrases word by word, and what wildcards match."""
+    """Returns the single words of the terms, the phrases word by word, and the patterns of the wildcards."""
     sequences = [words for term in terms if "*" not in term and (words := term.split())]
     singles = frozenset(words[0] for words in sequences if len(words) == 1)
     return singles, [words for words in sequences if len(words) > 1], [compile_wildcard(term) for term in terms if "*" in term]
 
 
 def _place_words(laid_out: str, words: Iterable[str]) -> _Places:
-    """Returns where words stand in a text that was laid out."""
+    """Returns the ranges of words in a laid-out text."""
+    # With a blank on both sides, the first and the last word also lie between blanks. A match at P in ``between`` begins with a blank, so
+    # its word begins at P in ``laid_out``.
     between = f" {laid_out} "
     find = between.find
     ranges: _Places = []
@@ -116,13 +123,14 @@ def _place_words(laid_out: str, words: Iterable[str]) -> _Places:
         while place >= 0:
             end = place + size
             ranges.append((place, end))
+            # continues before the trailing blank, which may be the leading blank of the next match
             place = find(wanted, end)
     ranges.sort()
     return ranges
 
 
 def _cover_sequence(tokens: list[str], words: list[str]) -> set[int]:
-    """Returns the places of all words that stand in a sequence."""
+    """Returns the positions of all words that are part of an occurrence of the sequence."""
     size = len(words)
     return {
         place
@@ -146,12 +154,14 @@ def _join(ranges: _Places) -> _Places:
 
 
 def _find_places(text: str, terms: Sequence[str]) -> _Places:
-    """Returns (place, number of the term) in the order of places."""
+    """Returns (position, number of the term) in the order of positions."""
+    # folding is slower than laying out, so less of a text with other characters is scanned
     size = SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS
     head = text[:size]
     laid_out = blank_out(head)
     places: _Places = []
     if laid_out is not None:
+        # one blank on both sides, so that the first and the last word lie between blanks too
         laid_out = f" {laid_out} "
         for number, term in enumerate(terms):
             _add_whole_words(places, number, laid_out, _first_word(term))
@@ -160,6 +170,7 @@ def _find_places(text: str, terms: Sequence[str]) -> _Places:
         for number, term in enumerate(terms):
             places += [(place, number) for place in _occurrences(head, _first_word(term), 0, len(head))]
     if not places and len(text) > size:
+        # no term is in the scanned part: searches the rest without folding it
         places = _find_raw(text, terms, size)
     places.sort()
     return places
@@ -171,11 +182,14 @@ def _first_word(term: str) -> str:
 
 
 def _add_whole_words(places: _Places, number: int, laid_out: str, word: str) -> None:
-    """Adds where a word stands in a text that was laid out and put between two blanks, as places of the text without them."""
+    """Adds the positions of a word in a laid-out text with a blank on both sides; positions refer to the text without these."""
     word, star, _ = word.partition("*")
     if not word:
         return
+    # A star allows the word to continue, so no blank must follow. ``step`` skips the leading blank and the word, but not the trailing
+    # blank.
     wanted, step, find = f" {word}" if star else f" {word} ", len(word) + 1, laid_out.find
+    # so that the first search starts at 0
     place = -step
     for _ in range(MAX_PLACES):
         place = find(wanted, place + step)
@@ -187,12 +201,14 @@ def _add_whole_words(places: _Places, number: int, laid_out: str, word: str) -> 
 def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:
     found: list[int] = []
     word, star, _ = word.partition("*")
+    # a script without blanks between words has no word borders to check
     whole = not (word and is_spaceless(word[0]))
     place = text.find(word, start, end) if word else -1
     for _ in range(MAX_TRIES):
         if place < 0 or len(found) == MAX_PLACES:
             break
         after = place + len(word)
+        # no letter or digit may precede the word, nor follow it unless it has a star
         if not whole or not (text[place - 1 : place].isalnum() or (not star and text[after : after + 1].isalnum())):
             found.append(place)
         place = text.find(word, after, end)
@@ -210,6 +226,7 @@ def _find_raw(text: str, terms: Sequence[str], start: int) -> _Places:
 
 
 def _best_start(places: _Places, size: int) -> int:
+    # A window slides over the positions from ``first`` to ``last``. ``inside`` counts each term in it, ``different`` the terms that occur.
     reach = max(size - LEAD_CHARACTERS, size // 2)
     inside = [0] * MAX_TERMS
     first = different = best = best_first = 0
@@ -217,13 +234,14 @@ def _best_start(places: _Places, size: int) -> int:
         if not inside[number]:
             different += 1
         inside[number] += 1
+        # moves the start of the window until it is no wider than ``reach``
         while place - places[first][0] > reach:
             gone = places[first][1]
             inside[gone] -= 1
             if not inside[gone]:
                 different -= 1
             first += 1
-        # more different words first, then more words
+        # more different words first, then more words: ``_MORE_THAN_ALL`` exceeds every possible number of positions
         worth = different * _MORE_THAN_ALL + last - first
         if worth > best:
             best, best_first = worth, first
@@ -234,8 +252,11 @@ def _best_start(places: _Places, size: int) -> int:
 
 
 def _cut(text: str, start: int, size: int) -> str:
-    """Returns about ``size`` characters around ``start``, cut between words, white space collapsed, an ellipsis where text is left out."""
+    """Returns about ``size`` characters around ``start``, cut between words, with collapsed white space and an ellipsis where text is cut
+    off.
+    """
     begin = _word_start(text, max(0, start - LEAD_CHARACTERS), start)
+    # twice the size, since collapsing white space may shorten the piece
     piece = text[begin : begin + 2 * size]
     passage = " ".join(piece.split())
     is_cut = begin + len(piece) < len(text)
@@ -246,7 +267,7 @@ def _cut(text: str, start: int, size: int) -> str:
 
 
 def _word_start(text: str, low: int, high: int) -> int:
-    """Returns the place of the first word at or after ``low``, behind a sentence's end where one is near, at most ``high``."""
+    """Returns the position of a word between ``low`` and ``high``: behind the end of a sentence if one is there, else the first word."""
     if low == 0:
         return 0
     lead = text[low:high]

@@ -1,4 +1,4 @@
-"""Which of several answers about one document counts: the strictest, a denial, then indecision, then a permit."""
+"""Combines several verdicts about one document: the strictest counts, DENY before INDETERMINATE before PERMIT."""
 
 from feedmill.model.decision import Verdict
 
@@ -6,5 +6,5 @@ _ORDER = (Verdict.PERMIT, Verdict.INDETERMINATE, Verdict.DENY)
 
 
 def stricter(one: Verdict, other: Verdict) -> Verdict:
-    """Returns the stricter of two."""
+    """Returns the stricter of two verdicts."""
     return max(one, other, key=_ORDER.index)

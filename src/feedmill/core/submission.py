@@ -1,11 +1,11 @@
-"""What a feed's fields say: which source it is for, and what it does there.
+"""Interprets the posted fields of a feed: its source, and what it does there.
 
-The fields posted beside a feed decide, never the XML header, which is why they stand apart from the parser. A data source called
-``web`` is always a web feed, whatever its feedtype. Source: Feeds Protocol Developer's Guide, "Choosing a Name for the Feed Data Source",
-"Choosing the Feed Type".
+The fields that are posted with a feed decide, never the XML header, which is why this module is separate from the parser. A data source
+named ``web`` is always a web feed, whatever its feedtype. Source: Feeds Protocol Developer's Guide, "Choosing a Name for the Feed Data
+Source", "Choosing the Feed Type".
 
-A groups feed names its group source in ``groupsource``, beside a feedtype. ``replace`` names it too and says that the feed is a full one.
-``cleanup`` names a group source that is to be emptied, and comes without a feed; neither needs a feedtype.
+A groups feed names its group source in ``groupsource``, with a feedtype. ``replace`` names it too and makes the feed a full one.
+``cleanup`` names a group source to empty, and comes without a feed. Neither of these needs a feedtype.
 Source: googlegsa/gsafeed, ``GsaFeedFileSender``.
 """
 
@@ -31,20 +31,20 @@ _GROUPS_KINDS: Final = {"full": FeedKind.GROUPS_FULL, "incremental": FeedKind.GR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A feed's data source and kind, both known to be good; of a groups feed the group source."""
+    """A feed's data source (the group source of a groups feed) and kind, both validated."""
 
     datasource: str
     kind: FeedKind
 
 
 def read_submission(values: Mapping[str, str]) -> Submission:
-    """Makes a submission of the fields ``datasource`` and ``feedtype``. Errors: BadRequest, naming field and what is allowed."""
+    """Validates the fields ``datasource`` and ``feedtype``. Errors: BadRequest, with the field and the allowed values."""
     datasource = check_datasource(values.get("datasource"))
     return Submission(datasource=datasource, kind=decide_kind(datasource, values.get("feedtype")))
 
 
 def read_groups_submission(values: Mapping[str, str], *, has_data: bool) -> Submission:
-    """Makes a submission of the fields of a groups feed. ``has_data``: whether XML came with them. Errors: BadRequest, as above."""
+    """Validates the fields of a groups feed. ``has_data``: whether XML came with them. Errors: BadRequest, as above."""
     named = {field: values[field] for field in ("cleanup", "replace", "groupsource") if values.get(field, "").strip()}
     if len({name.strip() for name in named.values()}) > 1 or {"cleanup", "replace"} <= set(named):
         raise BadRequest(f"fields {' and '.join(named)} contradict each other; give one of groupsource, replace, cleanup")
@@ -58,7 +58,7 @@ def read_groups_submission(values: Mapping[str, str], *, has_data: bool) -> Subm
 
 
 def check_datasource(name: str | None, field: str = "datasource") -> str:
-    """Returns a source's name without surrounding white space. Shape: ``field`` names it in a refusal. Errors: BadRequest."""
+    """Returns a valid source name without surrounding white space. Shape: ``field`` is its name in an error. Errors: BadRequest."""
     allowed = f"a letter or underscore, then letters, digits, underscores and hyphens, at most {MAX_NAME_CHARACTERS} characters"
     trimmed = (name or "").strip()
     if not trimmed:
@@ -69,7 +69,7 @@ def check_datasource(name: str | None, field: str = "datasource") -> str:
 
 
 def decide_kind(datasource: str, feedtype: str | None) -> FeedKind:
-    """Tells what a feed does, by its feedtype in any letter case. Errors: BadRequest."""
+    """Returns the kind of a feed, by its feedtype in any letter case. Errors: BadRequest."""
     kind = _find_kind(feedtype, _KINDS)
     return FeedKind.METADATA_AND_URL if datasource == WEB else kind
 

@@ -1,7 +1,7 @@
-"""Where a request for a URL goes: scheme, host, port and path, read so strictly that no two readers could differ.
+"""Parses the target of a request: scheme, host, port and path, so strictly that no two parsers could differ.
 
-A URL that names a user, has a backslash, a blank or a control character before its path, or a host that no name server could know, goes
-nowhere: what one program takes for the host another takes for the path, and credentials would follow the wrong one.
+A URL is refused if it names a user, if it has a backslash, a blank or a control character before its path, or if no name server could know
+its host. Two programs could disagree on which part is the host, and credentials would go to the wrong server.
 Source: RFC 3986, 3; WHATWG URL, "host parsing" (what browsers make of the same text).
 """
 
@@ -22,7 +22,7 @@ _SAFE = "!$&'()*+,;=:@/?%~"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a request goes. Shape: ``host`` in lower case, an IPv6 address without brackets; ``path`` with its query, ASCII."""
+    """The target of a request. Shape: ``host`` in lower case, an IPv6 address without brackets; ``path`` with its query, ASCII."""
 
     is_tls: bool
     host: str
@@ -31,18 +31,18 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """Host and port as a URL and the header ``Host`` write them; the scheme's own port is left out."""
+        """Host and port as a URL and the header ``Host`` write them; the scheme's default port is omitted."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.is_tls else 80) else f"{host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """The URL that the target stands for."""
+        """The URL of the target."""
         return f"{'https' if self.is_tls else 'http'}://{self.authority}{self.path}"
 
 
 def parse_target(url: str) -> Target:
-    """Reads a URL; its fragment falls away. Errors: BadRequest, for any other scheme than http and https too."""
+    """Parses a URL and drops its fragment. Errors: BadRequest, also for any scheme other than http and https."""
     found = _URL.fullmatch(url)
     if found is None:
         raise BadRequest("the url is none of http or https with a plain host")

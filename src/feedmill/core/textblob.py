@@ -1,8 +1,8 @@
-"""How the text of an extracted document is kept: one blob with the links and headings that were found beside it.
+"""The storage format of an extracted text: one blob with its links and headings.
 
 line 1      absolute URLs of the links, separated by tabs
-line 2      their anchor texts, in the same order; where there are headings, a unit separator (U+001F) and they, a tab for each newline
-the rest    the text in UTF-8; a passage that is searched and never quoted stands between two marks
+line 2      their anchor texts, in the same order; then, if there are headings, a unit separator (U+001F) and these, with tabs for newlines
+the rest    the text in UTF-8; a passage that is searched but never quoted is enclosed by two marker characters
 """
 
 import re
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from feedmill.model.errors import Corrupt
 from feedmill.model.extraction import Link
 
-# two of the characters that Unicode keeps free for a program's own use, so that no text needs them
+# two noncharacters, which Unicode reserves for internal use, so that no text needs them
 UNQUOTED, QUOTED = "\ufdd0", "\ufdd1"
-"""Where a passage begins that is never quoted, and where it ends."""
+"""The markers for the beginning and the end of a passage that is never quoted."""
 
 _MARKS = (UNQUOTED.encode(), QUOTED.encode())
 _PASSAGE = re.compile(f"{UNQUOTED}[^{QUOTED}]*{QUOTED}?")
@@ -21,7 +21,7 @@ _APART = str.maketrans("\t\n\x1f", "   ")
 
 
 def encode_text(text: str, links: Sequence[Link], headings: str = "") -> bytes:
-    """Returns the bytes that keep a text, its links and its headings."""
+    """Returns the bytes that store a text, its links and its headings."""
     anchors = _join([link.text for link in links])
     if headings:
         anchors += "\x1f" + headings.replace("\n", "\t")
@@ -77,7 +77,7 @@ def _split(urls: bytes) -> list[str]:
 
 
 def _find_end(data: bytes, start: int = 0) -> int:
-    """Returns where the next line begins."""
+    """Returns the position after the next line end. Errors: Corrupt."""
     end = data.find(b"\n", start)
     if end < 0:
         raise Corrupt("a kept text lacks a line of its links; extract the document anew")

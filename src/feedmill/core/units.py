@@ -1,15 +1,15 @@
-"""Units that stand beside numbers, and one name for all that mean the same: ``kg`` for ``kilos``, ``usd`` for ``$``.
+"""The units of numbers, with one name for all spellings of a unit: ``kg`` for ``kilos``, ``usd`` for ``$``.
 
-Letter case never counts, so that ``mb`` is read from ``MB`` and ``Mb``. Yen and yuan share a sign and are one unit. Nothing is converted:
-a number keeps the unit that it was written with.
+Letter case never counts, so ``MB`` and ``Mb`` are both ``mb``. Yen and yuan share a sign and are one unit. Nothing is converted: a number
+retains the unit that it was written with.
 """
 
 CURRENCIES = frozenset(
     "usd eur gbp yen chf inr krw rub uah try ils pln czk huf ron sek nok dkk brl zar aud cad nzd sgd hkd mxn thb vnd aed sar".split()
 )
-"""The units that are money."""
+"""The units of money."""
 
-# name: other spellings; a sign or a shorter form of a currency first
+# name: other spellings; the sign or short form of a currency comes first
 _SPELLINGS = """
 usd: $ us$ dollar dollars
 eur: € euro euros
@@ -151,39 +151,39 @@ def _read_spellings() -> dict[str, str]:
 
 
 _UNITS = _read_spellings()
-# they are words of their own too, and mean a unit where they are written onto the number alone
+# these are also words of their own, and mean a unit only if they directly follow the number
 _ATTACHED_ONLY = frozenset(("in", "a", "d", "us", "try", "second", "foot", "rs", "ps"))
-# a text that writes no blanks goes on behind its unit
+# in a script without blanks, the text continues directly after its unit
 _UNSPACED = tuple(spelling for spelling in _UNITS if spelling[0] >= "\u3000")
 
 
 def find_unit(text: str) -> str | None:
-    """Returns the unit that a text is, whichever way it is written; None for a text that is none."""
+    """Returns the unit that a text means in any spelling, None if it means none."""
     return _UNITS.get(text.lower())
 
 
 def find_word_unit(text: str) -> str | None:
-    """Returns the unit that a word beside a number is; None for one that is none, or as often something else."""
+    """Returns the unit that a separate word next to a number means; None if it means none, or often means something else."""
     return None if text.lower() in _ATTACHED_ONLY else find_unit(text)
 
 
 def find_leading_unit(text: str) -> str | None:
-    """Returns the unit that a text of a script without blanks begins with, None where there is none."""
+    """Returns the unit at the beginning of a text in a script without blanks, None if there is none."""
     return next((_UNITS[spelling] for spelling in _UNSPACED if text.startswith(spelling)), None)
 
 
 def write_unit(unit: str) -> str:
-    """Returns how a unit is shown to people: a currency by its code."""
+    """Returns a unit for display: a currency by its code."""
     return unit.upper() if unit in CURRENCIES and unit != "yen" else unit
 
 
 def accepts_unit(asked: str, found: str) -> bool:
-    """Whether a number with a unit is meant by a range with one, "" for none. Shape: a price may stand without its sign."""
+    """Whether a range with a unit ("" for any) includes a number with a unit ("" for none). Shape: a price may lack its sign."""
     return not asked or asked == found or (not found and asked in CURRENCIES)
 
 
 def unit_pattern(asked: str) -> str:
-    """Returns the regular expression of the units that ``accepts_unit`` accepts."""
+    """Returns the regular expression for the units that ``accepts_unit`` accepts."""
     if not asked:
         return "[0-9a-z]*"
     return f"({asked})?" if asked in CURRENCIES else asked

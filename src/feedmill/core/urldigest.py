@@ -1,6 +1,6 @@
-"""The digest by which a URL is found, and the name of its cached copy, which is the digest's beginning as text.
+"""The digest that identifies a URL, and the name of its cached copy, which is the beginning of the digest as text.
 
-A front end asks for a cached copy by both, name and URL; where a document is shown under another URL, only the name leads to it.
+A front end requests a cached copy by name and URL. If a document is shown under another URL, only the name finds it.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ _COPY_ID = re.compile(r"[A-Za-z0-9_-]{12}")
 
 
 def digest_of_url(url: str) -> bytes:
-    """Returns the 16 bytes by which a URL, or a pattern of URLs, is found."""
+    """Returns the 16-byte digest that identifies a URL or a pattern of URLs."""
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
 def copy_id(url: str) -> str:
-    """Returns the twelve characters by which a front end names the cached copy of a URL."""
+    """Returns the twelve characters that name the cached copy of a URL for a front end."""
     return urlsafe_b64encode(digest_of_url(url)[:COPY_BYTES]).decode("ascii")
 
 
 def find_copied(text: str) -> bytes | None:
-    """Finds the beginning of the digest that a copy's name stands for; None for what is no such name."""
+    """Returns the beginning of the digest from the name of a cached copy, None for an invalid name."""
     return urlsafe_b64decode(text) if _COPY_ID.fullmatch(text) else None

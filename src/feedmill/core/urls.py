@@ -1,7 +1,8 @@
-"""Looks at URLs without ever changing one: the URL is a document's identity, byte for byte.
+"""Checks URLs without ever changing one: the URL is a document's identity, byte for byte.
 
-Rules: a URL has a scheme and a host, whatever the scheme; ``\\\\host\\path`` counts as well. It has at most ``MAX_URL_CHARACTERS``
-characters. A host without a dot that is no address is not fully qualified: worth a warning, or refused where the administrator says so.
+Rules: a URL has a scheme and a host, whatever the scheme; ``\\\\host\\path`` is also valid. It has at most ``MAX_URL_CHARACTERS``
+characters. A host without a dot that is no address is not fully qualified: it causes a warning, or an error if the administrator requires
+it.
 Source: RFC 3986, 3; Feeds Protocol Developer's Guide, "Defining the XML Record for a Document".
 """
 
@@ -18,7 +19,7 @@ _HOST = re.compile(r"(?:.*@)?(?P<host>\[[^\]]*\]|[^:]*)(?::[0-9]*)?", re.DOTALL)
 
 
 def host_of(url: str) -> str | None:
-    """Returns the host of a URL in lower case, without port and user, None when there is none. Errors: none."""
+    """Returns the host of a URL in lower case, without port and user; None if there is none. Errors: none."""
     found = _AUTHORITY.match(url)
     if found is None:
         return None
@@ -32,7 +33,7 @@ def is_fully_qualified(host: str) -> bool:
 
 
 def check_url(url: str, *, require_fqdn: bool) -> Note | None:
-    """Tells what is wrong with a URL: an error, a warning, or None. Errors: none."""
+    """Returns an error or a warning about a URL, None if it is valid. Errors: none."""
     if not url:
         return Note(level=LogLevel.ERROR, reason="the url is missing or empty")
     if len(url) > MAX_URL_CHARACTERS:

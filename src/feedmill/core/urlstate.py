@@ -1,4 +1,4 @@
-"""What is known of a URL, who changes it by which rules, and what a change comes to: the words of ``lifecycle``."""
+"""The types of ``lifecycle``: the state of a URL, the context and rules of a change, and its outcome."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from feedmill.model.feed import LogEntry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the settings say of a URL: why the patterns refuse it, whether access rules make it public, which sources are secure."""
+    """What the settings say about a URL: why the patterns refuse it, whether access rules make it public, which sources are secure."""
 
     refusal: Callable[[str], str | None]
     make_public: Callable[[str], bool | None]
@@ -21,7 +21,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyContext:
-    """Who changes the URL, and when."""
+    """The feed that changes the URL, its source, the time, and the rules."""
 
     feed_id: int
     datasource: str
@@ -31,7 +31,7 @@ class ApplyContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlState:
-    """What is known of a URL: its document (gone ones too) and its ACL."""
+    """The state of a URL: its document (including one that is gone) and its ACL."""
 
     url: str
     document: Document | None = None
@@ -39,12 +39,12 @@ class UrlState:
 
     @property
     def live(self) -> Document | None:
-        """The document, where there is one now."""
+        """The document, None unless it is live."""
         return self.document if self.document is not None and self.document.state is DocumentState.LIVE else None
 
 
 class Counted(Enum):
-    """What a change counts as in its feed's receipt."""
+    """How a change is counted in its feed's receipt."""
 
     INCLUDED = "included"
     ERROR = "error"
@@ -53,7 +53,7 @@ class Counted(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a change came to: the URL's next state, what it counts as, what to log and what to remember of the URL."""
+    """The outcome of a change: the URL's next state, how it is counted, log entries, and events for the URL's history."""
 
     state: UrlState
     counted: Counted

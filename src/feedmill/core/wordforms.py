@@ -1,12 +1,12 @@
-"""One spelling for all that a reader takes for the same word.
+"""Folds words: one spelling for all forms that a reader takes for the same word.
 
-Letter case, accents, full and half width, ligatures, digits of other scripts, soft hyphens and joiners do not count; nor do the points
-of Hebrew and the vowel signs of Arabic, the letters that carry hamza, and the Persian forms of Arabic letters. What makes a letter of
-its own stays: the vowel signs and viramas of Indic scripts, the breve of Cyrillic, the marks of Thai. Words that the folding changes
-are kept beside it as they were written, so that an exact spelling can be preferred.
+Letter case, accents, full and half width, ligatures, digits of other scripts, soft hyphens and joiners do not count. The same is true of
+the points of Hebrew and the vowel signs of Arabic, the letters that carry hamza, and the Persian forms of Arabic letters. Signs that make a
+separate letter remain: the vowel signs and viramas of Indic scripts, the breve of Cyrillic, the marks of Thai. Words that folding changes
+are also stored as they were written, so that an exact spelling can be preferred.
 
-Every word is folded once and remembered; the memory is bounded, and a very long word is not kept. Very many words at once are folded as
-the lines of one text, and none of them is kept (``fold_all``).
+Folded words are cached. The cache is bounded, and very long words are not cached. ``fold_all`` folds very many words at once as the lines
+of one text and caches none of them.
 """
 
 import re
@@ -29,14 +29,14 @@ MARKS = (
     "\ua8b4-\ua8c5\ua8e0-\ua8f1\ua926-\ua92d\ua947-\ua953\ua980-\ua983\ua9b3-\ua9c0\uabe3-\uabea\uabec\uabed\ufb1e\ufe20-\ufe2f"
     "\U00011000-\U00011002\U00011038-\U00011046\U00011080-\U00011082\U000110b0-\U000110ba\U00011100-\U00011102\U00011127-\U00011134"
 )
-"""The marks that belong to a word, as a regular expression's character class is written inside."""
+"""The marks that belong to a word, in the form of the inside of a regular expression's character class."""
 
 MAX_WORD_BYTES = 100
 MAX_REMEMBERED = 100_000
 MAX_REMEMBERED_CHARACTERS = 100
 MAX_CHARACTERS_KNOWN = 10_000
 
-# vulgar fractions are one character each, and more than one word when taken apart
+# vulgar fractions are one character each, but more than one word when they are decomposed
 _FRACTIONS = re.compile("[\u00bc-\u00be\u2150-\u215f\u2189]")
 _INVISIBLE = re.compile("[\u00ad\u200c\u200d\u0640\ufe00-\ufe0f]+")
 _LINE_END = "\n"
@@ -65,15 +65,15 @@ _PLAIN = {
     "\u0901": "\u0902",
     **dict.fromkeys("\u0300\u0301", ""),  # stress, which is all that is left of them above letters of no stripped script
 }
-# scripts whose marks are accents: Latin, Greek, Hebrew, Arabic; in Cyrillic the stress alone
+# scripts whose marks are accents: Latin, Greek, Hebrew, Arabic; in Cyrillic only the stress marks
 _STRIPPED = ((0x41, 0x24F), (0x370, 0x3FF), (0x590, 0x6FF), (0x1E00, 0x1FFF))
-# where Unicode has marks, first plane and beyond; a test looks at all other code points too
+# the ranges in which Unicode has marks, in the first plane and beyond; a test checks all other code points
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 _MARKED = ((0x300, 0x10000), (0x10000, 0xE0200))
 
 
 class WordForms(dict[str, str]):
-    """Words and what becomes of them; a word is worked out when it is first asked for."""
+    """A cache of words and their forms. A form is computed when it is first read."""
 
     def __missing__(self, word: str) -> str:
         made = self.make(word)
@@ -84,7 +84,7 @@ class WordForms(dict[str, str]):
         return made
 
     def make(self, word: str) -> str:
-        """Works out one word."""
+        """Computes the form of one word."""
         raise NotImplementedError
 
 
@@ -99,36 +99,36 @@ class _Accented(WordForms):
 
 
 FOLDED = _Folded()
-"""Words in lower case and their folded form; "" for what is longer than an index takes."""
+"""Maps words in lower case to their folded form, "" for one that is longer than an index accepts."""
 
 ACCENTED = _Accented()
-"""Words in lower case as they are written, "" where folding changes nothing."""
+"""Maps words in lower case to their written form, "" if folding does not change them."""
 
 
 def is_unaccented(word: str) -> bool:
-    """Whether folding leaves a word in lower case as it is."""
+    """Whether folding does not change a word in lower case."""
     return FOLDED[word] == write_raw(word)
 
 
 def write_raw(word: str) -> str:
-    """Returns a word as it is written, its composition alone made one."""
+    """Returns a word as it is written, with its composition normalized."""
     return unicodedata.normalize("NFC", word)
 
 
 def write_all(words: Sequence[str]) -> list[str]:
-    """Returns each of many words as it is written. Shape: no word holds the end of a line."""
+    """Returns each of many words as it is written. Shape: no word contains a line end."""
     return write_raw(_LINE_END.join(words)).split(_LINE_END)
 
 
 def find_accented(folded: str, written: str) -> str:
-    """Returns what ``ACCENTED`` has of a word by its two forms."""
+    """Returns the value of ``ACCENTED`` for a word from its two forms."""
     return "" if folded == written else _bounded(written)
 
 
 def fold_all(words: Sequence[str]) -> list[str]:
-    """Returns the folded forms of many words in lower case, as ``FOLDED`` has them. Shape: no word holds the end of a line.
+    """Returns the folded forms of many words in lower case, as ``FOLDED`` has them. Shape: no word contains a line end.
 
-    It takes a tenth of the time of a call for each, and does not drive the usual words out of the memory.
+    It takes a tenth of the time of single look-ups and does not evict common words from the cache.
     """
     foreign = [word for word in words if not word.isascii()]
     lines = _LINE_END.join(foreign)
@@ -138,7 +138,7 @@ def fold_all(words: Sequence[str]) -> list[str]:
 
 
 def _bounded(form: str) -> str:
-    """Returns a form, "" for one that is longer than an index takes."""
+    """Returns a form, "" for one that is longer than an index accepts."""
     return form if len(form.encode("utf-8", "replace")) <= MAX_WORD_BYTES else ""
 
 
@@ -149,13 +149,13 @@ def _fold(word: str) -> str:
 
 
 def _fold_lines(text: str, form: Literal["NFC", "NFKC"]) -> str:
-    """Returns the folded form of words, each a line: no step looks beyond the end of one."""
+    """Returns the folded form of words, one on each line. No step crosses the end of a line."""
     text = _INVISIBLE.sub("", unicodedata.normalize(form, text).casefold())
     return text if text.isascii() and text.isalnum() else without_accents(text).translate(_SPELT)
 
 
 def without_accents(text: str) -> str:
-    """Returns the text without the marks that are accents, judged by the letter that carries them; in composed form."""
+    """Returns the text in composed form without the marks that are accents; the letter that carries a mark decides."""
     apart = unicodedata.normalize("NFD", text)
     is_wide = any(unicodedata.category(character) == "Mn" for character in set(_WIDE.findall(apart)))
     return unicodedata.normalize("NFC", _accents(is_wide=is_wide).sub("", apart))
@@ -163,20 +163,20 @@ def without_accents(text: str) -> str:
 
 @cache
 def _accents(*, is_wide: bool) -> re.Pattern[str]:
-    """Builds the pattern of all marks behind a letter of a script whose marks are accents.
+    """Builds the pattern of all marks after a letter of a script whose marks are accents.
 
-    Marks beyond the first plane are looked for in texts alone that have some: a class that holds them is a list, which is gone through
-    for every character, another one is a table.
+    Marks beyond the first plane are included only for texts that contain some. A character class with such marks is a list that is scanned
+    for every character; one without them is a table.
     """
     marks = {code for low, high in _MARKED[: 2 if is_wide else 1] for code in range(low, high) if unicodedata.category(chr(code)) == "Mn"}
     letters = [code for low, high in _STRIPPED for code in range(low, high + 1) if code not in marks]
     mark, letter = _write_class(sorted(marks)), _write_class(letters)
-    # looks for a mark and only then back: the search for a class of characters is many times faster than that for a place
+    # Matches a mark and only then looks back: searching for a character class is many times faster than searching for a position.
     return re.compile(f"[{mark}](?<=[{letter}].)[{mark}]*", re.DOTALL)
 
 
 def _write_class(codes: Sequence[int]) -> str:
-    """Returns the inside of a regular expression's class that holds these code points, which come in order."""
+    """Returns the inside of a regular expression's class for these code points, which must be sorted."""
     ranges: list[tuple[int, int]] = []
     for code in codes:
         if ranges and ranges[-1][1] == code - 1:
@@ -187,7 +187,7 @@ def _write_class(codes: Sequence[int]) -> str:
 
 
 class _Spelt(dict[int, str]):
-    """Characters in their plain spelling: digits of all scripts as 0 to 9, "" for what is no part of a word. Each is looked at once."""
+    """Caches the plain spelling of characters: digits of all scripts as 0 to 9, "" for characters that belong to no word."""
 
     def __missing__(self, code: int) -> str:
         if len(self) >= MAX_CHARACTERS_KNOWN:
