@@ -1,6 +1,6 @@
-"""What the JSON resources answer, as types. The OpenAPI document is made of them, and the server's own answers are held against them.
+"""The types of the JSON answers. The OpenAPI document is generated from them, and tests compare the server's answers with them.
 
-A member that this version does not know is passed over, so that an older client understands a newer server.
+A member that this version does not know is ignored, so that an older client understands a newer server.
 """
 
 from datetime import datetime

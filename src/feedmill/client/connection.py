@@ -1,6 +1,6 @@
-"""The client itself: one object for both ports, answers as types, errors as exceptions.
+"""The client object: one object for both ports. It returns typed answers and raises typed errors.
 
-Errors, of every method: Denied (who asks may not, or is not known), NotFound, BadRequest, Busy (no answer; try again).
+Errors, of every method: Denied (the user is unknown or lacks the permission), NotFound, BadRequest, Busy (no answer; try again).
 """
 
 import time
@@ -32,9 +32,9 @@ A = TypeVar("A", bound=Answer)
 
 
 class Client:
-    """A server by the addresses of its search port and its feed port.
+    """A server, by the addresses of its search port and its feed port.
 
-    ``token``: a bearer token for searches as somebody; ``push_token``: one of scope ``push`` for the feed port.
+    ``token``: a bearer token for searches as a user; ``push_token``: a token of scope ``push`` for the feed port.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Client:
         getfields: Sequence[str] = (),
         **parameters: str,
     ) -> SearchAnswer:
-        """Searches. ``parameters`` are further ones of the API by name: ``sort``, ``match``, ``site``, ``client``, ``requiredfields``."""
+        """Searches. ``parameters`` are more parameters of the API: ``sort``, ``match``, ``site``, ``client``, ``requiredfields``."""
         fields = ".".join(name.replace("%", "%25").replace(".", "%2E") for name in getfields)
         asked: dict[str, str | list[str]] = {"q": query, "start": str(start), "num": str(num), "facet": list(facets), **parameters}
         if fields:
@@ -69,9 +69,9 @@ class Client:
         return self._ask(SearchAnswer, self._search, "/api/v1/search", asked)
 
     def iter_results(self, query: str, **parameters: str) -> Iterator[ResultShown]:
-        """Returns every result, however many, each document once, in the order in which documents came to the server.
+        """Yields every result, each document once, in the order in which documents came to the server.
 
-        It stays the same list while documents come and go: what comes meanwhile stands at its end.
+        The order does not change while documents come and go. New documents come at the end.
         """
         cursor: str | None = "*"
         while cursor is not None:
@@ -81,23 +81,23 @@ class Client:
             cursor = answer.next_cursor
 
     def suggest(self, typed: str, *, num: int = 10) -> list[str]:
-        """Returns how what is typed could go on."""
+        """Returns suggestions that complete what the user typed."""
         return self._ask(Suggestions, self._search, "/api/v1/suggest", {"q": typed, "num": str(num)}).suggestions
 
     def get_document(self, url: str) -> DocumentFound:
-        """Returns what the asker may know of a document."""
+        """Returns what the user may know of a document."""
         return self._ask(DocumentFound, self._search, "/api/v1/documents", {"url": url})
 
     # --- feeding ---
 
     def push(self, feed: FeedBuilder | Path, *, datasource: str, feedtype: str = "") -> str:
-        """Pushes a feed, built here or a file, and gives its id. ``feedtype`` is the builder's own, for a file "incremental"."""
+        """Pushes a feed, from a builder or a file, and returns its id. Default ``feedtype``: the builder's, for a file "incremental"."""
         path = feed.finish() if isinstance(feed, FeedBuilder) else feed
         kind = feedtype or (feed.feedtype if isinstance(feed, FeedBuilder) else "incremental")
         return self._push("/xmlfeed", {"datasource": datasource, "feedtype": kind}, path)
 
     def push_groups(self, feed: GroupsBuilder | Path, *, groupsource: str, feedtype: str = "incremental") -> str:
-        """Pushes a groups feed, built here or a file, and gives its id."""
+        """Pushes a groups feed, from a builder or a file, and returns its id."""
         path = feed.finish() if isinstance(feed, GroupsBuilder) else feed
         return self._push("/xmlgroups", {"groupsource": groupsource, "feedtype": feedtype}, path)
 
@@ -108,11 +108,11 @@ class Client:
         return feed_id
 
     def get_receipt(self, feed_id: str) -> Receipt:
-        """Returns what became of a feed so far."""
+        """Returns the current receipt of a feed."""
         return self._ask(Receipt, self._feeds, f"/api/v1/feeds/{quote_name(feed_id)}", {})
 
     def wait(self, feed_id: str, *, timeout_seconds: float = 600.0, searchable: bool = True) -> Receipt:
-        """Waits until a feed is final and, where it is to be, found; gives its receipt.
+        """Waits until a feed is final and, if ``searchable`` is set, searchable. Returns its receipt.
 
         Errors: Stuck where nothing moves in the queue that the feed waits in; Busy when the time is over.
         """
@@ -135,7 +135,7 @@ class Client:
         return self._ask_list(Receipt, "/api/v1/feeds", parameters)
 
     def inspect_document(self, url: str) -> DocumentKept:
-        """Returns all that is known of a document, with its ACL and its history."""
+        """Returns everything that the server knows of a document, with its ACL and its history."""
         return self._ask(DocumentKept, self._feeds, "/api/v1/documents", {"url": url})
 
     def list_datasources(self) -> list[DataSourceShown]:
@@ -143,7 +143,7 @@ class Client:
         return self._ask_list(DataSourceShown, "/api/v1/datasources", {})
 
     def delete_datasource(self, name: str) -> None:
-        """Deletes a data source's documents and waits until they are gone."""
+        """Deletes a data source's documents and waits until they are deleted."""
         self._feeds.delete(f"/api/v1/datasources/{quote_name(name)}")
 
     # --- answers ---
@@ -159,7 +159,7 @@ class Client:
 
 
 def describe_stuck(feed_id: str, stuck: StuckShown) -> str:
-    """Returns why waiting for a feed is in vain, as a sentence."""
+    """Returns, as a sentence, why the feed cannot finish."""
     about = f" ({stuck.document})" if stuck.document else ""
     return f"feed {feed_id} waits in queue {stuck.queue}, which has not moved since {stuck.since.isoformat()}: {stuck.reason}{about}"
 

@@ -1,7 +1,7 @@
-"""Builds feeds as files, record by record, so that their size does not matter.
+"""Builds feeds as files, record by record, so that large feeds need little memory.
 
-Text that XML cannot hold, and bytes, go as base64. A builder writes to a file of its own that is removed when it is closed; what was
-closed, or not ended by ``with``, cannot be pushed.
+Bytes, and text that XML cannot hold, are written as base64. A builder writes to its own file, which is removed when the builder is
+closed. Push it before that, inside of its ``with`` block.
 """
 
 import base64
@@ -26,7 +26,7 @@ FeedType = Literal["full", "incremental", "metadata-and-url"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclEntry:
-    """One line of an ACL: who, and whether he may see or may not."""
+    """One line of an ACL: a principal, and whether they may see the document or not."""
 
     name: str
     scope: Literal["user", "group"] = "user"
@@ -78,7 +78,7 @@ class FeedBuilder(_Builder):
     def __init__(self, feedtype: FeedType = "incremental") -> None:
         super().__init__()
         self.feedtype: FeedType = feedtype
-        # the fields of the push say what counts; the header must be there all the same
+        # the push's form fields decide; the header is required anyway
         self._file.write(f"{_HEAD}<header><datasource>feed</datasource><feedtype>{feedtype}</feedtype></header>\n<group>\n")
 
     def add(
@@ -95,7 +95,7 @@ class FeedBuilder(_Builder):
         lock: bool = False,
         pagerank: int | None = None,
     ) -> None:
-        """Adds a document or replaces it; without content what it has is kept. ``acl``: who may see it, everybody when None."""
+        """Adds or replaces a document. Without content it retains its present content. ``acl``: who may see it, everyone if None."""
         given = {
             "displayurl": display_url,
             "last-modified": format_datetime(last_modified) if last_modified is not None else "",
@@ -113,16 +113,16 @@ class FeedBuilder(_Builder):
         self._write(_open_tag("record", {"url": url, "mimetype": "text/plain", "action": "delete"}) + "</record>\n")
 
     def add_acl(self, url: str, entries: Iterable[AclEntry], *, inherit_from: str = "", inheritance_type: str = "") -> None:
-        """Sets the ACL of a URL that need not be a document, such as a folder that others inherit from."""
+        """Sets the ACL of a URL. The URL need not be a document; it can be a folder from which other documents inherit."""
         self._write(_acl_element(url, entries, inherit_from, inheritance_type) + "\n")
 
     def finish(self) -> Path:
-        """Ends the feed and gives its file, which stays until the builder is closed."""
+        """Ends the feed and returns its file, which stays until the builder is closed."""
         return self._end("</group>\n</gsafeed>\n")
 
 
 class GroupsBuilder(_Builder):
-    """Builds a groups feed: who is a member of which group. Push it with ``Client.push_groups``."""
+    """Builds a groups feed: the members of groups. Push it with ``Client.push_groups``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class GroupsBuilder(_Builder):
         self._write("".join([*parts, "</members>\n</membership>\n"]))
 
     def finish(self) -> Path:
-        """Ends the feed and gives its file, which stays until the builder is closed."""
+        """Ends the feed and returns its file, which stays until the builder is closed."""
         return self._end("</xmlgroups>\n")
 
 

@@ -1,7 +1,7 @@
-"""Speaks to a running server over HTTP: pushes a feed as a stream, asks JSON resources.
+"""Speaks to a running server over HTTP: pushes a feed as a stream and reads JSON resources.
 
-A push is one multipart request with its length told in advance; the file is read in pieces, so its size does not matter. A server that
-refuses before it has read everything closes the connection: its answer is read all the same.
+A push is one multipart request with a known length. The file is read in pieces, so its size does not matter. A server that rejects a
+request before reading all of it closes the connection; its response is still read.
 """
 
 import http.client
@@ -22,12 +22,12 @@ ANSWER_BYTES = 64 << 20
 ANSWER_SECONDS = 120.0
 _ERRORS: dict[int, type[FeedmillError]] = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict, 503: Busy}
 Progress = Callable[[int], None]
-"""Hears how many bytes were sent by now."""
+"""Receives the number of bytes sent so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What a server answered."""
+    """The response of a server."""
 
     status: int
     feed_id: str | None
@@ -38,8 +38,8 @@ class Response:
 class Transport:
     """A server by its base URL, which may hold a user and a password or token: ``http://user:token@host:port``.
 
-    ``token`` goes as Bearer and wins over those; ``certificate`` is a PEM file to believe besides the known authorities, for the server of
-    this machine.
+    ``token`` is sent as Bearer and wins over those. ``certificate`` is a PEM file to trust in addition to the known authorities, for the
+    server of this machine.
     """
 
     base_url: str
@@ -54,7 +54,7 @@ class Transport:
         return scheme + found + authority.rpartition("@")[2] + slash + path
 
     def push(self, path: str, fields: Mapping[str, str], file: Path, on_progress: Progress) -> str | None:
-        """Posts a feed and gives the id the server gave it, None when it gives none. Errors: Denied, Busy, BadRequest with its answer."""
+        """Posts a feed and returns its id, or None if the server returns none. Errors: Denied, Busy, BadRequest with its answer."""
         boundary = f"feedmill-{secrets.token_hex(16)}"
         head, tail = _frame(boundary, fields)
         with file.open("rb") as stream:
@@ -71,11 +71,11 @@ class Transport:
         return answer.feed_id
 
     def get_json(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        """Asks a resource. Errors: NotFound, Denied, Busy, BadRequest."""
+        """Reads a resource. Errors: NotFound, Denied, Busy, BadRequest."""
         return self._ask_json("GET", path, parameters)
 
     def post_json(self, path: str) -> Any:
-        """Asks for something to be done. Errors: as ``get_json``."""
+        """Posts a request without a body. Errors: as ``get_json``."""
         return self._ask_json("POST", path, None)
 
     def send_json(self, method: str, path: str, body: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> Any:
@@ -135,7 +135,7 @@ class Transport:
         return urlsplit(self.base_url if "://" in self.base_url else f"http://{self.base_url}")
 
     def _authorize(self) -> str:
-        """Returns the header by which requests prove something, "" for none."""
+        """Returns the Authorization header of requests, or "" for none."""
         if self.token:
             return f"Bearer {self.token}"
         parts = self._split()
@@ -159,14 +159,14 @@ def quote_name(name: str) -> str:
 
 
 def _frame(boundary: str, fields: Mapping[str, str]) -> tuple[bytes, bytes]:
-    """Returns what stands before and after the file in a multipart body."""
+    """Returns the parts before and after the file in a multipart body."""
     parts = [f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
     parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="data"\r\nContent-Type: text/xml\r\n\r\n')
     return "".join(parts).encode(), f"\r\n--{boundary}--\r\n".encode()
 
 
 def _iter_body(head: bytes, stream: BinaryIO, size_bytes: int, tail: bytes, on_progress: Progress) -> Iterator[bytes]:
-    """Yields exactly the length that was told; a file that changes meanwhile is an error. Errors: BadRequest."""
+    """Yields exactly the announced number of bytes. A file that changes meanwhile is an error. Errors: BadRequest."""
     yield head
     sent = 0
     while sent < size_bytes:
