@@ -1,7 +1,7 @@
-"""What an index keeps of a text: its words as they are, folded; their stems; the words that have accents, with them.
+"""What an index stores of a text: its folded words, their stems, and the accented words with their accents.
 
-The engine splits at blanks and does nothing else, so that all engines keep the same words. A run of a spaceless script is indexed by its
-characters, which makes phrases exact, and among the stems by the neighbouring characters that come near to words.
+The engine only splits at blanks, so that all engines index the same words. A run of a spaceless script is indexed by its characters,
+which makes phrases exact. In the stems it is indexed by its neighbouring characters, which approximate words.
 """
 
 from collections import Counter
@@ -32,25 +32,25 @@ from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, W
 __all__ = ["TAGGED", "LaidOut", "fold_words", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]
 
 TAGGED = "words"
-"""The name of the analyser that splits at blanks and changes nothing; engines forget it when they close."""
+"""The name of the analyser that only splits at blanks. Engines forget it when they close."""
 
 ONLY_ACCENTED = "~"
-"""What stands before a word in the field of accented ones where a document has it with accents alone; no word begins so."""
+"""The prefix of a word, in the field of accented words, that a document has only with accents. No word begins with it."""
 
 MAX_TERMS = 100
 MANY_WORDS = 20_000
-"""From how many different words on those of a text are worked out together, and not remembered."""
+"""If a text has at least this many different words, their forms are computed together and not cached."""
 
 
 def register(index: Index) -> None:
-    """Tells an open index its analyser."""
-    # the engine keeps what is shorter than its limit
+    """Registers the analyser with an open index."""
+    # the engine keeps words that are shorter than its limit
     index.register_tokenizer(TAGGED, TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(MAX_WORD_BYTES + 1)).build())
 
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """A text as an index takes it, each a line of words joined by blanks; ``folded`` has the accented words without their accents."""
+    """A text as an index takes it. Each field is a line of words joined by blanks; ``folded`` has the accented words unaccented."""
 
     words: str
     stems: str
@@ -83,7 +83,7 @@ def lay_out_whole(text: str, stems: Stems) -> LaidOut:
 
 
 def _list_forms(raw: list[str], stems: Stems) -> _Forms:
-    """Returns the forms of a text's words, remembered ones unless there are very many different."""
+    """Returns the forms of a text's words, from the cache unless there are very many different words."""
     different = list(set(raw)) if len(raw) >= MANY_WORDS else []
     if len(different) < MANY_WORDS:
         return _Forms(FOLDED, stems, ACCENTED)
@@ -117,7 +117,7 @@ def _lay_out_mixed(raw: list[str], stems: Stems) -> LaidOut:
 
 
 def _list_neighbours(characters: list[str], size: int) -> list[str]:
-    """Returns what comes near to words in a run: for Han and kana single characters too, since many words are one."""
+    """Returns the neighbours in a run that approximate words; for Han and kana also single characters, since many words have only one."""
     if size == 2 and len(characters) > 1:
         return [*characters, *map(add, characters, characters[1:])]
     return list_grams("".join(characters), size)
@@ -128,7 +128,7 @@ def _join(words: Iterable[str]) -> str:
 
 
 def list_accented(parts: Sequence[LaidOut]) -> list[str]:
-    """Returns the accented words of a document's parts, and, marked, those words that it never holds without their accents."""
+    """Returns the accented words of a document's parts, and, with the prefix, those that it never holds without accents."""
     accented = [part.accented for part in parts if part.accented]
     counts = Counter(word for part in parts for word in part.folded.split())
     if not counts:
@@ -139,13 +139,13 @@ def list_accented(parts: Sequence[LaidOut]) -> list[str]:
 
 
 def tagged_words(name: str, value: str) -> list[str]:
-    """Returns the words of a metadata value, each with its name, so that one field answers for all names."""
+    """Returns the words of a metadata value, each after its name, so that one field holds all names."""
     tag = name_digest(fold_value(name))
     return [f"{tag}:{word}" for word in split_words(value)]
 
 
 def highlight_terms(query: Node) -> tuple[str, ...]:
-    """Returns what a query would highlight, each once, in the order asked.
+    """Returns what a query would highlight, each term once, in the order of the query.
 
     Shape: words, phrases as their words joined by blanks, and wildcards with their stars.
     """

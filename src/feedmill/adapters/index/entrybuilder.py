@@ -1,7 +1,7 @@
-"""Index entries built by a process of its own, in an index folder of its own.
+"""Builds index entries in a separate process and a separate index folder.
 
 Shape: the folder holds ``documents`` (pickled, written here), ``index`` and ``outcome`` (written by the process), and the note of the
-document that it works on. The process is ``feedmill.cli.entrybuilding``; it ends with the one that started it.
+document that it works on. The process is ``feedmill.cli.entrybuilding``; it ends when the process that started it ends.
 """
 
 import os
@@ -22,11 +22,11 @@ from feedmill.model.search import IndexDocument
 DOCUMENTS, INDEX, OUTCOME, IN_FLIGHT = "documents", "index", "outcome", "entry"
 LEAST_SECONDS = 60.0
 CHARACTERS_A_SECOND = 25_000
-"""How long a build may take: on a quiet machine a million characters take one and a half seconds."""
+"""The time limit of a build. On a quiet machine a million characters take one and a half seconds."""
 
 
 class ProcessEntryBuilder:
-    """Fills ``ports.EntryBuilder``; ``command`` runs the process, with the folder and the number of this process behind it."""
+    """Implements ``ports.EntryBuilder``. ``command`` runs the process; the folder and the number of this process are appended to it."""
 
     def __init__(self, folder: Path, command: Sequence[str], least_seconds: float = LEAST_SECONDS) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class ProcessEntryBuilder:
         self._seconds = 0.0
 
     def start(self, documents: Sequence[IndexDocument]) -> None:
-        """Starts a process for some documents."""
+        """Starts a process that builds the entries of some documents."""
         with translated("starting to build entries"):
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir(parents=True, mode=0o700)
@@ -50,7 +50,7 @@ class ProcessEntryBuilder:
         self._ends_at = time.monotonic() + self._seconds
 
     def find_outcome(self) -> BuildOutcome | None:
-        """Returns how the process ended, once."""
+        """Returns the result of the process, once."""
         if self._process is None:
             return None
         code = self._process.poll()
@@ -75,7 +75,7 @@ class ProcessEntryBuilder:
         return BuildOutcome(ended_on=int(left) if left.isdigit() else None, reason=reason)
 
     def cancel(self) -> None:
-        """Ends the process, where one runs."""
+        """Ends the process if one runs."""
         self._end()
         shutil.rmtree(self._folder, ignore_errors=True)
 

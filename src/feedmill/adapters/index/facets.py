@@ -1,12 +1,12 @@
-"""Facets in Tantivy's terms: one aggregation counts them all in a single run over the matching documents.
+"""Facets in Tantivy's terms. One aggregation counts them all in a single run over the matching documents.
 
-Counts of values are exact. The engine keeps only the best of each of its segments, so that a value could be missing from the sum of one
-of them; where it says that it left something out, the values to be shown are counted once more, over the documents that have one.
+Counts of values are exact. The engine returns only the most frequent values of each segment, so a segment could be missing from the sum
+of a value. If the engine reports that it left values out, the values to be shown are counted again, over the documents that have one.
 
-To hand thousands of counted values over takes as long as to count them, and a hundred are shown. So the engine is asked for the best few
-hundred of its sums, which are enough where every value of the name is spelt in one way alone, and those that may be missing are fewer than
-the last one shown.
-Ranges that touch each other go into different aggregations, since the engine counts a number for one range alone.
+Reading thousands of counted values takes as long as counting them, and only a hundred are shown. So the engine returns only its few
+hundred largest sums. They are enough if every value of the name has only one spelling, and if the missing values are less frequent than
+the last value shown.
+Ranges that touch each other go into different aggregations, because the engine counts a number for one range only.
 """
 
 import math
@@ -28,14 +28,16 @@ from feedmill.model.query import And, MetaEquals, Node, Or
 TEXTS = "facets"
 NUMBERS = "numbers"
 COUNTED = 2_500
-"""More different values than this are counted twice, since the first count may have left some out; listing more would cost as much."""
+"""If there are more different values than this, they are counted twice, since the first count may have left some out. Listing more
+values would cost as much.
+"""
 
 LISTED = 3 * MAX_VALUES_SHOWN
 MAX_BUCKETS = 50_000
 MAX_KNOWN_NAMES = 10_000
 
 Check = Callable[[], None]
-"""Is called before each question to the engine, and may raise."""
+"""Is called before each query to the engine, and may raise."""
 
 _Ranges = list[tuple[int, float, float]]
 
@@ -43,12 +45,12 @@ _Ranges = list[tuple[int, float, float]]
 def count_facets(
     searcher: tantivy.Searcher, root: Node, access: AccessFilter, facets: Sequence[Facet], check: Check
 ) -> tuple[FacetCounts, ...]:
-    """Counts facets over all documents that match and that the asker may see."""
+    """Counts facets over all matching documents that the user may see."""
     return _Counting(searcher, root, access, check).count(facets)
 
 
 class _Counting:
-    """Counts for one query."""
+    """The facet counts of one query."""
 
     def __init__(self, searcher: tantivy.Searcher, root: Node, access: AccessFilter, check: Check) -> None:
         self._check = check
@@ -105,22 +107,22 @@ class _Counting:
 
 
 def field_of(facet: Facet) -> str:
-    """Returns the path under which the engine keeps the texts of a facet's name."""
+    """Returns the path under which the engine stores the texts of a facet's name."""
     return f"{TEXTS}.{name_digest(fold_value(facet.name))}"
 
 
 def describe_texts(facet: Facet, size: int, listed: int | None = None) -> dict[str, Any]:
-    """Returns the aggregation that counts the ``size`` most frequent values of each segment, and lists so many of their sums, or all."""
+    """Returns the aggregation that counts the ``size`` most frequent values of each segment. It lists ``listed`` of their sums, or all."""
     return {"terms": {"field": field_of(facet), "size": listed or size, "segment_size": size}}
 
 
 def read_texts(answer: dict[str, Any]) -> dict[str, tuple[str, int]]:
-    """Returns what ``describe_texts`` counted, by folded value: its spelling and how many documents have it."""
+    """Returns what ``describe_texts`` counted, by folded value: its spelling and its number of documents."""
     return merge_spellings((bucket["key"], int(bucket["doc_count"])) for bucket in answer["buckets"])
 
 
 def is_spelt_once(searcher: tantivy.Searcher, facet: Facet) -> bool:
-    """Whether no two values of a facet's name differ in letter case alone, in any document; False where they are too many to be told."""
+    """Whether no two values of a facet's name differ in letter case alone, in any document. False if there are too many values to check."""
     known, field = _list_spelt_once(searcher), field_of(facet)
     if field not in known:
         answer = searcher.aggregate(tantivy.Query.all_query(), {"all": describe_texts(facet, COUNTED)})["all"]
@@ -131,7 +133,7 @@ def is_spelt_once(searcher: tantivy.Searcher, facet: Facet) -> bool:
     return known[field]
 
 
-# a searcher shows one commit for ever; the one before is not held back for long, since its files cannot be removed meanwhile
+# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
 @lru_cache(maxsize=1)
 def _list_spelt_once(_searcher: tantivy.Searcher) -> dict[str, bool]:
     return {}
@@ -141,12 +143,12 @@ def _list_spelt_once(_searcher: tantivy.Searcher) -> dict[str, bool]:
 
 
 def list_snapshots(facet: Facet) -> list[_Ranges]:
-    """Returns a facet's ranges, by place, in as few lists as leave no two of a list with a number in common."""
+    """Splits a facet's ranges, with their positions, into as few lists as possible; ranges in one list have no number in common."""
     layers: list[_Ranges] = []
     for place, wanted in enumerate(facet.ranges):
         first, last = range_ends(facet, wanted)
         low = -math.inf if first is None else first
-        # the engine leaves the upper end out
+        # the engine excludes the upper end
         high = math.inf if last is None else math.nextafter(last, math.inf)
         if low >= high:
             continue
@@ -159,7 +161,7 @@ def list_snapshots(facet: Facet) -> list[_Ranges]:
 
 
 def describe_ranges(facet: Facet, ranges: _Ranges) -> dict[str, Any]:
-    """Returns the aggregation that counts ranges of one layer."""
+    """Returns the aggregation that counts one list of ranges."""
     described = []
     for place, low, high in ranges:
         ends = {"from": low} if low > -math.inf else {}
@@ -168,12 +170,12 @@ def describe_ranges(facet: Facet, ranges: _Ranges) -> dict[str, Any]:
 
 
 def read_ranges(facet: Facet, answers: Iterable[dict[str, Any]]) -> list[int]:
-    """Returns what ``describe_ranges`` counted in all layers, by the place of the range."""
+    """Returns what ``describe_ranges`` counted in all lists, by the position of the range."""
     counts = [0] * len(facet.ranges)
     for answer in answers:
         for bucket in answer["buckets"]:
-            # the engine adds ranges of its own for what lies between
+            # the engine adds its own ranges for the gaps
             if str(bucket["key"]).isdecimal() and int(bucket["key"]) < len(counts):
-                # and gives a range twice where segments do not have the name: these round its ends and count nothing
+                # It also returns a range twice if segments do not have the name; the extra one has rounded ends and a count of 0.
                 counts[int(bucket["key"])] += int(bucket["doc_count"])
     return counts

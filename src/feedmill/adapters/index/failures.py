@@ -1,7 +1,7 @@
-"""What Tantivy raises, in our own errors.
+"""Translates Tantivy's exceptions into Feedmill's errors.
 
-The engine reports almost everything as ``ValueError`` with a text, and a panic of its Rust code as a ``BaseException`` that has no
-importable class; both are told apart here, once.
+The engine reports almost everything as ``ValueError`` with a text, and a panic of its Rust code as a ``BaseException`` whose class
+cannot be imported. This module is the only place that distinguishes them.
 """
 
 import errno
@@ -15,7 +15,7 @@ _NO_ROOM = ("No space left", "StorageFull", "os error 28")
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Turns the engine's errors into ours. Errors: Conflict, DiskFull, Corrupt."""
+    """Translates the engine's errors. Errors: Conflict, DiskFull, Corrupt."""
     try:
         yield
     except BaseException as exc:
@@ -25,7 +25,8 @@ def translated(doing: str) -> Iterator[None]:
         try:
             raise error from exc
         finally:
-            # a frame that keeps its own error is a cycle, which would hold an index writer, and its lock, until the next collection
+            # A frame that refers to its own error is a cycle. It would hold an index writer, and its lock, until the next garbage
+            # collection.
             del error
 
 

@@ -1,6 +1,6 @@
-"""What else than its words speaks for a document: one query a part of the score, asked of the best matches alone.
+"""The parts of a score other than words: one query for each part, for the best matches only.
 
-Each part is a sum of scores of the same measure as that of the words, times its weight.
+Each part is a sum of scores on the same scale as the score of the words, times its weight.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ NEAR = 3
 
 
 def ask_parts(current_user: WordQueries, ranking: Ranking) -> dict[str, list[Query]]:
-    """Builds what the parts add, by their names; nothing where a part has nothing to ask."""
+    """Builds the queries of the parts by name. A part without any query is left out."""
     exact, url, metadata = (_weighed(current_user, one) for one in (ranking.exact, ranking.url, ranking.metadata))
     return {
         "title": _ask_stems(current_user, "title_stems", ranking.title),
@@ -39,7 +39,7 @@ def ask_parts(current_user: WordQueries, ranking: Ranking) -> dict[str, list[Que
 
 
 def ask_bias(bias: ScoreBias | None) -> tuple[list[Query], list[Query]]:
-    """Builds what raises documents and what lowers them, each with its weight for a score."""
+    """Builds the queries of the documents to raise and to lower, each with its weight."""
     raising: list[Query] = []
     lowering: list[Query] = []
     for node, weight in bias.parts if bias is not None else ():
@@ -50,9 +50,9 @@ def ask_bias(bias: ScoreBias | None) -> tuple[list[Query], list[Query]]:
 def among(keys: list[int], parts: list[Query]) -> Query:
     """Builds the query of parts over some documents alone.
 
-    Each part is the only optional one beside all documents, and the chosen ones must hold with all of these: so the engine looks up the
-    chosen documents in each. Of several optional parts together it would make a union first and walk that through thousands of documents
-    around every chosen one. A set of terms would be looked up through an automaton, which takes six times as long for a hundred keys.
+    Each part is optional over all documents, and the chosen documents are required in addition. This makes the engine look up the chosen
+    documents in each part. Several optional parts in one query would make the engine build a union first and walk it through thousands of
+    documents around every chosen one. A term set would be looked up through an automaton, which takes six times as long for a hundred keys.
     """
     chosen = [(Occur.Should, Query.term_query(build_schema(), "key", key, "basic")) for key in sorted(keys)]
     every = Query.const_score_query(Query.all_query(), 0.0)
@@ -62,7 +62,7 @@ def among(keys: list[int], parts: list[Query]) -> Query:
 
 
 def _ask_stems(current_user: WordQueries, field: str, weight: float) -> list[Query]:
-    """Asks the words in a field of stems; what no document has there is left out, since every part asked takes time."""
+    """Returns the queries of the words in a field of stems. Words that no document has there are left out, since every part takes time."""
     weighed = _weighed(current_user, weight)
     return [boosted(part, weight) for word, weight in weighed for part in current_user.list_stems(field, word.raw, known_only=True)]
 
@@ -72,7 +72,7 @@ def _ask_held(current_user: WordQueries, field: str, weighed: Sequence[tuple[str
 
 
 def _weighed(current_user: WordQueries, weight: float) -> list[tuple[AskedWord, float]]:
-    """Returns each different plain word once, with its weight times how often it was asked."""
+    """Returns each different plain word once, with its weight times how often it is in the query."""
     return _weigh(current_user.words if weight else (), weight)
 
 
@@ -84,7 +84,7 @@ def _weigh(words: Sequence[AskedWord], weight: float) -> list[tuple[AskedWord, f
 
 
 def _ask_accents(current_user: WordQueries, weight: float) -> Iterator[Query]:
-    """Yields each word as it is spelt in the query: with its accents, or without them where some documents have it with them alone."""
+    """Yields each word as spelled in the query: with its accents, or without them if some documents have it only with accents."""
     for word, weight_of_word in _weigh(current_user.spelt if weight else (), weight):
         if accented := ACCENTED[word.raw]:
             yield from _ask_held(current_user, "accented", [(accented, weight_of_word)])
@@ -95,7 +95,7 @@ def _ask_accents(current_user: WordQueries, weight: float) -> Iterator[Query]:
 
 
 def _ask_pairs(current_user: WordQueries, ranking: Ranking) -> Iterator[Query]:
-    """Yields neighbouring words of the query near one another, function words between them passed over."""
+    """Yields neighbouring words of the query that are close to each other, skipping function words between them."""
     telling = [word for word in current_user.words[:MAX_WORDS] if word.weight >= 1.0]
     asked = dict.fromkeys((one.folded, other.folded) for one, other in pairwise(telling) if one.folded != other.folded)
     for pair in asked if ranking.proximity else ():
@@ -111,5 +111,5 @@ def _in_text(current_user: WordQueries, words: list[str]) -> list[Query]:
 
 
 def _characters(current_user: WordQueries) -> list[str]:
-    """Returns the single characters of the runs of Han and kana that are asked."""
+    """Returns the single characters of the query's runs of Han and kana."""
     return list(dict.fromkeys(one for run in current_user.runs for one in run if one >= "\u3000"))[:MAX_PHRASE_WORDS]

@@ -1,8 +1,8 @@
-"""Facets for who sees thousands of classes, where a clause that names them would take longer than everything else.
+"""Facets for users with thousands of classes, where a clause that names the classes would take longer than everything else.
 
-Every value is counted class by class, and the asker's classes are summed. Where the asker may see more than about ``WHOLE`` of what matches
-a part is drawn by lot and the counts are estimated from it. Else counts are exact: of up to ``WHOLE`` matches all are counted so, of more
-the visible ones by the clause.
+Every value is counted for each class, and the counts of the user's classes are added up. If the user may see more than about ``WHOLE``
+of the matches, a random sample is counted and the counts are estimated from it. Otherwise the counts are exact: up to ``WHOLE`` matches
+are all counted for each class; if there are more matches, the clause selects the visible ones and these are counted.
 """
 
 import sys
@@ -38,7 +38,7 @@ PILOT = 6_000
 MOST_BUCKETS = 65_000
 VALUE_BYTES = 120
 COUNTS_BYTES = 300
-"""What a counted value, and a facet, take beside their texts."""
+"""The size of a counted value, and of a facet, without their texts."""
 
 _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_size": MOST_BUCKETS}}
 
@@ -46,7 +46,7 @@ _CLASSES = {"terms": {"field": "access_class", "size": MOST_BUCKETS, "segment_si
 def count_guarded_facets(
     searcher: tantivy.Searcher, root: Node, access: AccessFilter, facets: Sequence[Facet], check: Check
 ) -> tuple[FacetCounts, ...]:
-    """Counts facets over all documents that match and that the asker may see."""
+    """Counts facets over all matching documents that the user may see."""
     table = table_of(access)
     if facets and table is not None and cost_of_clause(access) > DEAR_CLAUSE and not hides_nothing(searcher, access):
         counted = _Counting(searcher, build_unguarded(root, WordQueries(searcher, root)), table).count(facets)
@@ -56,19 +56,19 @@ def count_guarded_facets(
 
 
 def count_bytes_of(counted: Sequence[FacetCounts]) -> int:
-    """Counts the bytes that counted facets take in memory."""
+    """Returns the bytes that counted facets take in memory."""
     values = [value for each in counted for value in each.values]
     names = sum(sys.getsizeof(each.facet.name) + COUNTS_BYTES for each in counted)
     return names + sum(VALUE_BYTES + sys.getsizeof(value.value) for value in values)
 
 
 def _floor_power(number: int) -> int:
-    """Returns the greatest power of two up to a number, 1 to ``SAMPLES``."""
+    """Returns the greatest power of two that is not above a number, from 1 to ``SAMPLES``."""
     return min(1 << max(number, 1).bit_length() - 1, SAMPLES)
 
 
 class _Counting:
-    """Counts by class, for one query whoever may see what it finds."""
+    """Counts by class for one query, independent of the user."""
 
     def __init__(self, searcher: tantivy.Searcher, unguarded: Query, table: Flags) -> None:
         self._searcher = searcher
@@ -76,7 +76,7 @@ class _Counting:
         self._flags = table.tobytes()
 
     def count(self, facets: Sequence[Facet]) -> tuple[FacetCounts, ...] | None:
-        """Returns the counts, None where the clause serves better."""
+        """Returns the counts, or None if the clause is faster."""
         part = self._choose_part()
         if part is None:
             return None
@@ -89,16 +89,16 @@ class _Counting:
         try:
             answer = self._searcher.aggregate(self._draw(part), wanted)
         except ValueError:
-            # more values and classes than the engine counts at once
+            # more values and classes than the engine can count at once
             return None
         if any(each.get("sum_other_doc_count") for each in answer.values()):
             return None
         return tuple(self._read(facet, place, answer, SAMPLES / part) for place, facet in enumerate(facets))
 
     def _choose_part(self) -> int | None:
-        """Returns how much of what matches is to be counted, ``SAMPLES`` for all of it; None where all is counted by the clause.
+        """Returns the part of the matches to count, ``SAMPLES`` for all; None if all are counted with the clause.
 
-        Whether counts are exact, and by which part they are estimated, goes by what the asker may see alone.
+        Whether counts are exact, and from which part they are estimated, depends only on what the user may see.
         """
         if self._searcher.num_docs <= WHOLE:
             return SAMPLES
@@ -125,7 +125,7 @@ class _Counting:
         return FacetCounts(facet=facet, values=values, is_exact=factor == 1)
 
     def _see(self, answer: dict[str, Any], factor: float) -> dict[str, Any]:
-        """Returns an answer with the counts of what the asker may see; what he sees nothing of is left out."""
+        """Returns the counts of the documents that the user may see. Values without such documents are left out."""
         counted = ((bucket["key"], round(self._sum_seen(bucket["classes"]["buckets"]) * factor)) for bucket in answer["buckets"])
         return {"buckets": [{"key": key, "doc_count": count} for key, count in counted if count]}
 

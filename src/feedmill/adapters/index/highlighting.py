@@ -1,7 +1,7 @@
-"""What a query highlights: its words in all the forms that it finds, its phrases as they are.
+"""What a query highlights: its words in all the forms that it finds, and its phrases as written.
 
-A form is recognised where it stands: the words of a passage are stemmed as the query's were, and one that shares a stem is given as the
-query's own word. A passage is short, and only words that begin as a stem does are looked at.
+The words of a passage are stemmed as the words of the query were. A word that shares a stem with a word of the query is returned as that
+query word. A passage is short, and only words with the same beginning as a stem are stemmed.
 """
 
 from collections.abc import Sequence, Set
@@ -20,7 +20,7 @@ _START = 2
 
 
 def seek(query: Node, languages: Sequence[str]) -> Sought:
-    """Returns what to look for in texts, by the stems of some languages."""
+    """Returns the terms to highlight in texts, with the stems of some languages."""
     terms = highlight_terms(query)
     singles = [raw for raw in map(read_single, iter_asked_words(query)) if raw][:MAX_TERMS]
     stems = {FOLDED[raw]: list_query_stems(raw, languages) for raw in singles if not gram_size(raw)}
@@ -31,7 +31,7 @@ def seek(query: Node, languages: Sequence[str]) -> Sought:
 
 
 def _find_root(term: str, stems: Sequence[str]) -> str:
-    """Returns the beginning that a word shares with its stems, with a star; the word where that is too short to tell anything."""
+    """Returns the common beginning of a word and its stems, with a star; the word itself if that beginning is too short to be useful."""
     forms = sorted([term, *stems]) if stems else [""]
     shared = takewhile(lambda pair: pair[0] == pair[1], zip(forms[0], forms[-1], strict=False))
     root = "".join(letter for letter, _ in shared)
@@ -39,7 +39,7 @@ def _find_root(term: str, stems: Sequence[str]) -> str:
 
 
 class _Forms(dict[str, str]):
-    """Folded words, each form of a word that was asked as that word; a word is looked at when it is first met."""
+    """Maps each form of a query word to that word, by folded word. A word is looked up when it first occurs."""
 
     def __init__(self, stems: dict[str, list[str]], hangul: Sequence[str], languages: tuple[str, ...]) -> None:
         super().__init__()
@@ -50,11 +50,11 @@ class _Forms(dict[str, str]):
         self._languages = languages
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does, with the words that were asked for their forms."""
+        """Splits a text as the index does, and replaces forms by the words of the query."""
         return [(self[token], start, end) for token, start, end in fold_words(text)]
 
     def find(self, words: Set[str], wanted: Set[str]) -> set[str]:
-        """Returns those of some folded words that are wanted ones, or forms of such; few begin as a stem does and are looked at."""
+        """Returns those of some folded words that are wanted words or forms of them. Only the few that begin like a stem are stemmed."""
         likely = [word for word in words if word[:_START] in self._starts]
         return {word for word in likely if self[word] in wanted} | (words & wanted)
 

@@ -1,4 +1,4 @@
-"""The index in memory: plain dictionaries that keep the same promises as an engine, for tests and for reading what they are.
+"""The index in memory, made of plain dictionaries, for tests. It implements the same contract as an engine and is easy to read.
 
 It scans every document at every search (``memorymatching``).
 """
@@ -31,7 +31,7 @@ from feedmill.ports.search import go_on
 
 
 class MemoryIndex:
-    """Searches what its writer committed. May be used from several threads."""
+    """Searches the commits of its writer. Several threads may use it."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -50,7 +50,7 @@ class MemoryIndex:
         bias: ScoreBias | None = None,
         explains: bool = False,
     ) -> Hits:
-        """Finds documents that match and that the asker may see, best first or as the sort says, the lower key first among equals."""
+        """Finds matching documents that the user may see, best first or as ``sort`` says. Among equals the lower key is first."""
         scored = [
             Hit(key=key, score=score, parts=(("words", score),) if explains else ())
             for key, entry in sorted(self._entries.items())
@@ -72,7 +72,7 @@ class MemoryIndex:
         return [hit for _, hit in having] + [hit for value, hit in valued if value is None]
 
     def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
-        """Lists documents that match and that the asker may see by their keys, those behind one."""
+        """Lists matching documents that the user may see, by key, with keys above ``after``."""
         found = self.search(query, access, start=0, num=len(self._entries))
         keys = sorted(hit.key for hit in found.hits if hit.key > after)
         return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys[: max(num, 0)]), total=found.total, is_exact=True)
@@ -80,7 +80,7 @@ class MemoryIndex:
     def count_facets(
         self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
-        """Counts facets over all documents that match and that the asker may see."""
+        """Counts facets over all matching documents that the user may see."""
         matching = [self._entries[hit.key].document for hit in self.search(query, access, start=0, num=len(self._entries)).hits]
         counted = []
         for facet in facets:
@@ -90,7 +90,7 @@ class MemoryIndex:
 
     @property
     def vocabulary(self) -> MemoryVocabulary:
-        """The words of the index as it is now."""
+        """The words of the index in its current state."""
         entries = self._entries
 
         def find(query: Node, access: AccessFilter) -> list[IndexDocument]:
@@ -103,7 +103,7 @@ class MemoryIndex:
         return analysis.highlight_terms(query)
 
     def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights, its words in all the forms that it finds."""
+        """Returns what a query highlights: its words in all forms that it finds."""
         return seek(query, sorted({entry.document.language or "" for entry in self._entries.values()}))
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
@@ -111,7 +111,7 @@ class MemoryIndex:
         return analysis.fold_words(text)
 
     def is_visible(self, token: str) -> bool:
-        """Whether the commit is there, which it is as soon as there was one."""
+        """Whether the commit is visible, which it is at once."""
         return not token or int(token) <= self._commits
 
     def count(self) -> int:
@@ -119,7 +119,7 @@ class MemoryIndex:
         return len(self._entries)
 
     def take(self, changes: dict[int, IndexDocument | None]) -> str:
-        """Applies a batch, None for a removal, and gives its token."""
+        """Applies a batch, with None for a removal, and returns its token."""
         made = {key: Entry.of(document) for key, document in changes.items() if document is not None}
         with self._lock:
             kept = {key: entry for key, entry in self._entries.items() if key not in changes}
@@ -136,7 +136,7 @@ class MemoryWriter:
         self._changes: dict[int, IndexDocument | None] | None = {}
 
     def prepare(self, document: IndexDocument) -> PreparedEntry:
-        """Takes a document as it is."""
+        """Returns the document unchanged as its entry."""
         return PreparedEntry(document.key, document)
 
     def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
@@ -144,14 +144,14 @@ class MemoryWriter:
         self.put_many(entry.entry for entry in entries if isinstance(entry.entry, IndexDocument))
 
     def adopt(self, built: BuiltEntries) -> str:
-        """Takes over documents that were built beside it. Shape: the payload is a list of them."""
+        """Adds documents that another process built. Shape: the payload is a list of them."""
         assert isinstance(built.payload, list)
         self.remove_many(built.keys)
         self.put_many(built.payload)
         return self.commit()
 
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
-        """Adds documents, each replacing the earlier one of its key."""
+        """Adds documents. Each replaces the earlier one of its key."""
         self._batch.update((document.key, document) for document in documents)
 
     def remove_many(self, keys: Iterable[int]) -> None:
@@ -159,13 +159,13 @@ class MemoryWriter:
         self._batch.update((key, None) for key in keys)
 
     def commit(self) -> str:
-        """Makes all of it visible at once."""
+        """Makes all writes visible at once."""
         token = self._index.take(self._batch)
         self._changes = {}
         return token
 
     def close(self) -> None:
-        """Forgets what was not committed."""
+        """Discards uncommitted writes."""
         self._changes = None
 
     @property

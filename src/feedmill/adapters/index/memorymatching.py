@@ -1,6 +1,6 @@
-"""Whether one document matches a query, and how well: what the index in memory asks of each.
+"""Whether and how well one document matches a query, for the index in memory.
 
-A score counts how often the words stand in each field, weighted as the engine's fields are.
+A score counts how often the words are in each field, with the weights of the engine's fields.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ from feedmill.model.search import IndexDocument
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A document as it is matched: its words by field, and the terms by which it is restricted."""
+    """A document in the form that is matched: its words by field, and the terms for restrictions."""
 
     document: IndexDocument
     words: dict[str, list[str]]
@@ -89,17 +89,17 @@ class Entry:
 
 STEM_WEIGHT = 0.4
 _NO_DEMAND = -1.0
-"""What a part without words scores: it asks for nothing."""
+"""The score of a part without words, which demands nothing."""
 
 
 def score_entry(root: Node, entry: Entry) -> float | None:
-    """Returns the score of a whole query, None for no match and for a query that asks for nothing."""
+    """Returns the score of a whole query, or None for no match and for a query without words."""
     score = match_entry(root, entry)
     return None if score is None or score == _NO_DEMAND else score
 
 
 def match_entry(node: Node, entry: Entry) -> float | None:
-    """Returns the score of a part of a query, None for no match, ``_NO_DEMAND`` where the part asks for nothing."""
+    """Returns the score of a part of a query: None for no match, ``_NO_DEMAND`` for a part without words."""
     match node:
         case Word(text):
             return _match_word(text, entry)
@@ -192,7 +192,7 @@ def _holds_typed(entry: Entry, kind: str, name: str, low: float | None, high: fl
 
 
 def _match_word(text: str, entry: Entry) -> float | None:
-    """Matches a plain word as it is, else by its stems, which count for less; a Hangul word by its pairs of syllables."""
+    """Matches a plain word as written, else by its stems, which count less; a Hangul word by its pairs of syllables."""
     exact, raw = _match_words(text, entry, FIELD_WEIGHTS), read_single(text)
     if exact is not None or not raw or is_spaceless(raw):
         return exact

@@ -1,4 +1,4 @@
-"""The words of an index in memory, by the promises of the port."""
+"""The words of an index in memory, by the contract of the port."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ Find = Callable[[Node, AccessFilter], Sequence[IndexDocument]]
 
 
 class MemoryVocabulary:
-    """Reads the words of documents in memory; ``find`` gives those that match and that an asker may see."""
+    """Reads the words of documents in memory. ``find`` returns the matching documents that a user may see."""
 
     def __init__(self, documents: Sequence[IndexDocument], find: Find) -> None:
         self._documents = documents
         self._find = find
 
     def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[Counted]:
-        """Finds words of titles that begin so."""
+        """Finds words of titles with this start."""
         folded = split_words(start[:MAX_START_CHARACTERS])
         if not folded:
             return []
@@ -32,13 +32,13 @@ class MemoryVocabulary:
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def count(self, word: str, access: AccessFilter) -> int:
-        """Counts the documents that hold a word and that the asker may see."""
+        """Counts the documents that hold a word and that the user may see."""
         folded = split_words(word)
         visible = (document for document in self._documents if document.access_class in access.permitted)
         return sum(len(folded) == 1 and folded[0] in _words(document) for document in visible)
 
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
-        """Finds the likeliest word that differs little from a word."""
+        """Finds the likeliest similar word."""
         folded = split_words(word)
         if len(folded) != 1:
             return None

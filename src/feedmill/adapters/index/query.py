@@ -1,11 +1,11 @@
-"""A query tree in Tantivy's terms.
+"""Translates a query tree into Tantivy's terms.
 
-A plain word is asked as ``words`` says. A phrase may stand in any of the word fields; its score is that of its best field, with a share
-of the others, so that one in the title counts more and one that stands everywhere does not count four times. What filters (``site:``,
-``inmeta:``, ``info:``, the classes an asker may see) never adds to a score.
+``words`` builds the query of a plain word. A phrase may be in any of the word fields. Its score is that of its best field with a share of
+the others: a phrase in the title counts more, and one in every field does not count four times. Filters (``site:``, ``inmeta:``,
+``info:`` and the access filter) never add to a score.
 
-A part without words (``???``) asks for nothing and is left out; a query that has only such parts finds nothing. A word that the
-analyser drops although it holds letters or digits, because it is too long, finds nothing either.
+A part without words (``???``) is left out. A query that has only such parts finds nothing. A word that holds letters or digits, but is
+too long for the analyser, finds nothing either.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,17 +58,17 @@ MAX_START_BYTES = 900
 
 
 def build_query(root: Node, access: AccessFilter, current_user: WordQueries) -> Query:
-    """Builds the whole query: what matches the tree and is of a class that the asker may see."""
+    """Builds the whole query: documents that match the tree and have a class that the user may see."""
     return guarded(build_unguarded(root, current_user), access, current_user.searcher)
 
 
 def build_unguarded(root: Node, current_user: WordQueries) -> Query:
-    """Builds what matches the tree, whoever may see it; for ``find_permitted`` alone, which drops what the asker may not."""
+    """Builds the query of the tree without the access filter. Only for ``find_permitted``, which removes what the user may not see."""
     return _Translator(current_user).translate(root) or Query.empty_query()
 
 
 def build_filter(node: Node) -> Query:
-    """Builds the query of a restriction, or of every document; what asks for nothing matches nothing."""
+    """Builds the query of a restriction, or of every document. A restriction without words matches nothing."""
     if isinstance(node, Everything):
         return Query.all_query()
     assert not isinstance(node, Word | Phrase | Wildcard | And | Or | Some | Not), "a restriction alone"
@@ -76,13 +76,13 @@ def build_filter(node: Node) -> Query:
 
 
 class _Translator:
-    """Turns the parts of one tree into the engine's queries; None where a part asks for nothing."""
+    """Translates the parts of one tree into the engine's queries; None for a part without words."""
 
     def __init__(self, current_user: WordQueries) -> None:
         self._asker = current_user
 
     def translate(self, node: Node) -> Query | None:
-        """Returns the engine's query for a node, None when the node asks for nothing."""
+        """Returns the engine's query for a node, or None if the node has no words."""
         match node:
             case Word(text):
                 return self._asker.ask(text)
@@ -131,7 +131,7 @@ class _Translator:
 
 
 def _wildcard(text: str) -> Query:
-    """Builds the query of a word of which pieces are given; each field scores as if the word stood there once."""
+    """Builds the query of a word with wildcards. Each field scores as if the word were in it once."""
     fields = (boosted(_pieces_in(field, text), weight) for field, weight in FIELD_WEIGHTS.items())
     return Query.disjunction_max_query(list(fields), OTHER_FIELDS_SHARE)
 
@@ -141,12 +141,12 @@ def _pieces_in(field: str, text: str) -> Query:
 
 
 def _place(field: str, text: str) -> Query | None:
-    """Builds the query of words, in order, or of a word of which pieces are given, in one place."""
+    """Builds the query of consecutive words, or of one word with wildcards, in one field."""
     return _pieces_in(field, text) if is_wildcard(text) else _words(text, lambda words: in_field(field, words))
 
 
 def _restrict(node: Restriction) -> Query | None:
-    """Returns the query of a restriction, None when it asks for nothing."""
+    """Returns the query of a restriction, or None if it has no words."""
     match node:
         case InUrl(text):
             return _place("words_of_url", url_words(text))
@@ -201,7 +201,7 @@ def _typed(pattern: str | None) -> Query:
 
 
 def _starting(field: str, start: str) -> Query:
-    # the engine takes patterns of up to 1,000 states, about one a byte; what is beyond is not compared
+    # The engine takes patterns of up to 1,000 states, about one for each byte. Bytes beyond the limit are not compared.
     compared = start.encode("utf-8", "replace")[:MAX_START_BYTES].decode("utf-8", "ignore")
     return Query.regex_query(build_schema(), field, _escape(compared) + _ANYTHING)
 

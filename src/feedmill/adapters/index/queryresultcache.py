@@ -1,9 +1,9 @@
-"""Answers of one commit of the index, kept for whoever asks the same again: turns the page, comes back, or asks what many ask.
+"""Caches query results of one commit of the index, for repeated queries and for further pages of the same query.
 
-An answer holds for everybody who may see exactly the same classes, and for as long as the commit is the newest. Whatever leaves is
-decided once more all the same.
+A result is valid for all users who may see exactly the same classes, as long as the commit is the newest. Each document is still
+checked once more before it leaves the server.
 
-The memory is bounded in bytes. A key is a digest of the question and of the classes, so that it takes the same room whatever a user sends.
+The memory is limited in bytes. A key is a digest of the query and the classes, so its size does not depend on what a user sends.
 """
 
 import hashlib
@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar
 from feedmill.model.access import AccessFilter, ClassMap
 
 KEPT_BYTES: Final = 16_000_000
-"""How many bytes the keys and the answers take together."""
+"""How many bytes the keys and the results may take together."""
 
 ENTRY_BYTES: Final = 300
-"""What one entry takes beside its answer: the digest, the tuple and its share of the table."""
+"""The size of an entry without its result: the digest, the tuple and its share of the table."""
 
 FEW_CLASSES: Final = 100
 
@@ -27,7 +27,7 @@ _Answer = TypeVar("_Answer")
 
 
 class QueryResultCache:
-    """The answers that were asked for last. May be used from several threads; two that ask the same at once both find it out."""
+    """The most recently used results. Several threads may use it; two that need the same result at the same time both compute it."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._bound = kept_bytes
@@ -37,13 +37,13 @@ class QueryResultCache:
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes the keys and the answers take together."""
+        """How many bytes the keys and the results take together."""
         return self._size_bytes
 
     def get(self, question: object, find: Callable[[], _Answer], count_bytes: Callable[[_Answer], int]) -> _Answer:
-        """Returns the answer that is kept, else finds it and keeps it.
+        """Returns the cached result, or computes it with ``find`` and caches it.
 
-        Shape: questions whose ``repr`` is the same are the same. Errors: those of ``find``, after which nothing is kept.
+        Shape: questions whose ``repr`` is the same are the same. Errors: those of ``find``, after which nothing is cached.
         """
         key = hashlib.blake2b(repr(question).encode("utf-8", "surrogatepass"), digest_size=32).digest()
         with self._lock:
@@ -66,7 +66,7 @@ class QueryResultCache:
 
 
 def name_classes(access: AccessFilter) -> object:
-    """Returns what tells the classes of one set from those of another, None for a set that is too large to be kept as it is."""
+    """Returns a text that identifies the classes of a filter, or None for a filter that is too large to be cached."""
     permitted = access.permitted
     if isinstance(permitted, ClassMap):
         return _digest_table(permitted.table)

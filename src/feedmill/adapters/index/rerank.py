@@ -1,7 +1,7 @@
-"""Finds the best matches by words and ranks them again by everything.
+"""Finds the best matches by words and ranks them again by all parts of the score.
 
-The engine finds and scores what matches, quickly; the best ``depth`` of it are asked for the other parts of their scores and ordered by
-``core.ranking``. What lies deeper keeps the engine's order, below them.
+The engine quickly finds and scores the matches. For the best ``depth`` of them the other parts of the score are computed, and
+``core.ranking`` orders them. Matches below that depth stay in the engine's order, after them.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from feedmill.model.ranking import Ranking, ScoreBias
 from feedmill.model.search import Hit, Hits
 
 BIASED_WHOLE = 200
-"""Of how many results that a policy has moved all parts of their scores are asked."""
+"""The number of results, moved by a policy, for which all parts of the score are computed."""
 
 PAIR_BYTES = 130
-"""What a key and its score take: the tuple, both numbers and a place in the list."""
+"""The size of a key and its score: the tuple, both numbers and a place in the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,19 @@ class Best:
     is_exact: bool
 
     def list_hits(self, start: int, num: int) -> Hits:
-        """Returns a page of them."""
+        """Returns a page of the best matches."""
         hits = tuple(Hit(key=key, score=score) for key, score in self.pairs[start : start + num])
         return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
 
 
 def count_best(best: Best) -> int:
-    """Counts the bytes that the best matches take in memory."""
+    """Returns the bytes that the best matches take in memory."""
     return 200 + PAIR_BYTES * len(best.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class RankedSearch:
-    """One question to the engine, ranked. Units: ``now`` seconds since 1970."""
+    """One query to the engine, ranked. Units: ``now`` seconds since 1970."""
 
     searcher: Searcher
     root: Node
@@ -57,7 +57,7 @@ class RankedSearch:
     bias: ScoreBias | None = None
 
     def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
-        """Finds a page of the best matches, with the parts of their scores where they are to be explained; totals are exact."""
+        """Finds a page of the best matches, with the parts of their scores if ``explains`` is set. Totals are exact."""
         current_user, depth = self._make_current_user(), self.ranking.depth
         offset = 0 if start < depth else start
         found = self._find(current_user, offset, max(start + num, depth) - offset if num else 1)
@@ -81,7 +81,7 @@ class RankedSearch:
         return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
 
     def find_best(self) -> Best:
-        """Finds all matches that are ranked again, of which every page that lies among them is a part."""
+        """Finds all matches that are ranked again. Each page within that depth is a part of them."""
         current_user = self._make_current_user()
         found = self._find(current_user, 0, self.ranking.depth)
         keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
@@ -92,7 +92,7 @@ class RankedSearch:
         return WordQueries(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
 
     def _find(self, current_user: WordQueries, offset: int, num: int) -> Permitted:
-        """Finds the best by words that the asker may see, from ``offset`` on."""
+        """Finds the best matches by words that the user may see, from ``offset`` on."""
         return find_permitted(self.searcher, build_unguarded(self.root, current_user), self.access, start=offset, num=num)
 
     def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
@@ -101,7 +101,7 @@ class RankedSearch:
     def _rank_again(
         self, current_user: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
     ) -> list[Scored]:
-        """Returns the best in their final order. Where a policy reaches deep, it chooses first whose parts are asked."""
+        """Returns the best matches in their final order. If a policy reaches deeper, it first chooses which matches get all parts."""
         chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[Scored]()
         if self.bias is not None and len(chosen) > BIASED_WHOLE:
             by_key = {candidate.key: candidate for candidate in chosen}
@@ -127,7 +127,7 @@ class RankedSearch:
         ]
 
     def _score(self, keys: list[int], parts: list[Query]) -> dict[int, float]:
-        """Returns what parts add to the scores of some documents."""
+        """Returns what each part adds to the scores of some documents."""
         if not parts or not keys:
             return {}
         hits = self.searcher.search(among(keys, parts), len(keys), count=False).hits

@@ -1,12 +1,17 @@
-"""The fields of the Tantivy index and how a document becomes one of its entries.
+"""The fields of the Tantivy index, and how a document becomes an index entry.
 
-No text is stored: the store has it, and a result is made from there. The words of each part stand in a field of their own, for phrases
-and for what asks for one part; the stems of all parts together in one, which finds and scores, since a word's weight is that of
-its whole document; the stems of the title and of headings once more, and the words with accents. The stems of the texts of links that
-lead to a document stand apart, so that being told of makes no document longer. Terms for exact questions stand in raw fields, numbers for
-filters, sorting and ranking in fast ones. Metadata may have any names, so that one field holds them all: its words with a digest of
-their name before each, its numbers and dates as terms that sort, and for sorting and for counting a JSON object each. The number of the
-schema goes into the fact that names an index folder: another schema means another folder, built beside the serving one.
+No text is stored: results read their texts from the store. The fields are:
+
+- The words of each part of a document, in a field for each part: for phrases and for searches in one part.
+- The stems of all parts in one field, which finds and scores, since a word's weight is that of its whole document.
+- The stems of the title and of headings once more, and the words with accents.
+- The stems of the texts of links to the document, in their own field, so that link texts do not make a document longer.
+- Terms for exact matches in raw fields, and numbers for filters, sorting and ranking in fast fields.
+- Metadata of any name in one field: its words after a digest of their name, its numbers and dates as terms that sort. One JSON object
+  serves sorting and another one counting.
+
+The number of the schema is part of the value that names an index folder. A new schema gets a new folder, which is built while the old
+one serves.
 """
 
 from functools import cache
@@ -30,8 +35,9 @@ from feedmill.core.typedvalues import text_number_terms, typed_terms
 from feedmill.model.search import IndexDocument
 
 SCHEMA_VERSION = 12
-# Older schemas whose folders are served until they are built anew. One may stand here only as long as all fields are the same and the
-# classes in them mean the same, so that access is decided, and documents are written, as in a new folder; what its terms lack is not found.
+# Older schemas whose folders are served until they are rebuilt. A schema may stay here only as long as all fields are the same and the
+# classes in them mean the same, so that access is decided, and documents are written, as in a new folder. Terms that it lacks are not
+# found.
 SERVED_VERSIONS = frozenset({10, 11})
 
 WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
@@ -40,13 +46,13 @@ RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "
 MAX_BODY_CHARACTERS = 10_000_000
 MAX_METADATA_VALUES = 4_000
 SAMPLES = 65_536
-# where a great part of a text is headings, one of them says little more than another word
+# if headings are a large part of a text, a word in a heading says little more than another word
 HEADINGS_CHARACTERS, HEADINGS_SHARE = 300, 50
 
 
 @cache
 def build_schema() -> Schema:
-    """Builds the schema, the same one whenever it is asked for."""
+    """Builds the schema, and returns the same one at each call."""
     builder = SchemaBuilder()
     builder.add_integer_field("key", indexed=True, fast=True)
     builder.add_unsigned_field("access_class", fast=True)
@@ -72,12 +78,12 @@ def _cut(headings: str, characters: int) -> str:
 
 
 def class_term(access_class: int) -> str:
-    """Returns the term of a class: a few signs in few places, so that the engine finds thousands of terms quickly."""
+    """Returns the term of a class: few different characters in few positions, so that the engine finds thousands of terms quickly."""
     return f"{access_class:x}"
 
 
 def sample_of(key: int) -> int:
-    """Returns where a document stands when documents are drawn as if by lot: from 0 to below ``SAMPLES``, the same one always."""
+    """Returns the position of a document in random samples, from 0 to below ``SAMPLES``. It is always the same for one document."""
     return (key * 2_654_435_761 & 0xFFFF_FFFF) * SAMPLES >> 32
 
 
@@ -100,7 +106,7 @@ def make_entry(document: IndexDocument) -> Document:
         "body": body.words,
         "words_of_url": url.words,
         "title_stems": title.stems,
-        # twice, so that what a short query means by its title is not lost among long texts before it is ranked again
+        # twice, so that a short query's match in the title is not lost among long texts before the ranking
         "stems": [part.stems for part in (title, title, body, url, *values)],
         "accented": list_accented((title, body, *values)),
         "url": url_term(document.url),
@@ -130,5 +136,5 @@ def make_entry(document: IndexDocument) -> Document:
         fields["language"] = document.language
     if document.last_modified is not None:
         fields["date"] = int(document.last_modified.timestamp())
-    # the schema makes a wrongly typed value fail here, where it costs one document, and not at the commit, where it costs the batch
+    # with the schema, a value of a wrong type fails here and affects one document; at the commit it would fail the whole batch
     return Document.from_dict(fields, build_schema())

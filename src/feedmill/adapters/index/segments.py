@@ -1,8 +1,8 @@
-"""Taking over segments that another process built, without indexing their documents again.
+"""Adds segments that another process built to an index, without indexing their documents again.
 
-A segment is a set of immutable files of its own name, and ``meta.json`` lists the segments of an index, so that a segment of an index
-with the same fields becomes part of another one once its files lie there and the list names it. ``.managed.json`` lists all files that
-the engine may remove some day. The list is replaced last and at once: whoever dies before leaves files that nobody reads.
+A segment is a set of immutable files with its own name, and ``meta.json`` lists the segments of an index. A segment of an index with the
+same fields becomes part of another index once its files are there and the list names it. ``.managed.json`` lists all files that the
+engine may remove later. The list is replaced last, in one step: if the process dies before, it leaves files that no reader uses.
 Source: Tantivy, ARCHITECTURE.md, "Index and segments", and ``src/index/index_meta.rs``.
 """
 
@@ -18,7 +18,7 @@ META, MANAGED = "meta.json", ".managed.json"
 
 
 def adopt_segments(folder: Path, built: Path) -> str:
-    """Makes the segments of a built index part of the index in ``folder``, which no writer holds open, and gives the new commit's token."""
+    """Makes the segments of a built index part of the index in ``folder``, which no writer holds open. Returns the commit's token."""
     with translated(f"taking over segments into index {folder.name}"):
         files = [path for path in built.iterdir() if not path.name.startswith((".", META))]
         for path in files:
@@ -34,7 +34,7 @@ def adopt_segments(folder: Path, built: Path) -> str:
 
 
 def _take(source: Path, target: Path) -> None:
-    """Returns a file a second name, or copies it where the file system has none."""
+    """Links a file under a second name, or copies it if the file system has no hard links."""
     try:
         os.link(source, target)
     except OSError:

@@ -1,7 +1,7 @@
-"""Orders other than by relevance, in Tantivy's terms.
+"""Sort orders other than relevance, in Tantivy's terms.
 
-The engine sorts by a fast field of its own, such as the date, and puts what lacks it last both ways. It cannot sort by a path inside a
-JSON field, but a composite aggregation over such a path and the key lists exactly the pairs that a sorted page needs.
+The engine sorts by its fast fields, such as the date, and puts documents without a value last in both directions. It cannot sort by a
+path inside a JSON field. A composite aggregation over such a path and the key lists exactly the pairs that a sorted page needs.
 """
 
 from typing import Any
@@ -14,16 +14,16 @@ from feedmill.core.typedvalues import name_digest
 from feedmill.model.search import Hit, Hits, Sort
 
 MAX_REACH = 100_000
-"""How far down a result list can be read: the engine keeps as many hits in memory as a page's end is deep."""
+"""How deep a result list can be read: the engine holds all hits up to the end of the page in memory."""
 
 MAX_METADATA_REACH = 20_000
-"""How far down a list that is sorted by metadata can be read, below the engine's limit of buckets."""
+"""How deep a list sorted by metadata can be read, below the engine's limit of buckets."""
 
 RELEVANT = 1_000
 
 
 def find_sorted(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, *, start: int, num: int) -> Hits:
-    """Finds a page of an order; the scores are 0."""
+    """Finds a page in a sort order. The scores are 0."""
     if sort.name:
         keys, total = _by_metadata(searcher, query, sort, start, num)
     elif sort.is_whole:
@@ -34,7 +34,7 @@ def find_sorted(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, *,
 
 
 def list_by_key(searcher: tantivy.Searcher, query: tantivy.Query, after: int, num: int) -> Hits:
-    """Lists documents by their keys, those behind one; a list of any length costs each page the same."""
+    """Lists documents by key, with keys above ``after``. Each page costs the same, however long the list is."""
     total = _total(searcher.search(query, 1, count=True))
     if not num:
         return Hits(hits=(), total=total, is_exact=True)
@@ -50,7 +50,7 @@ def _order(sort: Sort) -> tantivy.Order:
 
 
 def _by_date(searcher: tantivy.Searcher, query: tantivy.Query, sort: Sort, start: int, num: int) -> tuple[list[int], int]:
-    # the engine panics when asked for no hits at all
+    # the engine panics if it must return no hits at all
     found = searcher.search(query, max(num, 1), count=True, order_by_field="date", order=_order(sort), offset=start)
     return _keys(searcher, [address for _, address in found.hits[:num]]), _total(found)
 

@@ -1,11 +1,11 @@
-"""Stems: what is left of a word without its inflection, by Snowball's rules for the language of its text.
+"""Stems: words without their inflection, by Snowball's rules for the language of the text.
 
-A word is stemmed by its document's language where that is written in the word's script, else by the usual language of the script, so
-that an English name in a Russian text is stemmed as English. An accented word has two stems where they differ, that of the word as
-written and that of the folded word, so that it is found with and without its accents.
+A word is stemmed in its document's language if that language uses the word's script, else in the usual language of the script. So an
+English name in a Russian text is stemmed as English. An accented word has two stems if they differ, that of the word as written and that
+of the folded word. It is found with and without its accents.
 
-A query does not say its language. Its words get the stems of every language that the index holds in their script; that is right for a
-text in any of them, also where a short one was taken for another language.
+A query does not say its language. Its words get the stems of every language of the index that uses their script. That is right for a
+text in any of these languages, also for a short text whose language was detected wrongly.
 """
 
 import threading
@@ -24,7 +24,7 @@ LANGUAGES = {
     "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
     "sr": "serbian", "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-"""Languages that are stemmed, by ISO 639-1, and Snowball's names for them."""
+"""Languages that are stemmed, by ISO 639-1, with Snowball's names for them."""
 
 _SCRIPTS = (
     (0x0000, 0x024F, "latin"), (0x1E00, 0x1EFF, "latin"), (0x0370, 0x03FF, "greek"), (0x1F00, 0x1FFF, "greek"),
@@ -42,7 +42,7 @@ _LATIN = ("latin",)
 
 
 class Stems(WordForms):
-    """The stems of words in lower case, one or two joined by a blank, as a document of one language has them."""
+    """The stems of words in lower case for a document of one language: one stem, or two joined by a blank."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Stems(WordForms):
         self._scripts = _WRITTEN_IN.get(language, _LATIN) if language in LANGUAGES else ()
 
     def make(self, word: str) -> str:
-        """Stems one word; one that is longer than an index takes has no stem, one of Hangul its pairs of syllables."""
+        """Stems one word. A word that is too long for an index has no stem; a Hangul word has its pairs of syllables."""
         if size := gram_size(word):
             return " ".join(list_grams(FOLDED[word], size))
         script = find_script(word)
@@ -58,7 +58,7 @@ class Stems(WordForms):
         return " ".join(stem(word, language))
 
     def make_all(self, words: Sequence[str], folded: Sequence[str], written: Sequence[str]) -> list[str]:
-        """Stems many words by their forms, those of one script together, and remembers none of them."""
+        """Stems many words by their forms, those of one script together, without caching them."""
         made: list[str] = list(folded)
         for script, places in _group_by_script(written).items():
             language = self._language if script in self._scripts else _USUAL.get(script, "")
@@ -74,7 +74,7 @@ class Stems(WordForms):
 
 
 def _group_by_script(written: Sequence[str]) -> dict[str, list[int]]:
-    """Returns the places of the words of each script."""
+    """Returns the positions of the words of each script."""
     scripts = {start: find_script(start) for start in {word[:1] for word in written}}
     groups: dict[str, list[int]] = {}
     for place, word in enumerate(written):
@@ -83,13 +83,13 @@ def _group_by_script(written: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _stem_all(folded: Sequence[str], written: Sequence[str], language: str) -> list[str]:
-    """Returns the stems of words by one language, one or two joined by a blank, each as ``stem`` has them."""
+    """Returns the stems of words in one language, one or two joined by a blank, in the form of ``stem``."""
     with _TURN:
         stemmer = _stemmer(LANGUAGES[language])
         made = stemmer.stemWords(folded)
         exact = stemmer.stemWords(["" if one == other else one for one, other in zip(written, folded, strict=True)])
     others = fold_all(exact) if any(exact) else exact
-    # almost every word has one stem, and a short one
+    # almost every word has a single stem, and a short one
     return [
         stemmed if stemmed and not other and len(stemmed) <= MAX_WORD_BYTES // 4 else " ".join(_choose(whole, stemmed, other))
         for whole, stemmed, other in zip(folded, made, others, strict=True)
@@ -97,7 +97,7 @@ def _stem_all(folded: Sequence[str], written: Sequence[str], language: str) -> l
 
 
 def _choose(folded: str, stemmed: str, exact: str) -> list[str]:
-    """Returns the different stems of a word; its folded form where there is none that an index takes."""
+    """Returns the different stems of a word, or its folded form if no stem fits into an index."""
     if not folded:
         return []
     return list(dict.fromkeys(one for one in (stemmed, exact) if one and len(one.encode()) <= MAX_WORD_BYTES)) or [folded]
@@ -105,12 +105,12 @@ def _choose(folded: str, stemmed: str, exact: str) -> list[str]:
 
 @cache
 def stems_of(language: str | None) -> Stems:
-    """Returns the stems of a document's language, None for one that is not known."""
+    """Returns the stems of a document's language; None: the language is unknown."""
     return Stems(language if language in LANGUAGES else "")
 
 
 def stem(word: str, language: str) -> list[str]:
-    """Returns the stems of a word in lower case by one language; the folded word by a language without rules."""
+    """Returns the stems of a word in lower case in one language; the folded word if the language has no rules."""
     folded = FOLDED[word]
     if not folded or language not in LANGUAGES:
         return [folded] if folded else []
@@ -121,9 +121,9 @@ def stem(word: str, language: str) -> list[str]:
     return _choose(folded, made, exact)
 
 
-# a stemmer keeps what it works on inside itself
+# a stemmer holds its working state inside itself
 _TURN = threading.Lock()
-# no query waits longer for its turn than it takes to stem so many words
+# a query waits for the lock no longer than stemming this many words takes
 _TOGETHER = 10_000
 
 
@@ -133,7 +133,7 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
 
 
 def list_query_stems(word: str, languages: Iterable[str]) -> list[str]:
-    """Returns all stems that a word in lower case may have in an index of these languages, likeliest first; its folded self is one."""
+    """Returns all stems that a word in lower case may have in an index of these languages, likeliest first, and its folded form."""
     find = _list_query_stems if len(word) <= MAX_REMEMBERED_CHARACTERS else _list_query_stems.__wrapped__
     return list(find(word, tuple(languages)))
 
@@ -147,7 +147,7 @@ def _list_query_stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def find_script(word: str) -> str:
-    """Returns the script of a word by its first letter, "" for one without stems; digits are Latin."""
+    """Returns the script of a word by its first letter, "" for a script without stems. Digits are Latin."""
     if word.isascii():
         return "latin"
     code = ord(write_raw(word)[0])

@@ -1,7 +1,7 @@
-"""The read side of the Tantivy index; the write side stands in ``writer`` and may be another process's.
+"""The read side of the Tantivy index. The write side is in ``writer`` and may be in another process.
 
-A commit's token is the number that the engine writes into ``meta.json`` with it. A searcher remembers the number that stood there
-before it last loaded the index, so that it knows to be at least so far, and reads the file again only when asked for more.
+A commit's token is the number that the engine writes into ``meta.json`` with it. A searcher remembers the number that was there before
+it last loaded the index, so it knows that it shows at least that commit. It reads the file again only for a higher number.
 """
 
 import json
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 
 class TantivyIndex:
-    """Searches an index folder; one that does not exist yet is an empty index. May be used from several threads."""
+    """Searches an index folder. A folder that does not exist yet is an empty index. Several threads may use it."""
 
     def __init__(self, folder: Path, ranking: Ranking | None = None, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder
@@ -68,7 +68,7 @@ class TantivyIndex:
         bias: ScoreBias | None = None,
         explains: bool = False,
     ) -> Hits:
-        """Finds documents that match and that the asker may see, best first or as the sort says; totals are exact."""
+        """Finds matching documents that the user may see, best first or as ``sort`` says. Totals are exact."""
         searcher = self._searcher
         if searcher is None:
             return Hits(hits=(), total=0, is_exact=True)
@@ -92,14 +92,14 @@ class TantivyIndex:
         find: Callable[[], _Answer],
         count_bytes: Callable[[_Answer], int],
     ) -> _Answer:
-        """Returns an answer for an asker's classes, the one that is kept where the same was asked before."""
+        """Returns a result for a user's classes, from the cache if the same query was made before."""
         classes, (kept_of, kept) = name_classes(access), self._kept
         if classes is None or kept_of is not searcher:
             return find()
         return kept.get((question, classes), find, count_bytes)
 
     def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
-        """Lists documents that match and that the asker may see by their keys, those behind one."""
+        """Lists matching documents that the user may see, by key, with keys above ``after``."""
         searcher = self._searcher
         if searcher is None:
             return Hits(hits=(), total=0, is_exact=True)
@@ -109,7 +109,7 @@ class TantivyIndex:
     def count_facets(
         self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
     ) -> tuple[FacetCounts, ...]:
-        """Counts facets over all documents that match and that the asker may see."""
+        """Counts facets over all matching documents that the user may see."""
         searcher = self._searcher
         if searcher is None:
             return tuple(FacetCounts(facet=facet, values=()) for facet in facets)
@@ -128,7 +128,7 @@ class TantivyIndex:
         return analysis.highlight_terms(query)
 
     def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights, its words in all the forms that it finds."""
+        """Returns what a query highlights: its words in all forms that it finds."""
         return seek(query, WordQueries(self._searcher, query).languages if self._searcher is not None else ())
 
     def fold(self, text: str) -> list[tuple[str, int, int]]:
@@ -137,16 +137,16 @@ class TantivyIndex:
 
     @property
     def vocabulary(self) -> TantivyVocabulary:
-        """The words of the index as it is now."""
+        """The words of the index in its current state."""
         return TantivyVocabulary(self._searcher)
 
     @property
     def searcher(self) -> tantivy.Searcher | None:
-        """The engine's searcher of the newest commit that was loaded, None before there is one."""
+        """The engine's searcher of the newest loaded commit, or None before the first commit."""
         return self._searcher
 
     def is_visible(self, token: str) -> bool:
-        """Whether searches from now on see the commit; loads the index again when it is behind."""
+        """Whether later searches see the commit. Reloads the index if it is behind."""
         if not token:
             return True
         wanted = int(token)
@@ -174,7 +174,7 @@ class TantivyIndex:
         if index is None:
             raise Conflict(f"index {self._folder.name} has another schema; build the index anew in another folder")
         analysis.register(index)
-        # loading is asked for by name, a watcher of its own would be half a second late
+        # the index is reloaded explicitly; the engine's own watcher would be half a second late
         index.config_reader("manual")
         return index
 
@@ -186,13 +186,13 @@ class TantivyIndex:
 
 
 def _open_same_fields(folder: Path) -> tantivy.Index | None:
-    """Opens a folder, None for one whose fields are others than this program's."""
+    """Opens a folder, or returns None if its fields differ from this program's."""
     index = tantivy.Index.open(str(folder))
     return index if tantivy.Index.is_compatible(str(folder)) and index.schema == build_schema() else None
 
 
 def can_serve(folder: Path) -> bool:
-    """Whether a folder of an older schema, named ``SCHEMA-NUMBER``, may be read and written as one of this program's."""
+    """Whether this program can read and write a folder of an older schema, named ``SCHEMA-NUMBER``, as one of its own."""
     schema = folder.name.partition("-")[0]
     if not (schema.isdecimal() and int(schema) in SERVED_VERSIONS and (folder / "meta.json").exists()):
         return False

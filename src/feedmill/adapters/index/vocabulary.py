@@ -1,7 +1,7 @@
-"""The words of an index, for completing what is typed and for finding what was meant.
+"""The words of an index, for completing typed words and for finding what a user meant.
 
-Words stand in the fields of titles and texts as people write them but for letter case and accents, never as stems. A word is only given
-to an asker for documents in which he may see it, and chosen by their number.
+Words are in the fields of titles and texts as people write them, ignoring letter case and accents, and never as stems. A user gets only
+words of documents that they may see, and the number of these documents decides between words.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ class TantivyVocabulary:
         self._searcher = searcher
 
     def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[Counted]:
-        """Finds words of titles that begin so, the most frequent first, each with its number of documents."""
+        """Finds words of titles with this start, most frequent first, each with its number of documents."""
         folded = split_words(start[:MAX_START_CHARACTERS])
         if self._searcher is None or not folded:
             return []
@@ -50,7 +50,7 @@ class TantivyVocabulary:
             return self._searcher.terms_with_prefix(TITLE, folded[-1], Query.boolean_query(clauses), limit)
 
     def count(self, word: str, access: AccessFilter) -> int:
-        """Counts the documents that hold a word and that the asker may see; more than ``EXACT_TO`` of them may be an estimate."""
+        """Counts the documents that hold a word and that the user may see. A count above ``EXACT_TO`` may be an estimate."""
         folded = split_words(word)
         if self._searcher is None or len(folded) != 1:
             return 0
@@ -61,7 +61,7 @@ class TantivyVocabulary:
             return find_permitted(searcher, scoreless, access, start=0, num=0, exact_to=EXACT_TO).total
 
     def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
-        """Finds the likeliest word that differs little from a word, by the documents that the asker may see."""
+        """Finds the likeliest similar word, by the documents that the user may see."""
         folded = split_words(word)
         if self._searcher is None or len(folded) != 1:
             return None
@@ -70,7 +70,7 @@ class TantivyVocabulary:
 
 
 def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
-    """Lists words of about its length that begin with the first or the second letter of a word, or have another or one more in front."""
+    """Lists words of similar length that begin with the first or second letter of a word, or have another or one more letter in front."""
     known: Counter[str] = Counter()
     allowed, size = _count_allowed(word), len(word)
     for field in FIELDS:
@@ -86,16 +86,17 @@ def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
 
 
 def _count_allowed(word: str) -> int:
-    """Returns how many slips a word may have: one in a short word, two in a longer one."""
+    """Returns how many typing errors a word may have: one in a short word, two in a longer one."""
     return 1 if len(word) < 6 else 2
 
 
 def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:
-    """Chooses the word at the least distance, the most frequent of several, among those counted more than so many times.
+    """Chooses the word at the least distance among those with a count above ``more_than``; among several, the most frequent.
 
-    Of equally frequent ones it is the first by letters: what ``known`` has beyond ``count`` stands in hidden documents and must not choose.
+    If several are equally frequent, the first in the alphabet wins. The part of ``known`` beyond ``count`` comes from hidden documents and
+    must not decide.
 
-    Shape: ``known`` has at least the number that ``count`` gives, so that a word is counted only where that may matter.
+    Shape: ``known`` has at least the number that ``count`` returns, so that a word is counted only where that may matter.
     """
     allowed = _count_allowed(word)
     words = [one for one in known if one != word and abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]

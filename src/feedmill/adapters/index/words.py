@@ -1,12 +1,12 @@
-"""How the plain words of a query are asked.
+"""Builds the queries of the plain words of a search.
 
-- A word is asked by its stems, all that it may have in the languages of the index. Of several the best counts, and a rare one counts no
-  more than the usual one: otherwise a stem that only one odd text has would outweigh the word itself.
-- Function words count for little beside others (``core.functionwords``).
-- A run of a spaceless script is asked by its neighbouring characters, and by the phrase of its characters, which makes it exact; a
-  Hangul word by its pairs of syllables, since what follows a noun is written onto it.
-- A word may stand in the texts of links that lead to a document instead of in the document itself, and counts for less there.
-- What else is one word to a reader and several to the index (``3.11``) is a phrase.
+- A word is searched by all stems that it may have in the languages of the index. The best stem counts, and a rare stem counts no more
+  than the usual one. Otherwise a stem that only one unusual text has would outweigh the word itself.
+- Function words count little next to other words (``core.functionwords``).
+- A run of a spaceless script is searched by its pairs of neighbouring characters, and by the phrase of its characters, which makes it
+  exact. A Hangul word is searched by its pairs of syllables, since particles are written onto a noun.
+- A word may be in the texts of links to a document instead of in the document itself. It counts less there.
+- A text that is one word to a reader and several to the index (``3.11``) is a phrase.
 """
 
 import math
@@ -34,7 +34,7 @@ _MANY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AskedWord:
-    """A word of a query that is one word to the index. ``raw`` is in lower case, ``weight`` below 1 for a function word."""
+    """A word of a query that is also one word in the index. ``raw`` is in lower case, ``weight`` below 1 for a function word."""
 
     raw: str
     folded: str
@@ -42,7 +42,7 @@ class AskedWord:
 
 
 class WordQueries:
-    """Asks the plain words of one query. Reads of the index only how many documents hold a term."""
+    """Builds the queries of the plain words of one search. It reads nothing of the index but the number of documents that hold a term."""
 
     def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0, anchors_weight: float = 1.0) -> None:
         self.searcher = searcher
@@ -54,20 +54,20 @@ class WordQueries:
 
     @cached_property
     def words(self) -> tuple[AskedWord, ...]:
-        """The plain words in the order asked, a repeated one as often as it is asked."""
+        """The plain words in the order of the query. A repeated word occurs as often as in the query."""
         raws = [raw for text in iter_asked_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
         functions = find_function_words((FOLDED[raw] for raw in raws), self.languages)
         return tuple(AskedWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
 
     @cached_property
     def spelt(self) -> tuple[AskedWord, ...]:
-        """The words of which accents may count: the plain ones and those of phrases."""
+        """The words whose accents may count: the plain words and those of phrases."""
         raws = [raw for text in _iter_phrases(self._root) for raw in list_raw_words(text) if FOLDED[raw] and not gram_size(raw)]
         return (*self.words, *(AskedWord(raw, FOLDED[raw], 1.0) for raw in raws))
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
-        """The characters of the runs of spaceless scripts that are asked, run by run."""
+        """The characters of the query's runs of spaceless scripts, run by run."""
         raws = [raw for text in iter_asked_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
         return tuple("".join(list_characters(raw)) for raw in raws)
 
@@ -86,7 +86,7 @@ class WordQueries:
         return found
 
     def is_held(self, field: str, word: str) -> bool:
-        """Whether any document holds a word in a field. What none does needs not be asked for, and every part of a query takes time."""
+        """Whether any document holds a word in a field. Words that none holds are left out, because each part of a query takes time."""
         return self.count(field, word) > 0
 
     @cached_property
@@ -94,7 +94,7 @@ class WordQueries:
         return {word.folded: word.weight for word in self.words}
 
     def ask(self, text: str) -> Query | None:
-        """Returns the query of a plain word, None for one that asks for nothing."""
+        """Returns the query of a plain word, or None for a text without words."""
         raw = read_single(text)
         if raw and not gram_size(raw):
             told = self.list_stems(ANCHORS, raw, known_only=True)
@@ -104,13 +104,13 @@ class WordQueries:
         return ask_exactly(text)
 
     def _with_anchors(self, asked: Query, told: list[Query]) -> Query:
-        """Returns what asks for a document's own words, or else for those of links; the better one counts."""
+        """Returns a query of a document's own words or of its link texts; the better one counts."""
         if not told:
             return asked
         return Query.disjunction_max_query([asked, *(Query.boost_query(part, self._anchors_weight) for part in told)], 0.0)
 
     def _ask_told_grams(self, raw: str) -> list[Query]:
-        """Returns the query of a run in the texts of links, where no order is known; nothing where they do not hold it."""
+        """Returns the query of a run in link texts, where the order of characters is unknown. Returns nothing if they do not hold it."""
         grams = list_run_grams(raw)
         if not grams or not all(self.count(ANCHORS, gram) for gram in grams):
             return []
@@ -122,7 +122,7 @@ class WordQueries:
         return parts[0] if len(parts) == 1 else Query.disjunction_max_query(parts, OTHER_FIELDS_SHARE)
 
     def list_stems(self, field: str, raw: str, *, known_only: bool = False) -> list[Query]:
-        """Returns a query for each stem that a word in lower case has in the index; at least one, unless known ones alone are wanted."""
+        """Returns a query for each stem that a word in lower case has in the index; at least one, unless ``known_only`` is set."""
         asked = self._known.stems.get((field, raw, known_only))
         if asked is None:
             asked = self._ask_each(field, raw, known_only)
@@ -147,7 +147,7 @@ class WordQueries:
         return math.log(1.0 + max(self.searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
 
 
-# a searcher shows one commit for ever; the one before is not held back for long, since its files cannot be removed meanwhile
+# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
 @lru_cache(maxsize=1)
 def _list_languages(searcher: Searcher) -> tuple[str, ...]:
     counted = searcher.terms_with_prefix("language", "", None, _MANY)
@@ -156,26 +156,26 @@ def _list_languages(searcher: Searcher) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Known:
-    """What was looked up in one commit: words come again in other questions, and every look goes into the dictionaries of all segments."""
+    """Looked-up terms of one commit. Words recur in other queries, and each lookup reads the dictionaries of all segments."""
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     stems: dict[tuple[str, str, bool], list[Query]] = field(default_factory=dict)
 
     def make_room(self) -> None:
-        """Forgets everything where it has become much."""
+        """Clears the cache when it is too large."""
         for kept in (self.counts, self.stems):
             if len(kept) > MAX_KNOWN:
                 kept.clear()
 
 
-# a searcher shows one commit for ever; the one before is not held back for long, since its files cannot be removed meanwhile
+# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
 @lru_cache(maxsize=1)
 def _find_known(_searcher: Searcher) -> _Known:
     return _Known()
 
 
 def iter_asked_words(node: Node) -> Iterator[str]:
-    """Yields the texts of the plain words that speak for a document."""
+    """Yields the texts of the plain words that make a document match better; excluded words are not among them."""
     match node:
         case Word(text):
             yield text
@@ -187,7 +187,7 @@ def iter_asked_words(node: Node) -> Iterator[str]:
 
 
 def _iter_phrases(node: Node) -> Iterator[str]:
-    """Yields the texts of the phrases that speak for a document."""
+    """Yields the texts of the phrases that make a document match better."""
     match node:
         case Phrase(text):
             yield text
@@ -199,13 +199,13 @@ def _iter_phrases(node: Node) -> Iterator[str]:
 
 
 def read_single(text: str) -> str:
-    """Returns a text in lower case that is a single word, or a single run of a spaceless script; "" for any other."""
+    """Returns a text in lower case if it is a single word or a single run of a spaceless script, else ""."""
     raws = list_raw_words(text)
     return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
 
 
 def list_run_grams(raw: str) -> list[str]:
-    """Returns the different neighbours of a run, nothing for one that is too short to have any."""
+    """Returns the different pairs of neighbours in a run, or nothing for a run that is too short."""
     size = gram_size(raw)
     run = "".join(list_characters(raw)) if is_spaceless(raw) else FOLDED[raw]
     if is_spaceless(raw) and len(run) < size:
@@ -214,7 +214,7 @@ def list_run_grams(raw: str) -> list[str]:
 
 
 def _ask_grams(raw: str) -> Query | None:
-    """Returns the query of a run, None for one that is too short to have neighbours."""
+    """Returns the query of a run, or None for a run that is too short to have neighbours."""
     grams = [in_field("stems", [gram]) for gram in list_run_grams(raw)]
     if not grams:
         return None
@@ -224,7 +224,7 @@ def _ask_grams(raw: str) -> Query | None:
 
 
 def ask_exactly(text: str) -> Query | None:
-    """Returns the query of words that must follow one another as they are, None for a text without words."""
+    """Returns the query of consecutive words without stemming, or None for a text without words."""
     words = split_words(text)[:MAX_PHRASE_WORDS]
     if words:
         return _in_word_fields(words)
@@ -238,12 +238,12 @@ def _in_word_fields(words: list[str]) -> Query:
 
 
 def in_field(field: str, words: list[str]) -> Query:
-    """Returns the query of a word, or of words that follow one another, in one field."""
+    """Returns the query of a word, or of consecutive words, in one field."""
     if len(words) == 1:
         return Query.term_query(build_schema(), field, words[0], "freq")
     return Query.phrase_query(build_schema(), field, list(words))
 
 
 def boosted(query: Query, weight: float) -> Query:
-    """Returns a query whose score counts so much."""
+    """Returns a query whose score is multiplied by a weight."""
     return query if weight == 1.0 else Query.boost_query(query, weight)

@@ -1,8 +1,8 @@
 """The write side of the Tantivy index.
 
-What must hold: a batch is visible whole or not at all; after any error nothing of it is kept and the writer works on. Tantivy needs
-help for the second: after a failed commit it takes documents and loses them silently, until it is rolled back, so every error ends
-in a rollback, and where that fails too in a new writer.
+A batch becomes visible completely or not at all. After any error the batch is discarded and the writer is usable. Tantivy alone does not
+guarantee the second: after a failed commit it accepts documents and silently loses them until it is rolled back. So every error ends in
+a rollback, and if the rollback fails, in a new writer.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ MIN_HEAP_BYTES = 15_000_000
 
 
 class TantivyWriter:
-    """The one writer of an index folder, which it creates when there is none. Errors: Conflict when another process holds it."""
+    """The only writer of an index folder; creates the folder if there is none. Errors: Conflict when another process holds it."""
 
     def __init__(self, folder: Path, heap_bytes: int = 64_000_000, threads: int = 1) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class TantivyWriter:
         self._writer: tantivy.IndexWriter | None = self._open()
 
     def put_many(self, documents: Iterable[IndexDocument]) -> None:
-        """Adds documents, each replacing the earlier one of its key. Errors: Corrupt, with the whole uncommitted batch gone."""
+        """Adds documents. Each replaces the earlier one of its key. Errors: Corrupt, with the whole uncommitted batch gone."""
         with self._rolled_back("adding to the index"):
             for document in documents:
                 entry = make_entry(document)
@@ -44,7 +44,7 @@ class TantivyWriter:
                 self._open_writer.add_document(entry)
 
     def prepare(self, document: IndexDocument) -> PreparedEntry:
-        """Builds a document's entry. Errors: any, untranslated: what a document's values raise says nothing of the engine."""
+        """Builds a document's entry. Errors: any, untranslated: an error about a document's values says nothing about the engine."""
         return PreparedEntry(document.key, make_entry(document))
 
     def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
@@ -56,7 +56,7 @@ class TantivyWriter:
                 self._open_writer.add_document(entry.entry)
 
     def adopt(self, built: BuiltEntries) -> str:
-        """Takes over built segments, with the writer closed meanwhile. Errors: DiskFull, Corrupt; the earlier entries may be gone then."""
+        """Adds built segments while the writer is closed. Errors: DiskFull, Corrupt; the earlier entries may be gone then."""
         assert isinstance(built.payload, Path)
         self.remove_many(built.keys)
         self.commit()
@@ -73,23 +73,23 @@ class TantivyWriter:
                 self._open_writer.delete_documents_by_term("key", key)
 
     def commit(self) -> str:
-        """Makes all of it durable and gives the number of the commit, which grows."""
+        """Makes all writes durable and returns the number of the commit, which grows."""
         with self._rolled_back("committing the index"):
             return str(self._open_writer.commit())
 
     def wait_for_merges(self) -> None:
-        """Waits until what the engine merges on its own is merged, and gives up the folder."""
+        """Waits until the engine's own merges are finished, and releases the folder."""
         writer, self._writer = self._open_writer, None
         with translated("merging the index"):
             writer.wait_merging_threads()
 
     def close(self) -> None:
-        """Returns up the folder; what was not committed is gone."""
+        """Releases the folder and discards uncommitted writes."""
         self._writer = None
 
     @property
     def _open_writer(self) -> tantivy.IndexWriter:
-        # never kept in a local variable: the frames of an error would hold the writer, and its lock, beyond ``close``
+        # never stored in a local variable: the frames of an error would hold the writer, and its lock, beyond ``close``
         if self._writer is None:
             raise Conflict("the index writer is closed")
         return self._writer
@@ -116,6 +116,6 @@ class TantivyWriter:
                 writer.rollback()
             self._writer = writer
         except Exception:  # noqa: BLE001
-            # a writer that cannot even roll back is dropped, which frees its lock, and a new one takes its place
+            # a writer that cannot even roll back is dropped, which releases its lock, and a new one replaces it
             del writer
             self._writer = self._open()
