@@ -1,1 +1,1 @@
-"""Asking other servers who may see the documents of which neither an ACL nor a policy says anything."""
+"""Late binding: authorization servers decide about the documents that neither an ACL nor a policy decides."""

@@ -1,7 +1,6 @@
-"""Remembers for a while what other servers decided about documents, each for one user, within a bound of number.
+"""Caches for a while what authorization servers decided about documents, each for one user, up to a number of entries.
 
-What is remembered is found by a keyed digest of who asked and of which URL, so that an entry takes the same room whatever the length of
-names and URLs.
+The key of an entry is a keyed digest of the user and the URL, so an entry takes the same memory however long names and URLs are.
 """
 
 import secrets
@@ -15,7 +14,10 @@ from feedmill.model.identity import Identity, Subject
 
 
 class AuthorizationCache:
-    """Permits and denials; indecision is never kept. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """Caches permits and denials, never INDETERMINATE.
+
+    May be used from several threads. Units: ``clock`` counts seconds from any origin.
+    """
 
     def __init__(self, clock: Callable[[], float], *, seconds: float, entries: int) -> None:
         self._clock = clock
@@ -29,7 +31,7 @@ class AuthorizationCache:
         return len(self._kept)
 
     def find(self, current_user: Identity, url: str) -> Verdict | None:
-        """Returns what was decided, None where nothing is known any more."""
+        """Returns the cached decision, None if there is none or it has expired."""
         digest = self._digest(current_user, url)
         with self._lock:
             kept = self._kept.get(digest)
@@ -41,7 +43,7 @@ class AuthorizationCache:
             return kept[0]
 
     def put(self, current_user: Identity, url: str, verdict: Verdict) -> None:
-        """Keeps a decision; the oldest goes where there are too many."""
+        """Stores a decision. Removes the oldest entries if there are too many."""
         if verdict is Verdict.INDETERMINATE or self._seconds <= 0:
             return
         digest = self._digest(current_user, url)

@@ -1,4 +1,4 @@
-"""Asks one rule about one batch, whatever comes of it: times it, counts it, and leaves servers alone that fail again and again."""
+"""Runs one rule on one batch and never fails: measures and counts the request, and respects the circuit breaker."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -21,31 +21,33 @@ _OUTCOMES = {
 
 
 class Authorizer(Protocol):
-    """One rule at work."""
+    """Applies one authorization rule."""
 
     @property
     def rule(self) -> AuthorizationRule:
-        """The rule."""
+        """The rule that this authorizer applies."""
 
     def means(self, url: str) -> bool:
-        """Whether the rule is for a URL."""
+        """Whether the rule applies to a URL."""
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
-        """Returns URLs as they are asked about together."""
+        """Returns the URLs in batches, each for one request or connection."""
 
     def server_of(self, urls: Sequence[str]) -> str:
-        """Returns the server that is asked about URLs that belong together, as ``host`` or ``host:port``."""
+        """Returns the server that decides about a batch, as ``host`` or ``host:port``."""
 
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Asks about URLs that belong together, all in that time; what is not in the answer is undecided, and an empty one says that
-        nobody was asked. Errors: Unanswered."""
+        """Decides about a batch within the given time.
+
+        A URL that is missing in the result is undecided. An empty result means that no server was contacted. Errors: Unanswered.
+        """
 
 
 class LateCounts(Protocol):
-    """Counts what late binding does, for whoever watches."""
+    """Counts the work of late binding, for metrics."""
 
     def count(self, mechanism: Mechanism, outcome: LateOutcome, documents: int) -> None:
-        """Counts documents by what came of them."""
+        """Counts documents by outcome."""
 
     def observe(self, mechanism: Mechanism, seconds: float) -> None:
         """Counts a request to a server and the time it took."""
@@ -62,7 +64,7 @@ class NoCounts:
 
 
 class SafeAuthorizer:
-    """Asks batches. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """Runs batches. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
     def __init__(self, clock: Callable[[], float], resting: CircuitBreaker, counts: LateCounts) -> None:
         self._clock = clock
@@ -72,7 +74,7 @@ class SafeAuthorizer:
     def ask(
         self, asking: Authorizer, batch: Sequence[str], current_user: Identity, login: Login | None, seconds: float
     ) -> dict[str, Verdict]:
-        """Returns what was decided about a batch, nothing where the server is left alone or gives no usable answer."""
+        """Returns the decisions about a batch, none if the circuit is open or the server returns no usable answer."""
         rule, server = asking.rule, asking.server_of(batch)
         if not self._resting.may_ask(rule.label, server):
             self._counts.count(rule.mechanism, LateOutcome.LEFT_ALONE, len(batch))
@@ -88,7 +90,7 @@ class SafeAuthorizer:
             log.warning("authorization_failed", rule=rule.label, server=server, documents=len(batch), reason=str(exc))
             return {}
         except Exception:
-            # one job in a thread of its own: whatever it meets, its documents stay hidden
+            # the job runs in a thread of its own: whatever error it meets, its documents stay hidden
             self._resting.pass_over(rule.label, server)
             self._counts.count(rule.mechanism, LateOutcome.FAILED, len(batch))
             log.exception("authorization_broken", rule=rule.label, documents=len(batch))
@@ -103,9 +105,9 @@ class SafeAuthorizer:
 
     def _note_failure(self, rule: AuthorizationRule, server: str, error: Unanswered, *, is_cut_short: bool) -> None:
         if isinstance(error, Rejected):
-            self._resting.succeed(rule.label, server)  # it is there, and did not like this one question
+            self._resting.succeed(rule.label, server)  # it works, and rejected this one request
         elif is_cut_short:
-            self._resting.pass_over(rule.label, server)  # it was given less time than it is due
+            self._resting.pass_over(rule.label, server)  # it had less time than the rule allows
         else:
             self._resting.fail(rule.label, server, str(error))
 

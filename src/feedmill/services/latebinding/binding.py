@@ -1,12 +1,12 @@
-"""Asks other servers who may see documents of which no ACL and no policy says anything.
+"""Authorizes the documents that no ACL and no policy decides, by requests to other servers.
 
-For each document, the first of these that permits or denies decides: what was decided a while ago, then each rule whose patterns mean the
-URL, in the order in which they are given. Who is left undecided, because nobody was asked,
-nobody answered in time, or no answer could be used, is not shown.
+For each document the first of these that permits or denies decides: the cached decision, then each rule whose patterns match the URL, in
+the order of the settings. A document that stays undecided is not shown: no rule matched, no server answered in time, or no answer was
+usable.
 
-Servers are asked in threads of their own, in parallel; whoever searches waits for them until the time of his request is over, and only so
-many searches wait at once: what others search for is never held up by a server that does not answer. Each rule has threads of its own.
-A server that fails again and again is left alone for a while (``resting``).
+Each rule has threads of its own, which send its requests in parallel. A search waits for them until its time is over, and only a limited
+number of searches wait at once, so a server that does not answer never delays other searches. A server that fails repeatedly is skipped
+for a while (``circuitbreaker``).
 Source: googlegsa/secmgr, ``FlexAuthorizerImpl``.
 """
 
@@ -30,14 +30,14 @@ from feedmill.services.latebinding.imitating import Imitating
 
 MAX_SEARCHES = 20
 LANES = 4
-"""For so many searches at once a rule may be at work, each with all the requests that it may send in parallel."""
+"""For how many searches at once a rule has threads, each search with all the parallel requests that the rule may send."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class _Round:
-    """What one rule is asked for one search: batches that wait, and what came of the others."""
+    """The work of one rule for one search: waiting batches, and the decisions so far."""
 
     asking: Authorizer
     batches: deque[list[str]]
@@ -46,7 +46,10 @@ class _Round:
 
 
 class LateBinding:
-    """Decides about documents for who is signed in. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """Decides about documents for users who are signed in.
+
+    May be used from several threads. Units: ``clock`` counts seconds from any origin.
+    """
 
     def __init__(
         self,
@@ -70,12 +73,12 @@ class LateBinding:
         self._places = threading.BoundedSemaphore(MAX_SEARCHES)
 
     def allow(self, access: AccessFilter, find_classes: Callable[[], Set[int]], login: Login | None) -> AccessFilter:
-        """Returns what somebody may see together with what may be asked about for one request of his, which begins now."""
+        """Returns the access filter with the classes that late binding may decide, for one request that begins now."""
         if not self._askings or not access.current_user.users:
             return access.only_public() if self.limits.confirms else access
         classes, until = find_classes(), self._clock() + self.limits.seconds
         if self.limits.confirms:
-            # what ACLs and policies permit counts only with somebody else's word, what they deny stays denied
+            # a permit of ACLs and policies counts only if a server confirms it; a denial stays a denial
             classes, access = unite(classes, access.only_secure().permitted), access.only_public()
         return replace(access, late=LateAccess(classes=classes, until=until, login=login, confirms=self.limits.confirms))
 
@@ -84,7 +87,7 @@ class LateBinding:
         return self._clock() >= late.until
 
     def select(self, urls: Sequence[str], access: AccessFilter) -> frozenset[str]:
-        """Returns of URLs those that are permitted to the asker."""
+        """Returns the URLs that the user is permitted to see."""
         late = access.late
         if late is None or not urls:
             return frozenset()
@@ -103,9 +106,10 @@ class LateBinding:
         return frozenset(url for url, verdict in found.items() if verdict is Verdict.PERMIT)
 
     def imitate(self, url: str, access: AccessFilter) -> None:
-        """Takes as long over a URL that nobody is asked about as over one that another server was asked about lately.
+        """Waits as long for a URL that no server is consulted about as a recent request to an authorization server took.
 
-        So the time does not tell whether there is such a document. Nobody is asked. It is remembered as denied where the other was decided.
+        The response time therefore does not reveal whether there is such a document. No server is contacted. The URL is cached as denied
+        if the imitated request brought a decision.
         """
         late = access.late
         if late is None or self._cache.find(access.current_user, url) is not None:
@@ -120,7 +124,7 @@ class LateBinding:
         return next((asking.rule.label for asking in self._askings if asking.means(url)), None)
 
     def close(self) -> None:
-        """Asks nobody any more; does not wait for who is being asked."""
+        """Sends no more requests; does not wait for those that are running."""
         for threads in self._threads:
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -129,7 +133,7 @@ class LateBinding:
             self._count_by_rule(list(found), LateOutcome.CACHED)
 
     def _count_by_rule(self, urls: Sequence[str], outcome: LateOutcome) -> None:
-        """Counts each document for the first rule that would be asked about it."""
+        """Counts each document for the first rule that matches it."""
         for url in urls:
             asking = next((each for each in self._askings if each.means(url)), None)
             if asking is not None:
@@ -146,7 +150,7 @@ class LateBinding:
             self._places.release()
 
     def _ask_in_turn(self, urls: Sequence[str], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
-        """Asks by the first rule for each URL, about what is left by the second, and so on."""
+        """Runs the first matching rule on each URL, the second on the URLs that are still undecided, and so on."""
         decided: dict[str, Verdict] = {}
         ways = {url: deque(asking for asking in self._askings if asking.means(url)) for url in urls}
         while ways and not self.is_over(late):
@@ -164,7 +168,7 @@ class LateBinding:
         return decided
 
     def _ask_at_once(self, chosen: dict[int, list[str]], current_user: Identity, late: LateAccess) -> dict[str, Verdict]:
-        """Asks each rule about its URLs, all in parallel, until the time is over."""
+        """Runs each rule on its URLs, all in parallel, until the time is over."""
         rounds: list[_Round] = []
         futures: list[Future[None]] = []
         for place, urls in chosen.items():
@@ -188,7 +192,7 @@ class LateBinding:
         return found
 
     def _work(self, one: _Round, current_user: Identity, late: LateAccess) -> None:
-        """Asks about one batch after the other while there are any and time is left."""
+        """Decides about one batch after the other while there are batches and time is left."""
         while True:
             seconds = late.until - self._clock()
             with one.lock:

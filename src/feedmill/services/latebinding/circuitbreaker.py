@@ -1,8 +1,9 @@
-"""Leaves servers alone for a while that fail again and again, so that searches do not wait for them in vain.
+"""Stops sending requests to servers that fail repeatedly, so that searches do not wait for them without effect.
 
-A server that failed so many times without one success between is left alone: nobody is asked there, and what it would have decided
-about is not shown. When its rest is over one question goes out as a trial. An answer ends the rest; a failure begins another one, twice as
-long, up to a bound. The rest begins and ends with a line in the log, and the status shows it.
+After a number of failures without a success between them, the circuit of a server opens: no requests are sent to it, and the documents
+that it would have decided about are not shown. After a pause one request goes out as a trial. An answer closes the circuit. A failure
+begins another pause, twice as long, up to a maximum. The log has a line whenever a circuit opens or closes, and the status shows open
+circuits.
 """
 
 import threading
@@ -16,17 +17,17 @@ from feedmill.model.latebinding import LateLimits, OpenCircuit
 
 MAX_SERVERS = 1_000
 LONGEST_REST = 16
-"""How many times the first rest the longest one is."""
+"""The longest pause, as a multiple of the first one."""
 
 log = structlog.get_logger(__name__)
 
 Tell = Callable[[Sequence[OpenCircuit]], None]
-"""Takes the servers that are left alone, whenever they change."""
+"""Receives the servers whose circuit is open, whenever they change."""
 
 
 @dataclass(slots=True)
 class _Server:
-    """What is known of one server. ``until`` is None where it is not left alone."""
+    """The state of one server. ``until`` is None while its circuit is closed."""
 
     failures: int = 0
     rests: int = 0
@@ -36,7 +37,7 @@ class _Server:
 
 
 class CircuitBreaker:
-    """Which servers are left alone. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """The circuits of all servers. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
     def __init__(self, clock: Callable[[], float], limits: LateLimits, tell: Tell) -> None:
         self._clock = clock
@@ -47,7 +48,10 @@ class CircuitBreaker:
         self._telling = threading.Lock()
 
     def may_ask(self, rule: str, server: str) -> bool:
-        """Whether a server may be asked now. Shape: whoever may must say what came of it, by one of the three below."""
+        """Whether a request may be sent to a server now.
+
+        Shape: after True the caller must report the outcome with ``succeed``, ``fail`` or ``pass_over``.
+        """
         with self._lock:
             known = self._servers.get((rule, server))
             if known is None or known.until is None:
@@ -58,7 +62,7 @@ class CircuitBreaker:
             return True
 
     def succeed(self, rule: str, server: str) -> None:
-        """Takes it that a server answered."""
+        """Records that a server answered, which closes its circuit."""
         with self._lock:
             known = self._servers.pop((rule, server), None)
         if known is not None and known.until is not None:
@@ -66,7 +70,7 @@ class CircuitBreaker:
             self._report_all()
 
     def fail(self, rule: str, server: str, reason: str) -> None:
-        """Takes it that a server did not answer as it should."""
+        """Records that a server did not answer as it should."""
         if not self._limits.rest_after:
             return
         with self._lock:
@@ -75,6 +79,7 @@ class CircuitBreaker:
             while len(self._servers) > MAX_SERVERS:
                 self._servers.popitem(last=False)
             known.failures += 1
+            # a failed trial opens the circuit again at once; a closed circuit opens after ``rest_after`` failures
             is_due = known.is_on_trial or (known.until is None and known.failures >= self._limits.rest_after)
             known.is_on_trial = False
             if not is_due:
@@ -88,14 +93,15 @@ class CircuitBreaker:
         self._report_all()
 
     def pass_over(self, rule: str, server: str) -> None:
-        """Takes it that a server that might have been asked was not, or told nothing of itself."""
+        """Records that no request was sent, or that its outcome says nothing about the server."""
         with self._lock:
             known = self._servers.get((rule, server))
             if known is not None:
                 known.is_on_trial = False
 
     def _report_all(self) -> None:
-        with self._telling:  # so that the newest list is told last; nobody who asks waits for it
+        # Lock order: ``_telling`` before ``_lock``. ``_telling`` keeps reports in order; ``_lock`` is free while the report is made.
+        with self._telling:
             with self._lock:
                 resting = self._list()
             self._report(resting)

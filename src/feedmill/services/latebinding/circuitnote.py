@@ -1,4 +1,4 @@
-"""Notes in the store which servers are left alone, so that every process and command can tell."""
+"""Stores which circuits are open, so that every process and command can show them."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,21 +17,21 @@ log = structlog.get_logger(__name__)
 
 
 class CircuitNote:
-    """Keeps the note of the one process that asks. May be used from several threads."""
+    """Writes the note, for the one process that sends authorization requests. May be used from several threads."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._clock = clock
 
     def clear(self) -> None:
-        """Forgets what a process noted that is no more."""
+        """Removes the note of a process that has ended."""
         with self._store.reading() as unit:
             is_empty = not unit.key_values.get(AUTHORIZATION_RESTING)
         if not is_empty:
             self(())
 
     def __call__(self, resting: Sequence[OpenCircuit]) -> None:
-        """Notes the servers that are left alone now."""
+        """Stores the servers whose circuit is open now."""
         now = self._clock().isoformat(timespec="seconds")
         try:
             with self._store.writing() as unit:
@@ -41,10 +41,10 @@ class CircuitNote:
                 told = [{**asdict(each), "since": earlier.get((each.rule, each.server), now)} for each in resting]
                 unit.key_values.put(AUTHORIZATION_RESTING, json.dumps(told) if told else "")
         except FeedmillError as exc:
-            # the log has it; a state that cannot be shown must not stop who searches
+            # the log has the event; a failure to store the state must not stop a search
             log.warning("authorization_not_noted", reason=str(exc))
 
 
 def read_resting(text: str | None) -> list[dict[str, Any]]:
-    """Reads the note: ``rule``, ``server``, ``failures``, ``reason``, ``since`` of each server that is left alone."""
+    """Reads the note: ``rule``, ``server``, ``failures``, ``reason``, ``since`` of each server whose circuit is open."""
     return list(json.loads(text)) if text else []

@@ -1,7 +1,7 @@
-"""Asks a connector manager about the documents of its connectors: many in one request, for one user.
+"""Authorizes documents of connectors at a connector manager: many documents in one request, for one user.
 
-What it permits or denies counts. A document of which an answer that went well says nothing is denied; where the manager reports a fault,
-what it says nothing of is undecided.
+Its permits and denials count. If the answer reports success, a document that it does not mention is denied. If the manager reports an
+error, a document that it does not mention is undecided.
 Source: googlegsa/manager.v3, ``Authorization`` servlet; googlegsa/secmgr.
 """
 
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class ConnectorAuthorizer:
-    """Asks one manager. May be used from several threads."""
+    """Sends requests to one connector manager. May be used from several threads."""
 
     def __init__(self, rule: AuthorizationRule, caller: Caller) -> None:
         self.rule = rule
@@ -36,19 +36,19 @@ class ConnectorAuthorizer:
         self._endpoint = Endpoint(rule, caller, headers=_HEADERS, answered=_ANSWERED, servlet=SERVLET)
 
     def means(self, url: str) -> bool:
-        """Whether this manager is asked about a URL."""
+        """Whether this manager decides about a URL."""
         return is_writable(url) and any(pattern.matches(url) for pattern in self._patterns)
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
-        """Returns the URLs as they are asked about together."""
+        """Returns the URLs in batches of one request each."""
         return [list(urls[place : place + self.rule.batch]) for place in range(0, len(urls), self.rule.batch)]
 
     def server_of(self, _urls: Sequence[str]) -> str:
-        """Returns the manager's server, whatever it is asked about."""
+        """Returns the manager's server, the same for all URLs."""
         return self._endpoint.server
 
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Asks about documents. Errors: Unanswered."""
+        """Decides about documents with one request. Errors: Unanswered."""
         user = find_user(self.rule, current_user)
         if user is None or not _is_writable(user):
             return {}

@@ -1,4 +1,4 @@
-"""Denies documents without asking anybody: the end of the way for those that no mechanism before has permitted."""
+"""Denies documents without a request: the last rule, for documents that no earlier mechanism has permitted."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from feedmill.model.latebinding import AuthorizationRule, Login
 
 
 class DenyAuthorizer:
-    """Denies what the rule's patterns mean. May be used from several threads."""
+    """Denies URLs that match the rule's patterns. May be used from several threads."""
 
     def __init__(self, rule: AuthorizationRule) -> None:
         self.rule = rule
@@ -20,14 +20,14 @@ class DenyAuthorizer:
         return any(pattern.matches(url) for pattern in self._patterns)
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
-        """Returns the URLs together."""
+        """Returns the URLs as one batch."""
         return [list(urls)]
 
     def server_of(self, _urls: Sequence[str]) -> str:
-        """Returns a name for what is no server."""
+        """Returns a placeholder, since no server is involved."""
         return "here"
 
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Denies."""
+        """Denies all URLs."""
         del current_user, login, seconds
         return dict.fromkeys(urls, Verdict.DENY)

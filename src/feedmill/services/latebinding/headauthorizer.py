@@ -1,8 +1,8 @@
-"""Asks the server of each document whether it would give it to the user, by a request without a body, as the user.
+"""Authorizes each document at the server that holds it, by a request without a body that is sent as the user.
 
-200 and 206 permit, 401 and 403 deny, anything else decides nothing; a redirection too, since it may end on a page that asks everybody to
-sign in. Who has nothing to be known by (no password to forward, no header that names him) is not asked for: a server that answers
-strangers with 200 would permit all.
+200 and 206 permit, 401 and 403 deny, any other status decides nothing. A redirect decides nothing either, since it may lead to a sign-in
+page that is open to all. No request is sent for a user without credentials for the server (no password to forward, no header with their
+name): a server that answers anonymous requests with 200 would permit all.
 Source: "Managing Search for Controlled-Access Content", "Head Requests"; googlegsa/secmgr.
 """
 
@@ -23,14 +23,14 @@ from feedmill.services.latebinding.whom import find_login, find_user
 AGENT = b"Feedmill (authorization)"
 MAX_FAILURES = 2
 FIRST_FAULT = 500
-"""From this status on a server tells of trouble of its own."""
+"""From this status on a server reports a problem of its own."""
 _VERDICTS = {200: Verdict.PERMIT, 206: Verdict.PERMIT, 401: Verdict.DENY, 403: Verdict.DENY}
 
 log = structlog.get_logger(__name__)
 
 
 class HeadAuthorizer:
-    """Asks the servers of documents. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """Sends requests to the servers of documents. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
     def __init__(self, rule: AuthorizationRule, caller: Caller, clock: Callable[[], float]) -> None:
         self.rule = rule
@@ -40,27 +40,30 @@ class HeadAuthorizer:
         self._private = tuple(parse_pattern(text) for text in rule.allow_private)
 
     def means(self, url: str) -> bool:
-        """Whether the server of a URL is asked: patterns are held against the URL as it would be sent."""
+        """Whether the rule applies to a URL. Patterns are matched against the URL as it would be sent."""
         target = _find_target(url)
         return target is not None and any(pattern.matches(target.url) for pattern in self._patterns)
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
-        """Returns the URLs by their servers, as they are asked about over one connection."""
+        """Returns the URLs by server, in batches of one connection each."""
         by_address: dict[ServerAddress, list[str]] = {}
         for url in urls:
             target = _find_target(url)
             if target is not None:
                 by_address.setdefault(self._address_of(target), []).append(url)
-        # as many lanes as may be open at once, so that each connection is used again
+        # as many batches as connections may be open at once, so that each connection is reused
         return [mine[lane :: self.rule.parallel] for mine in by_address.values() for lane in range(min(self.rule.parallel, len(mine)))]
 
     def server_of(self, urls: Sequence[str]) -> str:
-        """Returns the server of URLs that belong together."""
+        """Returns the server of the URLs of one batch."""
         target = next((target for url in urls if (target := _find_target(url)) is not None), None)
         return target.authority if target is not None else ""
 
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Asks one server about documents, one after the other. Shape: those of one server, as ``split`` gave them. Errors: Unanswered."""
+        """Decides about documents at one server, one after the other.
+
+        Shape: the URLs of one server, as ``split`` returned them. Errors: Unanswered.
+        """
         user = find_user(self.rule, current_user)
         targets = {url: target for url in urls if (target := _find_target(url)) is not None}
         if user is None or not targets:
@@ -109,7 +112,7 @@ class HeadAuthorizer:
         log.warning("authorization_failed", rule=self.rule.label, server=target.authority, documents=documents, reason=reason)
 
     def _prove(self, user: Subject, login: Login | None) -> tuple[tuple[str, bytes], ...]:
-        """Returns the headers by which a server knows the user."""
+        """Returns the headers that identify the user to a server."""
         proof: list[tuple[str, bytes]] = []
         forwarded = find_login(self.rule, login)
         if forwarded is not None:

@@ -1,4 +1,4 @@
-"""Remembers how long answers of other servers took, so that what nobody is asked about can take as long."""
+"""Records how long answers of authorization servers took, so that a URL that no server is consulted about can take as long."""
 
 import random
 import threading
@@ -11,14 +11,14 @@ REMEMBERED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class PastAnswer:
-    """How long a question took, and whether anything was decided by it."""
+    """How long a request took, and whether it brought a decision."""
 
     seconds: float
     is_decided: bool
 
 
 class Imitating:
-    """The last answers by rule. May be used from several threads."""
+    """The last answers of each rule. May be used from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,7 +26,7 @@ class Imitating:
         self._several: dict[str, deque[PastAnswer]] = {}
 
     def note(self, rule: str | None, documents: int, seconds: float, *, is_decided: bool) -> None:
-        """Notes how long a question about so many documents took; ``rule`` is the one that means the first of them, None for none."""
+        """Records how long a request about so many documents took. ``rule`` is the one that matches the first of them, None for none."""
         if rule is None:
             return
         with self._lock:
@@ -34,9 +34,11 @@ class Imitating:
             kept.setdefault(rule, deque(maxlen=REMEMBERED)).append(PastAnswer(seconds, is_decided))
 
     def choose(self, rule: str | None) -> PastAnswer | None:
-        """Chooses by lot one of the last answers of a rule, about one document where there is one; None where there was none yet."""
+        """Returns one of the last answers of a rule at random, of requests about one document if there are any; None if there are no
+        answers.
+        """
         if rule is None:
             return None
         with self._lock:
             kept = self._single.get(rule) or self._several.get(rule)
-            return random.choice(kept) if kept else None  # noqa: S311 - nobody gains by knowing which
+            return random.choice(kept) if kept else None  # noqa: S311 - the choice need not be unpredictable

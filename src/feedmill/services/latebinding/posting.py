@@ -1,4 +1,4 @@
-"""Posts a question, in XML, to the one server that a rule names."""
+"""Sends an XML request to the one server that a rule names."""
 
 from collections.abc import Sequence, Set
 
@@ -14,8 +14,8 @@ _BYTES_A_DOCUMENT = 20_000
 class Endpoint:
     """The server that a rule names. May be used from several threads.
 
-    Shape: ``server`` is ``host`` or ``host:port``; ``headers`` say what kind of question is asked, ``answered`` are statuses of answers,
-    ``servlet`` is the end of the path, which the rule may leave out.
+    Shape: ``server`` is ``host`` or ``host:port``; ``headers`` describe the kind of request; ``answered`` are the statuses of valid
+    answers; ``servlet`` is the end of the path, which the rule may leave out.
     """
 
     def __init__(
@@ -28,11 +28,14 @@ class Endpoint:
         self._path = target.path.rstrip("/").removesuffix(servlet) + servlet if servlet else target.path
         self._seconds = rule.seconds
         self._caller = caller
-        # the operator named this one server himself, wherever it stands
+        # the operator chose this server, so a private address is allowed
         self._address = ServerAddress(is_tls=target.is_tls, host=target.host, port=target.port, trust=rule.trust, allows_private=True)
 
     def post(self, body: bytes, *, documents: int, seconds: float) -> bytes:
-        """Asks about so many documents over a connection of its own, and gives the answer. Errors: Unanswered, for another status too."""
+        """Sends a request about so many documents over a connection of its own, and returns the answer.
+
+        Errors: Unanswered, also for any other status.
+        """
         max_bytes = _ANSWER_BYTES + _BYTES_A_DOCUMENT * documents
         call = Call(method="POST", path=self._path, headers=self._headers, body=body, max_bytes=max_bytes)
         line = self._caller.open(self._address)

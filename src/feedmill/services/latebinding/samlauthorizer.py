@@ -1,6 +1,6 @@
-"""Asks a policy decision point about documents: in one SOAP body, one user, one answer.
+"""Authorizes documents at a SAML policy decision point: one SOAP body, one user, one answer.
 
-The documents stand in a query each, or all in one query, as the rule says.
+The rule sets whether each document has a query of its own or all documents share one query.
 Source: googlegsa/library, ``SamlBatchAuthzHandler``; googlegsa/secmgr.
 """
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class SamlAuthorizer:
-    """Asks one endpoint. May be used from several threads."""
+    """Sends requests to one endpoint. May be used from several threads."""
 
     def __init__(self, rule: AuthorizationRule, caller: Caller, now: Clock) -> None:
         self.rule = rule
@@ -39,20 +39,20 @@ class SamlAuthorizer:
         self._endpoint = Endpoint(rule, caller, headers=_HEADERS, answered=_ANSWERED)
 
     def means(self, url: str) -> bool:
-        """Whether this endpoint is asked about a URL."""
+        """Whether this endpoint decides about a URL."""
         return any(pattern.matches(url) for pattern in self._patterns)
 
     def split(self, urls: Sequence[str]) -> list[list[str]]:
-        """Returns the URLs as they are asked about together."""
+        """Returns the URLs in batches of one request each."""
         size = 1 if self.rule.form is QueryForm.SINGLE else self.rule.batch
         return [list(urls[place : place + size]) for place in range(0, len(urls), size)]
 
     def server_of(self, _urls: Sequence[str]) -> str:
-        """Returns the endpoint's server, whatever it is asked about."""
+        """Returns the endpoint's server, the same for all URLs."""
         return self._endpoint.server
 
     def decide(self, urls: Sequence[str], current_user: Identity, login: Login | None, seconds: float) -> dict[str, Verdict]:
-        """Asks about documents; what is not in the answer is undecided. Errors: Unanswered."""
+        """Decides about documents with one request. A URL that the answer does not mention is undecided. Errors: Unanswered."""
         user = find_user(self.rule, current_user)
         if user is None or not is_writable(user):
             return {}
