@@ -1,1 +1,1 @@
-"""Who asks: passwords, sessions, tokens, local users."""
+"""Signs users and programs in: passwords, sessions, tokens, local users."""

@@ -1,4 +1,4 @@
-"""Makes and changes local users, and the tokens of programs."""
+"""Creates and changes local users, and the API tokens of programs."""
 
 import secrets
 from collections.abc import Iterable
@@ -18,19 +18,19 @@ from feedmill.services.signin.proofs import digest_of_secret
 TOKEN_PREFIX = "fm_"  # noqa: S105 - what a token begins with, so that one that leaked can be recognised
 
 MAX_SOURCES = 100
-"""How many data sources a token may name."""
+"""The largest number of data sources that a token may name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """A token as it is shown once."""
+    """A new token with its text, which is shown only once."""
 
     token: ApiToken
     text: str
 
 
 class AccountKeeping:
-    """Keeps the local users. Errors of all: BadRequest for names and passwords that cannot be."""
+    """Manages the local users. Errors of all: BadRequest for invalid names and passwords."""
 
     def __init__(self, store: Store, hasher: PasswordHasher, clock: Clock) -> None:
         self._store = store
@@ -38,14 +38,14 @@ class AccountKeeping:
         self._clock = clock
 
     def add(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE, role: Role = Role.SEARCHER) -> Account:
-        """Makes an account. Errors: Conflict when there is one of the name."""
+        """Creates an account. Errors: Conflict if an account of this name exists."""
         user = read_user(name, namespace)
         hashed = self._hasher.hash(check_password(password))
         now = self._clock()
         with self._store.writing() as unit:
             if unit.accounts.find(namespace, account_key(user)) is not None:
                 raise Conflict(f"there is a user {write_user(user)} already; 'feedmill users passwd' gives a new password")
-            # an epoch from the clock, so that an account made anew never opens the sessions of the one before
+            # an epoch from the clock, so that an account that is created again never accepts the sessions of the earlier one
             account = Account(
                 user=user,
                 role=role,
@@ -58,17 +58,17 @@ class AccountKeeping:
         return account
 
     def list(self) -> list[Account]:
-        """Lists the accounts."""
+        """Returns all accounts."""
         with self._store.reading() as unit:
             return unit.accounts.list_all()
 
     def set_password(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
-        """Returns an account another password, which ends its sessions. Errors: NotFound."""
+        """Sets the password of an account, which ends its sessions. Errors: NotFound."""
         hashed = self._hasher.hash(check_password(password))
         return self._change(name, namespace, password_hash=hashed)
 
     def set_role(self, name: str, role: Role, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
-        """Returns an account another role, which ends its sessions. Errors: NotFound."""
+        """Sets the role of an account, which ends its sessions. Errors: NotFound."""
         return self._change(name, namespace, role=role)
 
     def remove(self, name: str, *, namespace: str = DEFAULT_NAMESPACE) -> None:
@@ -96,7 +96,7 @@ class AccountKeeping:
 
 
 class TokenKeeping:
-    """Keeps the tokens of programs."""
+    """Manages the API tokens of programs."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -112,9 +112,9 @@ class TokenKeeping:
         days: int | None = None,
         datasources: Iterable[str] = (),
     ) -> NewToken:
-        """Makes a token, whose text is given this once. Errors: BadRequest, NotFound for an unknown user.
+        """Creates a token; its text is returned only here. Errors: BadRequest, NotFound for an unknown user.
 
-        Shape: ``datasources`` are those that a token of scope ``push`` is for, none for all.
+        Shape: ``datasources`` are the data sources for which a token of scope ``push`` is valid, none for all.
         """
         wanted = frozenset(scopes)
         if not label.strip() or len(label) > MAX_NAME_CHARACTERS or not label.isprintable():
@@ -147,7 +147,7 @@ class TokenKeeping:
         return NewToken(token=token, text=text)
 
     def list(self) -> list[ApiToken]:
-        """Lists the tokens."""
+        """Returns all tokens."""
         with self._store.reading() as unit:
             return unit.api_tokens.list_all()
 
@@ -159,7 +159,7 @@ class TokenKeeping:
 
 
 def _check_sources(scopes: frozenset[TokenScope], user: str, datasources: Iterable[str]) -> frozenset[str]:
-    """Returns the data sources of a token to be made. Errors: BadRequest."""
+    """Checks the data sources of a new token and returns them. Errors: BadRequest."""
     listed = tuple(datasources)
     if TokenScope.PUSH in scopes and (len(scopes) > 1 or user):
         raise BadRequest("a token of scope push is for the feed port alone; make another one for other scopes or a user")

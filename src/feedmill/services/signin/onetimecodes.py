@@ -1,4 +1,4 @@
-"""Hands what was proved in one request over to the next one of the same browser, once and for a short time."""
+"""Passes a credential from one request to a later one of the same browser, once and for a short time."""
 
 import json
 import secrets
@@ -11,20 +11,20 @@ from feedmill.services.signin.proofs import digest_of_secret
 
 
 class OneTimeCodes:
-    """Values for one use, in the store, so that any process may take them. May be used from several threads."""
+    """One-time values in the store, so that any process may take them. May be used from several threads."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def use_once(self, name: str, until: datetime) -> bool:
-        """Whether a name was not used yet; until the time it is remembered."""
+        """Marks a name as used until a time. Returns whether it was unused."""
         with self._store.writing() as unit:
             unit.one_times.remove_expired(self._clock())
             return unit.one_times.put(digest_of_secret(f"used {name}"), "", until)
 
     def put(self, credential: Credential, answers: str, lasting: timedelta) -> str:
-        """Keeps a credential with the request that it answers, and gives the code to take it with."""
+        """Stores a credential with the request that it answers, and returns the code to take it with."""
         code = secrets.token_urlsafe(32)
         value = json.dumps([answers, write_credentials((credential,))])
         with self._store.writing() as unit:
@@ -32,7 +32,7 @@ class OneTimeCodes:
         return code
 
     def take(self, code: str) -> tuple[Credential, str] | None:
-        """Returns what a code stands for, and forgets it; None where there is nothing. Errors: Corrupt."""
+        """Returns and removes the value of a code; None if there is none. Errors: Corrupt."""
         with self._store.writing() as unit:
             value = unit.one_times.take(digest_of_secret(f"code {code}"), self._clock())
         if value is None:

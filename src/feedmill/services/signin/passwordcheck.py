@@ -1,13 +1,14 @@
-"""Proves a name and a password, by the local users and the directories.
+"""Checks a name and a password against the local users and the directories.
 
 Rules:
 
-1. Where a local user of the name exists, local users decide: each namespace whose account has this password is proved. Directories are not
-   asked then, so that no local password leaves this server.
-2. Else each directory is asked; each that agrees proves its namespace. A namespace asked for by name asks its directory alone.
-3. A name that nobody knows takes as long as a wrong password: a hash is computed either way, also where directories know no better.
-4. After too many failures nothing is looked at for a while (``throttle``). A directory that does not answer proves nothing and is told as
-   trouble, not as a wrong password.
+1. If a local user of the name exists, local users decide: each namespace whose account has this password is verified. Directories are not
+   queried then, so no local password leaves this server.
+2. Otherwise each directory is queried, and each that accepts the password verifies its namespace. If the request names a namespace, only
+   its directory is queried.
+3. An unknown name takes as long as a wrong password: one hash is computed in either case, also if no directory accepts the password.
+4. After too many failures every attempt is refused unchecked for a while (``throttle``). A directory that does not answer verifies nothing
+   and is reported as unavailable, not as a wrong password.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +33,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A name and a password as they were sent. ``namespace`` is None for any; many may share a proxy's address."""
+    """A name and a password as they were sent.
+
+    ``namespace`` is None for any. ``is_shared`` is set if many users share the address, such as that of a proxy.
+    """
 
     name: str
     password: str = field(repr=False)
@@ -44,7 +48,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of an attempt: what it proved, and how many seconds to wait where it was refused unseen."""
+    """The result of an attempt: the verified credentials, and the seconds to wait if it was refused unchecked."""
 
     credentials: tuple[Credential, ...] = ()
     wait_seconds: float = 0.0
@@ -52,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordCheckDependencies:
-    """What the check works with; ``record`` puts an event into the audit log."""
+    """The dependencies of the check; ``record`` writes an event to the audit log."""
 
     store: Store
     hasher: PasswordHasher
@@ -70,7 +74,10 @@ class PasswordCheck:
         self._nobody_hash = ""
 
     def check(self, attempt: Attempt) -> Outcome:
-        """Returns what a name and a password prove. Errors: Busy, when a directory does not answer and nothing else proves anything."""
+        """Returns the credentials that a name and a password verify.
+
+        Errors: Busy, when a directory does not answer and nothing else accepts the password.
+        """
         key, place = _counted_as(attempt)
         passage = self._tools.throttle.begin(key, place)
         if passage.wait_seconds:
@@ -88,11 +95,11 @@ class PasswordCheck:
         return Outcome(credentials=tuple(proved))
 
     def is_refused(self, attempt: Attempt) -> bool:
-        """Whether an attempt would be refused unseen, after too many failures; counts none."""
+        """Whether an attempt would be refused unchecked, after too many failures. Does not count as an attempt."""
         return self._tools.throttle.is_refusing(*_counted_as(attempt))
 
     def list_namespaces(self) -> list[str]:
-        """Lists the namespaces in which a name and a password may prove somebody, Default first."""
+        """Returns the namespaces in which users can sign in with a name and a password, Default first."""
         with self._tools.store.reading() as unit:
             local = unit.accounts.list_namespaces()
         known = {*local, *(directory.namespace for directory in self._tools.directories)}

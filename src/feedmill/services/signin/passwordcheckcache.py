@@ -1,8 +1,8 @@
-"""Remembers for a while what programs proved with HTTP Basic, since they send the password with every request.
+"""Caches for a while the credentials of programs that use HTTP Basic, since they send the password with every request.
 
-What is remembered is found by a keyed digest whose key dies with the process, never by the password. A local user's credential is looked
-up each time, so that a changed account counts at once; a directory's is believed for a few minutes. Requests that send the same
-password at once wait for one check. Where guesses are refused nothing is remembered, or a guesser would be told when he is right.
+The key of an entry is a keyed digest, never the password, and the digest key exists only in this process. A local user's account is read
+on each request, so a changed account counts at once. A directory's credential is valid for a few minutes. Concurrent requests with the
+same password wait for one check. While attempts are refused the cache is not used, or a guesser would learn which guess is right.
 """
 
 import secrets
@@ -34,7 +34,7 @@ class _Flight:
 
 
 class PasswordCheckCache:
-    """A memory before a ``PasswordCheck``. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """A cache in front of a ``PasswordCheck``. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
     def __init__(self, check: PasswordCheck, store: Store, clock: Callable[[], float]) -> None:
         self._check = check
@@ -46,7 +46,7 @@ class PasswordCheckCache:
         self._lock = threading.Lock()
 
     def check(self, attempt: Attempt) -> Outcome:
-        """Returns what an attempt proves, as ``PasswordCheck.check`` does. Errors: Busy."""
+        """Returns the credentials that an attempt verifies, as ``PasswordCheck.check`` does. Errors: Busy."""
         digest = self._digest(attempt)
         known = self._find(digest, attempt)
         if known is not None:
@@ -55,6 +55,7 @@ class PasswordCheckCache:
             flight = self._flights.setdefault(digest, _Flight())
             flight.waiting += 1
         try:
+            # Lock order: ``flight.lock``, then ``_lock``. The first request checks the password, the others find its result in the cache.
             with flight.lock:
                 return self._find(digest, attempt) or self._ask(digest, attempt)
         finally:

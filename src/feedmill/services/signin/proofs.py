@@ -1,4 +1,4 @@
-"""What is kept of secret texts, and whether what a password proved still counts."""
+"""Digests of secret texts, and the check whether a credential still counts."""
 
 from hashlib import sha256
 
@@ -8,12 +8,12 @@ from feedmill.ports import UnitOfWork
 
 
 def digest_of_secret(text: str) -> bytes:
-    """Returns what the store keeps of a cookie's, a token's or a code's text."""
+    """Returns the digest that the store holds of a cookie's, a token's or a code's text."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def is_account_as_it_was(unit: UnitOfWork, credential: Credential) -> bool:
-    """Whether the account that proved a credential has not changed since; true for those of other providers."""
+    """Whether the account of a credential is unchanged since sign-in; true for credentials of other providers."""
     if credential.provider != LOCAL:
         return True
     account = unit.accounts.find(credential.user.namespace, account_key(credential.user))

@@ -1,4 +1,4 @@
-"""Tells what a token of scope ``push`` may do on the feed port."""
+"""Decides what a token of scope ``push`` may do on the feed port."""
 
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -11,7 +11,7 @@ from feedmill.services.signin.tokencheck import find_token, touch_token
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRight:
-    """What a request on the feed port may do. Shape: ``datasources`` is empty where all are allowed."""
+    """The right of a request on the feed port. Shape: ``datasources`` is empty if all are allowed."""
 
     label: str = ""
     datasources: frozenset[str] = frozenset()
@@ -42,7 +42,7 @@ class PushCheck:
         self._admin_digest = digest_of_secret(admin_token) if admin_token else b""
 
     def find(self, text: str) -> PushRight | None:
-        """Finds what a token may do; None for one that is unknown, has expired, or is of another scope. Errors: Busy."""
+        """Returns the right of a token; None for a token that is unknown, has expired, or has another scope. Errors: Busy."""
         digest = digest_of_secret(text)
         if self._admin_digest and compare_digest(digest, self._admin_digest):
             return PushRight(label="admin.token")

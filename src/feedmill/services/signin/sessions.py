@@ -1,12 +1,12 @@
-"""Keeps sessions: what a browser's cookie stands for.
+"""Manages sessions, which a browser's cookie stands for.
 
-- The cookie holds a random text, the store its digest alone. A text that the store does not know opens nothing, so nobody can have a
-  session of his choosing; each sign-in gives a new text and ends the old one.
-- A session ends when it was not used for a time, and in any case some hours after it began.
-- A local user's credential counts only while the account is as it was when the password was checked: a new password, another role or the
-  account's end takes it out of all sessions.
-- A credential ends with the provider's own session, where the provider says when that is.
-- Sessions are marked by whom they are of, so that they can be ended from elsewhere: by their user, an administrator, a provider.
+- The cookie holds a random text, the store only its digest. A text that the store does not know opens nothing, so an attacker cannot
+  choose the text of a session. Each sign-in creates a new text and ends the old one.
+- A session ends after a time without use, and in any case some hours after it began.
+- A local user's credential counts only while the account is unchanged since the password was checked. A new password, another role or the
+  removal of the account takes it out of all sessions.
+- A credential ends with the provider's own session, if the provider states when that is.
+- Sessions carry marks of their users, so that they can be ended from elsewhere: by their user, an administrator, or a provider.
 """
 
 import secrets
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLimits:
-    """How long a session lives unused, and at all."""
+    """The lifetime of a session: without use, and in total."""
 
     idle: timedelta = timedelta(hours=1)
     whole: timedelta = timedelta(hours=12)
@@ -44,7 +44,7 @@ class SessionKeeping:
         self._limits = limits
 
     def find(self, text: str) -> Session | None:
-        """Finds the session of a cookie, with the credentials that still count; None where there is none, or none of them does."""
+        """Returns the session of a cookie, with the credentials that still count; None if there is no session or no credential counts."""
         now = self._clock()
         with self._store.reading() as unit:
             session = self._find_counting(unit, text, now)
@@ -53,7 +53,10 @@ class SessionKeeping:
         return session
 
     def begin(self, text: str, proved: Sequence[Credential]) -> str:
-        """Begins a session in place of that of ``text``, whose other namespaces it takes over, and gives the new cookie's text."""
+        """Begins a session that replaces that of ``text``, and returns the new cookie's text.
+
+        The new session takes over the credentials of other namespaces.
+        """
         now = self._clock()
         fresh = secrets.token_urlsafe(32)
         with self._store.writing() as unit:
@@ -79,7 +82,10 @@ class SessionKeeping:
             unit.sessions.remove(digest_of_secret(text))
 
     def withdraw(self, marks: Iterable[bytes]) -> int:
-        """Takes the credentials that have one of the marks out of all sessions; one with none left ends. Counts the sessions."""
+        """Removes the credentials that have one of the marks from all sessions. Returns the number of these sessions.
+
+        A session without any credential left ends.
+        """
         gone = frozenset(marks)
         with self._store.writing() as unit:
             digests = {digest for mark in gone for digest in unit.sessions.list_marked(mark)}
@@ -102,12 +108,12 @@ class SessionKeeping:
     def _touch(self, digest: bytes, now: datetime) -> None:
         try:
             with self._store.writing() as unit:
-                # read again: what was withdrawn meanwhile must not come back
+                # read again, so that a credential withdrawn meanwhile is not restored
                 session = unit.sessions.find(digest)
                 if session is not None:
                     unit.sessions.save(replace(session, seen_at=now))
         except FeedmillError as exc:
-            # the request goes on; the session only ends earlier
+            # the request continues; the session only ends earlier
             log.warning("session_not_kept", reason=str(exc))
 
 

@@ -1,4 +1,4 @@
-"""All services of signing in, put together for one process."""
+"""Groups the sign-in services of one process, and creates the secrets of the installation."""
 
 import secrets
 from collections.abc import Callable
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signing:
-    """What a process needs so that people and programs can sign in at it."""
+    """The services with which users and programs sign in to a process."""
 
     check: PasswordCheck
     proved: PasswordCheckCache
@@ -36,14 +36,14 @@ class Signing:
 
 
 def ensure_key(store: Store) -> bytes:
-    """Returns the key by which this installation signs what it hands to browsers, making it when there is none."""
+    """Returns the key that signs what this installation sends to browsers. Creates it if there is none."""
     return bytes.fromhex(ensure_secret(store, SIGNIN_KEY, lambda: secrets.token_hex(32)))
 
 
 def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
-    """Returns a secret of this installation, making it when there is none.
+    """Returns a secret of this installation, and creates it if there is none.
 
-    Where it cannot be kept (a full disk), one for this process alone is better than no search.
+    If the secret cannot be stored (a full disk), one for this process alone is better than no search.
     """
     made = ""
     try:
@@ -63,7 +63,7 @@ def _find_secret(store: Store, name: str) -> str | None:
 
 
 def _keep_secret(store: Store, name: str, made: str) -> str:
-    """Returns what is kept then: another process may have been first."""
+    """Stores a new secret and returns the stored one: another process may have been first."""
     with store.writing() as unit:
         held = unit.key_values.get(name)
         if held is None:

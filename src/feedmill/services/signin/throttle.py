@@ -1,9 +1,10 @@
-"""How many wrong passwords are let through before somebody has to wait.
+"""Limits how many wrong passwords are checked before an attempt has to wait.
 
-Failures are counted three ways, since each alone can be got round or turned against others: by name and address together (somebody
-guesses), by address (somebody tries many names), by name (many addresses guess one name; generous, since it also keeps out whoever has
-the name, but for an address from which he signed in before). A count that reached its bound refuses without looking at the password, until
-its window is over. Counts live in this process and are bounded in number: the ones that were touched longest ago go first.
+Failures are counted in three ways, since each alone can be bypassed or turned against other users: by name and address together (an
+attacker guesses), by address (an attacker tries many names), and by name (many addresses guess one name). The bound by name is generous,
+since it also locks out the owner of the name, except at an address from which they signed in before. A count that has reached its bound
+refuses attempts unchecked until its window is over. Counts exist in this process only and are limited in number: the least recently used
+are dropped first.
 """
 
 import threading
@@ -18,7 +19,7 @@ MAX_COUNTS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How many failures are let through in one window. Units: seconds."""
+    """How many failures are allowed in one window. Units: seconds."""
 
     by_both: int = 10
     by_address: int = 100
@@ -28,7 +29,10 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """Whether an attempt is let through: how long to wait, 0.0 where not at all. ``is_first``: this is the first one refused."""
+    """The decision about an attempt. ``wait_seconds`` is 0.0 if it is allowed.
+
+    ``is_first``: this is the first refused attempt.
+    """
 
     wait_seconds: float = 0.0
     is_first: bool = False
@@ -42,7 +46,7 @@ class _Count:
 
 
 class Throttle:
-    """Counts failures. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """Counts failures. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
     def __init__(self, bounds: Bounds, clock: Callable[[], float], max_counts: int = MAX_COUNTS) -> None:
         self._bounds = bounds
@@ -53,9 +57,9 @@ class Throttle:
         self._lock = threading.Lock()
 
     def begin(self, name: str, address: str) -> Passage:
-        """Counts an attempt as failed, where it is let through, so that attempts at once are all counted.
+        """Counts an allowed attempt as failed before it is checked, so that concurrent attempts are all counted.
 
-        Shape: ``address`` is "" for a peer that many share, which is counted by name alone.
+        Shape: ``address`` is "" for a peer that many users share, which is counted by name alone.
         """
         with self._lock:
             now = self._clock()
@@ -71,12 +75,12 @@ class Throttle:
             return Passage()
 
     def is_refusing(self, name: str, address: str) -> bool:
-        """Whether an attempt would be refused; counts none."""
+        """Whether an attempt would be refused. Does not count as an attempt."""
         with self._lock:
             return bool(self._list_full(self._keys(name, address), self._clock()))
 
     def take_back(self, name: str, address: str, *, has_succeeded: bool) -> None:
-        """Counts an attempt no longer; one that succeeded also clears what was counted of this name from this address."""
+        """Removes an attempt from the counts. A successful one also resets the count of this name from this address."""
         with self._lock:
             if has_succeeded and address:
                 self._remember((name, name_network(address)))
@@ -86,7 +90,7 @@ class Throttle:
                     count.failures = 0 if has_succeeded and place == 0 else max(count.failures - 1, 0)
 
     def count(self) -> int:
-        """Counts what is remembered."""
+        """Returns the number of counts in memory."""
         return len(self._counts)
 
     def _remember(self, key: tuple[str, str]) -> None:

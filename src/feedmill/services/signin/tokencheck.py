@@ -1,4 +1,4 @@
-"""Tells whom the token of a program stands for."""
+"""Finds the user and the role of a program's API token."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Whom a token stands for. ``user`` is None where it searches as nobody; ``role`` is what it may do."""
+    """The holder of a token. ``user`` is None if the token searches without a user; ``role`` is what it may do."""
 
     label: str
     user: Subject | None
@@ -35,7 +35,7 @@ class TokenCheck:
         self._clock = clock
 
     def find(self, text: str) -> Holder | None:
-        """Finds whom a token stands for; None for one that is unknown, has expired, is for pushing, or whose user is gone."""
+        """Returns the holder of a token; None for a token that is unknown, has expired, is for pushing, or whose user is gone."""
         now = self._clock()
         with self._store.reading() as unit:
             token = find_token(unit, digest_of_secret(text), now)
@@ -53,13 +53,16 @@ class TokenCheck:
 
 
 def find_token(unit: UnitOfWork, digest: bytes, now: datetime) -> ApiToken | None:
-    """Finds a token of any scope by the digest of its text; None for one that is unknown or has expired."""
+    """Returns a token of any scope by the digest of its text; None for one that is unknown or has expired."""
     token = unit.api_tokens.find(digest)
     return token if token is not None and (token.expires_at is None or token.expires_at > now) else None
 
 
 def touch_token(store: Store, token: ApiToken, now: datetime) -> None:
-    """Keeps that a token was used now, unless that was kept a moment ago; a store that is busy costs this alone."""
+    """Records that a token was used now, unless that was recorded less than ``TOUCH`` ago.
+
+    If the store is busy, only this record is lost.
+    """
     if token.used_at is not None and now - token.used_at < TOUCH:
         return
     try:
