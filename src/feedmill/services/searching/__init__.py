@@ -1,1 +1,1 @@
-"""What a person who searches gets: results, suggestions, other spellings, groups of results, cached copies."""
+"""Services behind the search page and API: results, suggestions, spelling, groups of results, cached copies."""

@@ -1,6 +1,6 @@
-"""The cached copy of a document: the text that was found in what was fed, with the words of a query marked.
+"""The cached copy of a document: the text extracted from the fed content, with the words of a query marked.
 
-It is made of the kept text and never of the document's own bytes, so nothing that a document brings can run or be parsed here.
+It is made from the stored text and never from the document's own bytes, so no content of a document can run or be parsed here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ class CachedCopy:
 
 
 class CachedCopies:
-    """Returns cached copies to those who may see the documents."""
+    """Returns cached copies to users who may see the documents."""
 
     def __init__(self, searcher: Searcher, blobs: BlobStore) -> None:
         self._searcher = searcher
@@ -54,13 +54,13 @@ class CachedCopies:
     def get(
         self, urls: Sequence[str], query: str, access: AccessFilter, copied: bytes | None = None, deadline: Deadline | None = None
     ) -> CachedCopy:
-        """Returns the copy of the first URL that is a document's; of the one whose digest begins with ``copied`` before others.
+        """Returns the copy of the first URL that is a document's; a URL whose digest begins with ``copied`` is tried before the others.
 
-        Errors: NotFound, also where the asker may not see it, where it asks for noarchive, and where it cannot be read; OutOfTime.
+        Errors: NotFound, also if the user may not see it, if it requests noarchive, or if it cannot be read; OutOfTime.
         """
         named = self._searcher.find_urls_by_digest(copied) if copied is not None else []
         if copied is not None:
-            # as many are looked for whether there are any or not, lest the time tell
+            # the same number of look-ups in every case, so that the response time does not reveal whether documents exist
             named += [""] * (MOST_NAMED - len(named))
         for url in (*named, *urls):
             try:
@@ -72,7 +72,7 @@ class CachedCopies:
         raise NotFound("there is no cached copy of this URL")
 
     def _make(self, document: Document, query: str) -> CachedCopy:
-        """Makes the copy of a document that may be shown. Errors: NotFound where its text cannot be read."""
+        """Makes the copy of a document that may be shown. Errors: NotFound if its text cannot be read."""
         text = attempt(lambda: self._read(document), None, step=COPY_STEP, url=document.url)
         if text is None:
             raise NotFound("the cached copy of this document cannot be shown")
@@ -88,13 +88,13 @@ class CachedCopies:
         try:
             return decode_text(self._blobs.read(document.text.blob))[:MAX_CHARACTERS]
         except Corrupt as error:
-            # the text of one document, which costs its copy
+            # a failure in the text of this document costs only its copy
             log.error("copy_unreadable", url=document.url, reason=str(error))
             return None
 
 
 def find_words(text: str, query: str) -> list[tuple[int, int]]:
-    """Returns where the words of a query stand in a text, in order and without overlap."""
+    """Returns the positions of a query's words in a text, in order and without overlap."""
     folded = fold_in_place(text)
     words = list(dict.fromkeys(fold_in_place(word) for word in _words(parse_query(query).root)))[:MAX_WORDS]
     places = sorted(place for word in words for place in _places(folded, word))

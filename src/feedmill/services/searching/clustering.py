@@ -1,4 +1,4 @@
-"""Groups the best results of a search by what they are about."""
+"""Groups the best results of a search by topic."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +19,12 @@ MIN_DOCUMENTS = 2
 CLUSTER_STEP = "cluster"
 
 FindClusters = Callable[[Sequence[Edge]], list[list[int]]]
-"""Finds groups of what is alike, by place, the largest first."""
+"""Finds groups of similar texts, by their positions, the largest group first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """A group of results: what it is called, and their places, best first."""
+    """A group of results: its label, and the positions of its results, best first."""
 
     label: str
     places: tuple[int, ...]
@@ -41,12 +41,12 @@ class Clusters:
 def cluster_results(
     searcher: Searcher, request: SearchRequest, access: AccessFilter, find_clusters: FindClusters, deadline: Deadline | None = None
 ) -> Clusters:
-    """Groups the best results of a search that the asker may see; those that were found until the deadline."""
+    """Groups the best results of a search that the user may see; at the deadline, those that were found by then."""
     page = searcher.search(replace(request, start=0, num=MAX_CLUSTERED, facets=()), access.early(), deadline)
     grouped = attempt(lambda: _group(page.results, request.query, find_clusters), None, step=CLUSTER_STEP)
     if grouped is None:
         nothing: tuple[Cluster, ...] = ()
-        # alone each shows whether it is the one that fails; without it the others are grouped
+        # each text is tried alone, which shows whether it is the one that fails; the others are grouped without it
         sound = [
             result
             for result in page.results

@@ -1,7 +1,7 @@
-"""Threads for questions that may keep the engine busy for long, since it cannot be interrupted.
+"""Threads for queries that may keep the engine busy for long, because the engine cannot be interrupted.
 
-There are few of them, so that questions that cost little, which are asked in the thread of their request, find the processor free. One
-owner has at most half of them. A request that gets no thread before its deadline goes without the answer. A job whose request has gone on
+There are few of them, so that the processor stays free for cheap queries, which run in the thread of their request. One owner may use at
+most half of the threads. A request that gets no thread before its deadline continues without the answer. A job whose request has continued
 without it keeps its thread until it ends.
 """
 
@@ -34,11 +34,14 @@ class EngineThreads:
         return max(self._count // 2, 1)
 
     def run(self, act: Callable[[], _Answer], deadline: Deadline, until: float) -> _Answer:
-        """Returns what ``act`` does in one of the threads. Shape: ``until`` as in ``Deadline.wait_for``. Errors: OutOfTime; its own."""
+        """Returns the result of ``act``, run by an engine thread.
+
+        Shape: ``until`` as in ``Deadline.wait_for``. Errors: OutOfTime; its own.
+        """
         return deadline.wait_for(self._submit(act, deadline), until)
 
     def try_for(self, seconds: float, act: Callable[[], _Answer], deadline: Deadline) -> _Answer | None:
-        """Returns what ``act`` does in one of the threads, None after so many seconds. Errors: OutOfTime; its own."""
+        """Returns the result of ``act`` from one of the threads, or None after so many seconds. Errors: OutOfTime; its own."""
         return deadline.try_for(self._submit(act, deadline), seconds)
 
     def _submit(self, act: Callable[[], _Answer], deadline: Deadline) -> "Future[_Answer]":

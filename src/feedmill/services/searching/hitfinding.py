@@ -1,4 +1,4 @@
-"""Asks the index a query as it stands, or loosened where that finds little and the request lets it."""
+"""Runs a query as written, or loosened if it finds little and the request permits loosening."""
 
 from feedmill.core.matching import ENOUGH, loosen
 from feedmill.model.access import AccessFilter
@@ -14,7 +14,7 @@ MAX_NUM = 1_000
 def find_hits(
     index: SearchIndex, root: Node, request: SearchRequest, access: AccessFilter, bias: ScoreBias | None = None
 ) -> tuple[Node, Hits]:
-    """Asks the query as it stands, or loosened where the request lets it; gives what was asked and what was found."""
+    """Runs the query as written, or loosened if the request permits that. Returns the query that was run and its hits."""
 
     def ask(query: Node) -> Hits:
         num = min(request.num, MAX_NUM)
@@ -29,12 +29,12 @@ def find_hits(
     try:
         return loosened, ask(loosened)
     except OutOfTime:
-        # what holds all of it was found in time
+        # the hits that hold all of it were found in time
         return root, hits
 
 
 def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: AccessFilter) -> tuple[Node, Hits, Cursor | None]:
-    """Lists what comes behind a cursor and says where to go on, None at the end; what was decided on the first page holds for all."""
+    """Lists the hits after a cursor, and returns where to continue, None at the end. The first page's decision to loosen holds for all."""
     cursor = request.cursor or Cursor()
     loosened = loosen(root, request.match)
     is_loosened = cursor.is_loosened

@@ -1,7 +1,7 @@
-"""Turns ``related:URL`` into the words that the document of that URL is about, and finds the URLs that a query names.
+"""Replaces ``related:URL`` by the characteristic words of that URL's document, and finds the URLs that a query names.
 
-They are the words that are frequent in it and rare elsewhere, as far as the asker sees. A document that he may not see, or that does not
-exist, has none, so that nothing is like it.
+These words are frequent in the document and rare in the other documents that the user may see. A document that the user may not see, or
+that does not exist, has no such words, so nothing is similar to it.
 """
 
 import math
@@ -23,7 +23,7 @@ NOTHING = Not(Everything())
 
 
 def list_related(root: Node) -> list[str]:
-    """Lists the URLs that a query asks for what is like them."""
+    """Lists the URLs of the ``related:`` parts of a query."""
     if isinstance(root, Related):
         return [root.url]
     if isinstance(root, And | Or | Some):
@@ -32,7 +32,7 @@ def list_related(root: Node) -> list[str]:
 
 
 def list_infos(root: Node) -> list[str]:
-    """Lists the URLs that ``info:`` asks for."""
+    """Lists the URLs of the ``info:`` parts of a query."""
     if isinstance(root, Info):
         return [root.url]
     if isinstance(root, And | Or | Some):
@@ -41,7 +41,7 @@ def list_infos(root: Node) -> list[str]:
 
 
 def resolve_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
-    """Puts what was found for each ``related:`` in its place, and nothing in place of ``info:`` of an absent URL."""
+    """Replaces each ``related:`` by the query found for it, and ``info:`` of an absent URL by a query that matches nothing."""
     match root:
         case Related(url):
             return found.get(url, NOTHING)
@@ -58,7 +58,7 @@ def resolve_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
 
 
 def find_like(index: SearchIndex, url: str, title: str, text: str, access: AccessFilter) -> Node:
-    """Returns the query of what is like a document of which the asker may know title and text."""
+    """Returns a query for documents that are similar to a document whose title and text the user may see."""
     counts: Counter[str] = Counter()
     for part, weight in ((title, TITLE_WEIGHT), (text[:READ_CHARACTERS], 1)):
         counts.update({word: weight * times for word, times in Counter(word.folded for word in iter_words(part)).items()})

@@ -1,12 +1,12 @@
-"""Fills a page with what the asker may see where other servers decide about some of what matches.
+"""Fills a page with results that the user may see if other servers decide about some of the matches.
 
-The list that somebody pages through is made of documents that ACLs permit him and of those that another server permitted him, by rank. It
-is walked from its beginning, so that no page repeats or leaves out what another one shows, and in small steps, so that little more is
-asked than the page needs; what was decided for an earlier page is remembered. After ``QUESTIONS_A_RESULT`` documents for each result up to
-the end of the page were asked about, or when the time of the request is over, nothing more is asked, and the rest of the list is what ACLs
-permit. So the number of questions tells how deep the page is, and little of how much is hidden.
+The list that the user pages through holds, by rank, the documents that ACLs permit and those that another server permitted. It is walked
+from its beginning, so that no page repeats or omits what another page shows. The steps are small, so that few more documents are checked
+than the page needs; decisions for an earlier page are cached. The checks stop after ``QUESTIONS_A_RESULT`` documents for each result up
+to the end of the page, or when the time of the request is over; the rest of the list is what ACLs permit. The number of checks therefore
+reveals how deep the page is, and little about how many documents are hidden.
 
-None of it is ever counted: totals are those of what ACLs permit.
+Documents that other servers permit are never counted: totals are those of what ACLs permit.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,15 +26,15 @@ MAX_REACH = 1_000
 MIN_STEP = 20
 MAX_STEP = 200
 QUESTIONS_A_RESULT = 3
-"""How many documents may be asked about for each result up to the end of the page, whatever comes of it."""
+"""How many documents may be checked for each result up to the end of the page, whatever the decisions are."""
 
 Ask = Callable[[AccessFilter, int, int], Hits]
-"""Asks the index for hits of some classes, from a place on, so many."""
+"""Runs the query for the documents of some classes. Parameters: access filter, first position, number of hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The part of a list that is wanted. ``total`` counts what ACLs permit of it; ``keeps`` tells documents that may be listed."""
+    """The requested part of a list. ``total`` counts the matches that ACLs permit; ``keeps`` returns whether a document may be listed."""
 
     start: int
     num: int
@@ -45,9 +45,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """A page. ``granted`` are the URLs on it that another server permitted, ``length`` how long the list is known to be,
-    ``dropped`` how many documents the index still counts although the asker may not see them any more, ``asked`` how many documents
-    another server was to decide about."""
+    """A page.
+
+    ``granted`` are the URLs on it that another server permitted. ``length`` is the known length of the list. ``dropped`` counts documents
+    that are still in the index's count although the user may no longer see them. ``asked`` counts documents that another server had to
+    decide about.
+    """
 
     hits: tuple[Hit, ...]
     granted: frozenset[str]
@@ -58,7 +61,7 @@ class Filled:
 
 @dataclass(slots=True)
 class _Walk:
-    """How far the list was walked. ``wanted`` is one more than the page needs, to know whether another follows."""
+    """The state of a walk through the list. ``wanted`` is one more than the page needs, to learn whether another page follows."""
 
     wanted: int
     hits: list[Hit] = field(default_factory=list)
@@ -95,7 +98,7 @@ class PageFiller:
         )
 
     def _walk_candidates(self, walk: _Walk, ask: Ask, window: Window, access: AccessFilter, late: LateAccess) -> bool:
-        """Walks over what may be asked about too. Whether that was all there is."""
+        """Walks over all candidates, including those that other servers decide about. Returns whether the end of the list was reached."""
         candidates, offset = access.candidates(), 0
         while walk.missing > 0:
             left = min(self._late.limits.candidates, max(QUESTIONS_A_RESULT * walk.wanted, MIN_STEP)) - walk.asked
@@ -110,7 +113,7 @@ class PageFiller:
         return False
 
     def _walk_on(self, walk: _Walk, ask: Ask, window: Window, early: AccessFilter) -> bool:
-        """Walks over what ACLs permit, behind what is listed already. Whether that was all there is."""
+        """Walks over what ACLs permit, after what is listed already. Returns whether the end of the list was reached."""
         offset = 0
         while walk.missing > 0 and offset < MAX_REACH:
             size = min(MAX_STEP, MAX_REACH - offset)
@@ -122,7 +125,7 @@ class PageFiller:
         return walk.missing > 0
 
     def _take(self, walk: _Walk, hits: Sequence[Hit], window: Window, access: AccessFilter) -> None:
-        """Decides about hits and lists those that the asker may see."""
+        """Decides about hits and lists those that the user may see."""
         with self._store.reading() as unit:
             documents = unit.documents.find_by_id([hit.key for hit in hits])
             judgement = self._decider.judge(unit, documents.values(), access, window.deadline)

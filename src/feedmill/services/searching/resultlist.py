@@ -1,8 +1,8 @@
-"""Returns a page of a result list as the old protocol pages through it: thinned, at most the best thousand, and never beyond its end.
+"""Returns a page of a result list with the paging of the old protocol: collapsed, at most the best thousand, and never beyond its end.
 
-A thinned list can only be counted from its beginning, so it is walked from there in growing steps until the page is full and one more is
-known. A page that lies beyond the end becomes the last page. Directories that the page shows twice are looked for further down, in the
-best ``LOOK_AHEAD`` results, to say whether they hold more.
+A collapsed list can only be counted from its beginning. It is walked from there in growing steps until the page is full and one more result
+is known. A page that lies beyond the end becomes the last page. If a page shows a directory twice, the best ``LOOK_AHEAD`` results are
+searched to find out whether they hold more of it.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ STEP = 100
 
 @dataclass(slots=True)
 class _Walk:
-    """How far the list was walked. ``total`` counts what matches, thinned or not."""
+    """The state of a walk through the list. ``total`` counts all matches, collapsed or not."""
 
     searcher: Searcher
     request: SearchRequest
@@ -43,7 +43,7 @@ class _Walk:
     spelling: str | None = None
 
     def step(self, size: int) -> None:
-        """Walks on by up to ``size`` hits."""
+        """Advances by up to ``size`` hits."""
         size = min(size, MAX_REACH - self.offset)
         facets = self.request.facets if self.offset == 0 else ()
         page = self.searcher.search(replace(self.request, start=self.offset, num=size, facets=facets), self.access, self.deadline)
@@ -60,7 +60,7 @@ class _Walk:
 def list_results(
     searcher: Searcher, request: SearchRequest, access: AccessFilter, thinning: Thinning, deadline: Deadline | None = None
 ) -> ResultList:
-    """Returns the page that a request asks for, the last one where it lies beyond the end. Shape: ``request.num`` from 1 on."""
+    """Returns the requested page, or the last one if it lies beyond the end. Shape: ``request.num`` from 1 on."""
     deadline = deadline or Deadline()
     if thinning.snippets or thinning.directories:
         return _list_thinned(_Walk(searcher, request, access, ResultCollapser(thinning), deadline))
@@ -99,7 +99,7 @@ def _list_thinned(walk: _Walk) -> ResultList:
     walk.step(min(start + num, MAX_REACH) + FIRST_MARGIN)
     while not walk.is_over and len(kept) <= start + num:
         walk.step(STEP)
-    # where other servers are asked about documents, none is asked about but for the page
+    # if other servers decide about documents, they are only called for the page itself
     while not walk.is_over and not walk.is_late and walk.offset < LOOK_AHEAD and walk.thinner.may_hide_more(start, num):
         walk.step(STEP)
     if start and start >= len(kept):
@@ -122,5 +122,5 @@ def _list_thinned(walk: _Walk) -> ResultList:
 
 
 def last_start(count: int, num: int) -> int:
-    """Returns where the last page of a list begins. Shape: pages of ``num`` from the first result on."""
+    """Returns the start of the last page of a list. Shape: pages of ``num`` from the first result on."""
     return (max(count, 1) - 1) // num * num

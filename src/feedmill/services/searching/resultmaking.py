@@ -1,4 +1,4 @@
-"""Makes results of documents: what of each is shown, with the words of the query marked."""
+"""Makes results from documents: what is shown of each, with the words of the query marked."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ TITLE_STEP = "title"
 
 
 class ResultMaker:
-    """Makes results, with texts that the blobs hold. May be used from several threads."""
+    """Makes results, with texts from the blob store. May be used from several threads."""
 
     def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
@@ -64,7 +64,7 @@ class ResultMaker:
         return snippet
 
     def read_text(self, document: Document, decode: Callable[[bytes], str] = decode_text) -> str:
-        """Reads the text of a document, "" where it has none that can be read."""
+        """Reads the text of a document; returns "" if there is none that can be read."""
         if document.text is None or document.text.blob is None:
             return ""
         try:

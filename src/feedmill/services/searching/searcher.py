@@ -1,7 +1,7 @@
-"""Answers searches: parse, ask the index, make results of the store's documents.
+"""Answers searches: parses the query, searches the index, and makes results from the store's documents.
 
-The index decides what matches and in which order; it is made to see every commit that the store knows of before it is asked. What
-leaves is decided once more from the store, by the reference evaluator: a document that is gone, or that the asker may not see, is dropped
+The index decides which documents match and their order; before a search it is refreshed to the last commit that the store knows. The
+reference evaluator then decides about every result again from the store: a document that is gone, or that the user may not see, is dropped
 even if the index still shows it.
 """
 
@@ -55,7 +55,7 @@ IndexProvider = Callable[[str], SearchIndex]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDocument:
-    """A document that the asker may see, and whether the index shows its newest version."""
+    """A document that the user may see, and whether the index shows its newest version."""
 
     document: Document
     is_searchable: bool
@@ -63,8 +63,11 @@ class FoundDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Now:
-    """What one request is answered from: the index that the store names, seeing what was committed last, None before there is one; the
-    settings of serving; what to tell of the index."""
+    """The state that one request is answered from.
+
+    It has the index that the store names, refreshed to the last commit, None before there is one; the search config; and notices about
+    the index.
+    """
 
     index: SearchIndex | None
     book: CompiledSearchConfig
@@ -73,7 +76,7 @@ class _Now:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One request: what is asked, by whom, under which settings, until when."""
+    """One request: its query, its user's access, its settings and its deadline."""
 
     request: SearchRequest
     access: AccessFilter
@@ -83,7 +86,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What a search came to; nothing, unless told otherwise. Shape: as ``ResultPage`` has it."""
+    """The result of a search; empty by default. Shape: as ``ResultPage`` has it."""
 
     total: int = 0
     is_exact: bool = True
@@ -98,7 +101,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Made:
-    """Results of hits, of how many hits that is, and how many of those that the asker may see could not be made one."""
+    """The results of hits, the number of those hits, and how many visible hits failed to become a result."""
 
     results: tuple[Result, ...] = ()
     tried: int = 0
@@ -106,7 +109,7 @@ class _Made:
 
 
 class Searcher:
-    """The one way to search. May be used from several threads. Units: ``clock`` counts seconds from anywhere."""
+    """Runs all searches. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
     def __init__(
         self,
@@ -132,10 +135,10 @@ class Searcher:
         self._opened: tuple[str, SearchIndex] | None = None
 
     def classes_of(self, identity: Identity, login: Login | None = None, deadline: Deadline | None = None) -> AccessFilter:
-        """Returns the classes that somebody may see now, and of which other servers may be asked during the one request that it is for.
+        """Returns the classes that the user may see now, and those that other servers may decide about, for one request only.
 
-        Where these are not known at ``until_access`` of the deadline, they are those of everybody, and the deadline says so.
-        Errors: Denied for who is in too many groups; Busy.
+        If they are not known at ``until_access`` of the deadline, they are those of anonymous users, and the deadline records that.
+        Errors: Denied for a user in too many groups; Busy.
         """
         try:
             access = self._directory.classes_of(identity, deadline)
@@ -147,11 +150,11 @@ class Searcher:
 
     @property
     def directory(self) -> PermissionCache:
-        """Says what somebody may see."""
+        """The permission cache, which knows what each user may see."""
         return self._directory
 
     def search(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> ResultPage:
-        """Returns one page of matches that the user may see; at the deadline, what was found until then and a warning."""
+        """Returns one page of matches that the user may see; at the deadline, the results found by then and a warning."""
         begun, deadline = self._clock(), deadline or Deadline()
         now = self._look(deadline)
         served, found = now.book.read(request), _Found()
@@ -175,14 +178,14 @@ class Searcher:
         )
 
     def _find(self, index: SearchIndex, root: Node, asked: _Asked) -> _Found:
-        """Finds what the index has, and what of it may leave; nothing where the time is over before."""
+        """Searches the index and checks the results; returns an empty result if the time is over first."""
         try:
             return self._find_in_time(index, root, asked)
         except OutOfTime:
             return _Found(is_exact=False)
 
     def _find_in_time(self, index: SearchIndex, root: Node, asked: _Asked) -> _Found:
-        """Finds the hits and makes results of them before anything else, so that these are there when the time is over."""
+        """Finds the hits and makes results of them before anything else, so that these exist when the time is over."""
         request, access, served, deadline = asked.request, asked.access, asked.served, asked.deadline
         strict, onwards = self._resolve(index, root, access, deadline), None
         if request.cursor is not None:
@@ -218,7 +221,7 @@ class Searcher:
         )
 
     def _fill(self, index: SearchIndex, root: Node, total: int, asked: _Asked) -> Filled | None:
-        """Fills the page where other servers may have to be asked; a list in the order of its keys is one of what ACLs permit alone."""
+        """Fills the page if other servers may decide about results. A list in the order of its keys holds only what ACLs permit."""
         request, access, served = asked.request, asked.access, asked.served
         if self._filler is None or access.late is None or request.cursor is not None:
             return None
@@ -238,18 +241,18 @@ class Searcher:
         return self._filler.fill(ask, window, access, late)
 
     def find_urls_by_digest(self, start: bytes) -> list[str]:
-        """Finds the URLs whose digest begins so, whoever may see them: only for ``get_document``."""
+        """Finds the URLs whose digest has this beginning, without an access check: use the result only for ``get_document``."""
         with self._store.reading() as unit:
             return unit.documents.find_urls_by_digest(start)
 
     def get_document(self, url: str, access: AccessFilter, deadline: Deadline | None = None) -> FoundDocument:
         """Returns a document by URL.
 
-        Errors: NotFound, also when the asker may not see it; OutOfTime in its place where it was not found out in time what he may see.
+        Errors: NotFound, also if the user may not see it; OutOfTime instead if the user's access could not be determined in time.
         """
         found, is_open = self._find_document(url, access, frozenset(), deadline)
         if found is None and is_open and self._late is not None:
-            # asked outside of any transaction; what the store holds by then is decided once more
+            # The other server is called outside of any transaction; then the document is read and decided about again.
             found, _ = self._find_document(url, access, self._late.select([url], access), deadline)
         elif found is None and self._late is not None:
             self._late.imitate(url, access)
@@ -262,10 +265,10 @@ class Searcher:
     def _find_document(
         self, url: str, access: AccessFilter, granted: Set[str], deadline: Deadline | None
     ) -> tuple[FoundDocument | None, bool]:
-        """Finds a document that ACLs permit, or else another server; and tells whether one may be asked."""
+        """Finds a document that ACLs or another server permit. Also returns whether another server may be called about it."""
         with self._store.reading() as unit:
             number = unit.documents.find_class(url)
-            # what the user may not see goes no further than what is not there, lest the time tell one from the other
+            # a hidden document takes the same path as a missing one, so that the response time does not tell them apart
             if number is None or not may_name(access, number):
                 return None, False
             document = unit.documents.find_many([url]).get(url)
@@ -279,24 +282,24 @@ class Searcher:
         return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document)), False
 
     def serving(self) -> Serving:
-        """Returns the settings of serving that hold now."""
+        """Returns the search settings that are in force now."""
         with self._store.reading() as unit:
             return self._search_config.current(unit).serving
 
     def find_index(self, deadline: Deadline | None = None) -> SearchIndex | None:
-        """Returns the index as it is now, which keeps to a deadline, None before there is one."""
+        """Returns the current index, bound to a deadline; None before there is one."""
         return self._look(deadline).index
 
     def find_scope(self, site: str, client: str) -> Node | None:
-        """Returns what collections and a front end leave of all documents, None where that is nothing."""
+        """Returns the query for the documents that collections and a front end leave, None if they leave none."""
         return self._look().book.read(SearchRequest(query="", site=site, client=client)).root
 
     def list_visible(
         self, keys: Sequence[int], access: AccessFilter, granted: Set[str] = frozenset(), deadline: Deadline | None = None
     ) -> list[Document]:
-        """Lists documents by id, in the order given, as far as ACLs, or else another server (``granted``), permit them to the asker.
+        """Lists documents by id, in the order given, if ACLs or another server (``granted``) permit them to the user.
 
-        A document that cannot be read or decided about, also for want of time, is left out.
+        A document that cannot be read or decided about, also for lack of time, is left out.
         """
         found = attempt(lambda: self._list_visible(keys, access, granted, deadline), None, step=DECISION_STEP)
         if found is not None:
@@ -316,7 +319,7 @@ class Searcher:
         return [one for one in found if one.url in allowed and not has_robots_rule(one, "noindex")]
 
     def find_problems(self) -> list[str]:
-        """Lists what keeps searches from being answered; empty when nothing does. Errors: those of store and index, which name them."""
+        """Lists the problems that prevent searches; empty if there are none. Errors: those of store and index, which name them."""
         self._look()
         return []
 
@@ -328,7 +331,7 @@ class Searcher:
         try:
             index = None if folder is None else self._open(folder, facts.get(INDEX_TOKEN, ""))
         except FeedmillError:
-            # a rebuild that ended since removed the folder
+            # the folder was removed at the end of a rebuild
             if not self._has_moved(folder):
                 raise
             return self._look(deadline)
@@ -351,9 +354,9 @@ class Searcher:
         return opened[1]
 
     def _resolve(self, index: SearchIndex, root: Node, access: AccessFilter, deadline: Deadline) -> Node:
-        """Puts what is like a document in place of the question for it, and nothing in place of ``info:`` of one that the user may not see.
+        """Replaces ``related:`` by a query for similar documents, and ``info:`` of a document that the user may not see by nothing.
 
-        So the engine, whose time tells whether it holds a URL, is not asked for that of a hidden document.
+        The engine therefore never searches for the URL of a hidden document: its response time would reveal whether it holds that URL.
         """
         infos, urls = dict.fromkeys(list_infos(root)), list_related(root)[:MAX_RELATED]
         if not urls and not infos:
@@ -368,19 +371,19 @@ class Searcher:
         return resolve_urls(root, found, absent)
 
     def _find_absent(self, typed: Sequence[str], access: AccessFilter) -> set[str]:
-        """Finds the URLs, as they were typed, of which no document may turn out to be one that the user may see."""
+        """Returns the typed URLs that cannot belong to a document that the user may see."""
         with self._store.reading() as unit:
             classes = {url: [unit.documents.find_class(form) for form in list_meant(url)] for url in typed}
         return {url for url, numbers in classes.items() if not any(number is not None and may_name(access, number) for number in numbers)}
 
     def _imitate(self, root: Node, access: AccessFilter) -> None:
-        """Takes as long over ``info:`` of a URL that has no document as over one that another server is asked about."""
+        """Takes as long for ``info:`` of a URL without a document as for a document that another server decides about."""
         urls = [part.url for part in parts_of(root) if isinstance(part, Info)]
         if urls and self._late is not None:
             self._late.imitate(urls[0], access)
 
     def _find_meant(self, typed: str, access: AccessFilter, deadline: Deadline) -> Document | None:
-        """Finds the document whose URL somebody typed, with or without its scheme."""
+        """Finds the document for a typed URL, with or without its scheme."""
         urls = [typed] if "://" in typed else [typed, f"http://{typed}", f"https://{typed}"]
         for url in (form for each in urls for form in (each, f"{each}/")):
             try:
@@ -398,7 +401,7 @@ class Searcher:
         return read
 
     def _make_results(self, index: SearchIndex, root: Node, hits: Sequence[Hit], asked: _Asked, granted: Set[str]) -> _Made:
-        """Makes results of hits while there is time; one that fails is left out."""
+        """Makes results from hits while there is time; a result that fails is left out."""
         sought, results, tried, failed = index.seek(root), list[Result](), 0, 0
         for first in range(0, len(hits), DECIDED_AT_ONCE):
             batch = hits[first : first + DECIDED_AT_ONCE]
@@ -410,7 +413,7 @@ class Searcher:
                     return _Made(results=tuple(results), tried=tried, failed=failed)
                 tried += 1
                 document = documents.get(hit.key)
-                # what a front end removes is removed at once, also where the index does not know the pattern yet
+                # a URL that a front end removes disappears at once, even before the index knows the pattern
                 if document is None or asked.served.frontend.removes(document.url):
                     continue
                 make = partial(self._maker.make, document, hit, sought, asked.request.getfields, is_late=document.url in granted)

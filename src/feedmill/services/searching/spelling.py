@@ -1,7 +1,7 @@
-"""Finds what the asker may have meant: words near to his that stand in documents which he may see, and that find more.
+"""Suggests spellings: similar words from documents that the user may see, if they find more.
 
-Only words that hardly any document holds are doubted, and no more than a few of them. What comes of it is offered only where the query so
-written finds more than the one that was sent, by the same asker and under the same restrictions.
+Only words that hardly any document holds are replaced, and only a few of them. A suggestion is offered only if the corrected query finds
+more than the original one, for the same user and with the same restrictions.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,19 +20,19 @@ SPELT_BY = 5
 
 
 ReadTexts = Callable[[Sequence[int]], list[str]]
-"""Returns titles and texts of documents by id, as far as the asker may see them."""
+"""Returns titles and texts of documents by id, if the user may see them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """A query as it was typed, and its tree with every word wanted."""
+    """A query as it was typed, and its tree with every word required."""
 
     query: str
     root: Node
 
 
 def find_spelling(index: SearchIndex, asked: Meant, access: AccessFilter, read_texts: ReadTexts) -> str | None:
-    """Returns the query as it may have been meant, None where nothing better is known."""
+    """Returns a better spelling of the query, None if there is none."""
     better: dict[str, str] = {}
     for word in _list_words(asked.root)[:MAX_DOUBTED]:
         found = _find_better(index, word, access)
@@ -49,7 +49,7 @@ def find_spelling(index: SearchIndex, asked: Meant, access: AccessFilter, read_t
 
 
 def _spell(folded: str, texts: Sequence[str]) -> str:
-    """Returns a folded word as it stands in one of the texts, with its accents."""
+    """Returns the form of a folded word in one of the texts, with its accents."""
     if any(not character.isascii() for text in texts for character in text):
         for text in texts:
             for word in iter_words(text):
@@ -84,7 +84,7 @@ def _replace(node: Node, better: dict[str, str]) -> Node:
 
 
 def _rewrite(query: str, better: dict[str, str]) -> str:
-    """Puts the better words in place of the others, everything else as it was typed."""
+    """Replaces the corrected words and leaves everything else as it was typed."""
     pieces: list[str] = []
     position = 0
     folded = {next((one.folded for one in iter_words(word)), word): good for word, good in better.items()}

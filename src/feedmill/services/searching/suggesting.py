@@ -1,8 +1,8 @@
-"""Suggests how what is being typed could go on, from titles of documents that the asker may see and from nothing else.
+"""Completes what the user types, from titles of documents that the user may see and from nothing else.
 
-What others typed is never suggested: it may hold what this asker must not know. Each title is of a document that the store lets the
-asker see, so that a suggestion shows no more than a search would. Of the documents that hold a word the newest are looked at, which
-costs less than the best.
+Queries of other users are never suggested: they may hold what this user must not know. The store permits each title's document to the
+user, so that a suggestion shows no more than a search would. For each word the newest documents that hold it are read, which costs less
+than ranking the best ones.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ SUGGEST_STEP = "suggest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typing:
-    """What was typed, in which collections and for which front end; at most ``limit`` completions are wanted."""
+    """The typed text with its collections and front end; ``limit`` is the maximum number of completions."""
 
     text: str
     limit: int
@@ -44,7 +44,7 @@ class Typing:
 
 
 def suggest(searcher: Searcher, asked: Typing, access: AccessFilter, deadline: Deadline | None = None) -> tuple[str, ...]:
-    """Returns completions, likeliest first; none where nothing was typed, those that were found until the deadline."""
+    """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then."""
     typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
     deadline = deadline or Deadline()
     index, scope = searcher.find_index(deadline), searcher.find_scope(asked.site, asked.client)
@@ -69,7 +69,7 @@ def suggest(searcher: Searcher, asked: Typing, access: AccessFilter, deadline: D
 
 
 def _in_order(found: dict[str, str], completed: list[str], size: int) -> list[str]:
-    """Puts completions in the order of their completed words, which the index has counted in all documents; a few for each word."""
+    """Sorts completions by their completed words, which the index has counted in all documents; a few for each word."""
     of_word: dict[str, list[str]] = {word: [] for word in completed}
     for folded, text in found.items():
         of_word.setdefault(without_accents(" ".join(folded.split()[size - 1 : size])), []).append(text)
@@ -81,7 +81,7 @@ def _in_order(found: dict[str, str], completed: list[str], size: int) -> list[st
 
 
 def _complete(documents: Sequence[Document], typed: str) -> dict[str, str]:
-    """Returns completions from titles; where they cannot be found, those of each title by itself, without the ones that fail."""
+    """Returns completions from titles; if that fails, those of each title by itself, without the ones that fail."""
     found = attempt(lambda: _complete_from(documents, typed), None, step=SUGGEST_STEP)
     if found is not None:
         return found

@@ -1,7 +1,6 @@
-"""An index that keeps to the deadline of one request.
+"""An index that observes the deadline of one request.
 
-Questions that are certain to cost little are asked in the thread of the request. The engine is asked others in threads of its own, which
-the request leaves behind when its time is over.
+Cheap queries run in the thread of the request. Others run in separate engine threads, which the request abandons when its time is over.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,19 +19,19 @@ from feedmill.services.deadline import Deadline
 from feedmill.services.searching.enginethreads import EngineThreads
 
 CHEAP: Final = 1_000_000
-"""How many documents a question may look at in the thread of its request; about as many as the engine can in a twentieth of a second."""
+"""How many documents a query may read in the thread of its request; about as many as the engine reads in a twentieth of a second."""
 
 FAR: Final = 1_000
 OF_A_FACET: Final = 3
 OF_A_SORT: Final = 5
 SPELLING_SECONDS: Final = 0.5
-"""How long the search for a better spelling may take; an answer without one is complete."""
+"""How long the search for a better spelling may take; a response without a spelling is complete."""
 
 _Answer = TypeVar("_Answer")
 
 
 class TimedIndex:
-    """Asks an index for one request. Errors: OutOfTime of every question, when the time is over before the answer is there."""
+    """Searches an index for one request. Errors: OutOfTime from every method if the time is over before the answer exists."""
 
     def __init__(self, index: SearchIndex, deadline: Deadline, threads: EngineThreads) -> None:
         self._index = index
@@ -80,7 +79,7 @@ class TimedIndex:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of the index as it is now."""
+        """The words of the index in its current state."""
         return _TimedVocabulary(self._index.vocabulary, self)
 
     def terms(self, query: Node) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ class TimedIndex:
         return self._index.seek(query)
 
     def is_visible(self, token: str) -> bool:
-        """Whether searches from now on see a commit."""
+        """Returns whether searches from now on see a commit."""
         return self._index.is_visible(token)
 
     def count(self) -> int:
@@ -111,7 +110,7 @@ class TimedIndex:
         return check_both
 
     def run(self, ask: Callable[[], _Answer], times: int, *, is_far: bool = False, makes_results: bool = False) -> _Answer:
-        """Returns what a question comes to that looks ``times`` at all documents; ``makes_results``: results are still to be made of it."""
+        """Returns the answer of a query that reads all documents ``times`` times; ``makes_results``: it is still made into results."""
         self._deadline.check()
         if not is_far and times * self._index.count() <= CHEAP:
             return ask()
@@ -119,7 +118,7 @@ class TimedIndex:
         return self._threads.run(ask, self._deadline, until)
 
     def try_for(self, seconds: float, ask: Callable[[], _Answer], times: int) -> _Answer | None:
-        """Does as ``run`` does, but returns None after so many seconds: an answer that the search is complete without."""
+        """Does the same as ``run``, but returns None after so many seconds: for an answer that the search is complete without."""
         self._deadline.check()
         if times * self._index.count() <= CHEAP:
             return ask()
@@ -127,7 +126,7 @@ class TimedIndex:
 
 
 class _TimedVocabulary:
-    """Asks for words for one request."""
+    """Reads the vocabulary for one request."""
 
     def __init__(self, vocabulary: Vocabulary, timed: TimedIndex) -> None:
         self._vocabulary = vocabulary
