@@ -1,1 +1,1 @@
-"""Holding all documents against settings that have changed, a bounded transaction at a time."""
+"""Sweeps that check all documents against changed settings, a bounded transaction at a time."""

@@ -1,9 +1,9 @@
-"""Holding all documents against the settings anew when those have changed.
+"""Checks all documents against the settings again after these have changed.
 
-Documents are gone through by id, some in each transaction, with a cursor kept beside them, so that a process that is killed goes on where
-it was. Then documents beyond a lowered limit are pushed out. A feeder that still works by the old settings while the new ones spread may
-have fed documents that this one has passed already: so a second round follows the first after a while. Settings that come back before
-the sweep to others has ended are swept for like new ones.
+The sweep goes through documents by id, some in each transaction, and stores a cursor, so that it resumes after its process is killed.
+Then it evicts documents beyond a lowered limit. While new settings spread, a feeder that still uses the old ones may feed documents that
+the sweep has passed already, so a second round follows the first after a while. If the settings change back before the sweep has ended,
+they are treated as new settings.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cursor:
-    """How far a sweep is. Shape: kept as ``DIGEST:ROUND:ID``."""
+    """How far a sweep is. Shape: stored as ``DIGEST:ROUND:ID``."""
 
     digest: str
     round: int = 1
@@ -43,12 +43,12 @@ class _Cursor:
 
 
 def is_between_rounds(kept: str | None) -> bool:
-    """Whether a kept cursor is that of a sweep whose next round has to wait until the settings have spread."""
+    """Whether a stored cursor is that of a sweep whose next round has to wait until the settings have spread."""
     return (kept or "").rsplit(":", 2)[1:] == [str(ROUNDS), "0"]
 
 
 def _read_cursor(kept: str | None, digest: str) -> _Cursor:
-    """Returns the kept cursor, or a fresh one where it was on its way to other settings."""
+    """Returns the stored cursor, or a new one if it belongs to a sweep for other settings."""
     parts = (kept or "").rsplit(":", 2)
     if len(parts) != 3 or parts[0] != digest or not (parts[1].isdigit() and parts[2].isdigit()):
         return _Cursor(digest=digest)
@@ -63,7 +63,7 @@ def _note_step(unit: UnitOfWork, cursor: _Cursor) -> None:
 
 
 class AdmissionSweep:
-    """The sweep of one process; ``step`` from its loop."""
+    """The sweep of one process; call ``step`` from its loop."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class AdmissionSweep:
         self._round_ended_at: datetime | None = None
 
     def step(self) -> bool:
-        """Does the next bounded piece of work. Whether there is more to do now."""
+        """Does the next bounded piece of work. Returns whether there is more to do now."""
         digest = self._digest()
         if digest == self._done:
             return False
@@ -101,14 +101,14 @@ class AdmissionSweep:
         return self._work(cursor)
 
     def _find_cursor(self, digest: str) -> _Cursor | None:
-        """Returns where to go on, None where every document was held against these settings."""
+        """Returns where to continue, None if every document was checked against these settings."""
         with self._store.reading() as unit:
             if unit.key_values.get(keyvalues.ADMISSION_DIGEST) == digest:
                 return None
             return _read_cursor(unit.key_values.get(keyvalues.ADMISSION_CURSOR), digest)
 
     def _is_time(self) -> bool:
-        """Whether the settings have had time to spread; a process that starts between the rounds waits anew."""
+        """Whether the settings have had time to spread; a process that starts between the rounds waits the full time again."""
         now = self._clock()
         if self._round_ended_at is None:
             self._round_ended_at = now
@@ -132,7 +132,7 @@ class AdmissionSweep:
         return has_more
 
     def _find_room(self, cursor: _Cursor) -> int:
-        """Returns how many of the next documents can be held against the rules now: 0 where the first has to wait."""
+        """Returns how many of the next documents can be checked now: 0 if the first has to wait."""
         limit = self._watch.find_room(self._at_once)
         if not self._watch.has_suspects:
             return limit
@@ -142,7 +142,7 @@ class AdmissionSweep:
         return due if due < len(ids) else limit
 
     def _work_whole(self, cursor: _Cursor, admission: Admission, limit: int) -> bool:
-        """Holds the next documents against the rules in one transaction, all or none. Whether there is more to do."""
+        """Checks the next documents in one transaction, all or none. Returns whether there is more to do."""
         with self._store.writing() as unit:
             self._begin(unit, cursor)
             feeding = self._feeding(admission)
@@ -159,7 +159,7 @@ class AdmissionSweep:
         return has_more
 
     def _work_apart(self, cursor: _Cursor, admission: Admission, limit: int) -> bool:
-        """Holds the next documents against the rules one by one; one that fails is for nobody from now on. Whether there is more to do."""
+        """Checks the next documents one by one; one that fails becomes invisible to all users. Returns whether there is more to do."""
         feeding = self._feeding(admission)
         with self._store.reading() as unit:
             documents = unit.documents.list_live(after=cursor.reached, limit=limit)
@@ -190,12 +190,12 @@ class AdmissionSweep:
         return push_out_apart(self._store, limit, feeding, Lane.BULK, watch=self._evicting, at_once=self._at_once) > 0
 
     def _forget(self, cursor: _Cursor) -> None:
-        """Forgets which documents ended the process, once the last round is over."""
+        """Clears which documents ended the process, once the last round is over."""
         if cursor.round >= ROUNDS:
             self._watch.clear()
 
     def _close(self, document: Document, feeding: ApplyContext) -> None:
-        """Makes a document that cannot be held against the rules one for nobody. Errors: those of infrastructure; else the log has it."""
+        """Makes a document that cannot be checked invisible to all users. Errors: those of infrastructure; other errors go to the log."""
         try:
             with self._store.writing() as unit:
                 bench = ChangeBatch(unit, feeding, Lane.BULK)
@@ -208,8 +208,8 @@ class AdmissionSweep:
             log.exception("document_not_closed", url=document.url)
 
     def _begin(self, unit: UnitOfWork, cursor: _Cursor) -> None:
-        # from here on documents are held against other settings than those they were last held against whole: should these come
-        # back before this sweep ends, they have everything to do again
+        # From here on documents are checked against settings other than those of the last complete sweep. If these old settings
+        # come back before this sweep ends, all documents have to be checked again.
         unit.key_values.put(keyvalues.ADMISSION_DIGEST, "")
         _note_step(unit, cursor)
 
@@ -220,7 +220,7 @@ class AdmissionSweep:
         return ApplyContext(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
 
     def _reconsider(self, unit: UnitOfWork, feeding: ApplyContext, documents: Sequence[Document]) -> None:
-        """Holds documents against the rules; one that ended the process again and again is for nobody from now on."""
+        """Checks documents against the rules; one that repeatedly ended the process becomes invisible to all users."""
         ids = {document.url: document.id or 0 for document in documents}
         bench = ChangeBatch(unit, feeding, Lane.BULK, begin=lambda _, url: self._watch.begin(ids[url]))
         self._watch.begin_many(list(ids.values()))

@@ -1,11 +1,12 @@
-"""Holding all documents against URL patterns of the settings that the index does not know yet.
+"""Matches all documents against URL patterns of the settings that the index does not know yet.
 
-The index keeps a term for each pattern that means a document, made when the document is written. When patterns are added, the documents
-that they mean are marked for writing anew; nothing else moves, and patterns that are gone leave terms behind that nobody asks for.
+For each pattern that matches a document, the index stores a term when the document is written. When patterns are added, the matching
+documents get index tasks to be written again. No other document changes, and removed patterns leave terms behind that no query uses.
 
-The indexer drives this between its batches, so that what it writes and what is swept never go by different patterns: it has nothing
-uncommitted when it adopts new ones. Documents that are marked already are written by the new patterns anyhow and are left alone. What is
-known shrinks before the new patterns count and grows when the sweep has ended, so that a process may be killed anywhere.
+The indexer calls this between its batches, so that what it writes and what is swept never use different patterns: it has nothing
+uncommitted when it adopts new ones. Documents that have index tasks already are written with the new patterns anyhow and are left alone.
+The set of known patterns shrinks before the new patterns take effect and grows when the sweep has ended, so that a process may be killed
+at any time.
 """
 
 import hashlib
@@ -31,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class PatternSweep:
-    """The patterns by which one indexer writes, and the sweep towards them."""
+    """The patterns that one indexer writes with, and the sweep towards them."""
 
     def __init__(self, store: Store, search_config: SearchConfigProvider, attempts: Attempts) -> None:
         self._store = store
@@ -44,7 +45,7 @@ class PatternSweep:
         self.adopt()
 
     def has_news(self) -> bool:
-        """Whether the settings hold other patterns than those of the book. Errors: Busy, Corrupt."""
+        """Whether the patterns of the settings differ from those of the book. Errors: Busy, Corrupt."""
         with self._store.reading() as unit:
             serving = self._search_config.current(unit).serving
         if serving is self._serving:
@@ -53,7 +54,7 @@ class PatternSweep:
         return list_patterns(serving) != self._wanted
 
     def adopt(self) -> None:
-        """Takes over the patterns of the settings; the caller has nothing uncommitted that was made by the old ones."""
+        """Adopts the patterns of the settings; the caller must have nothing uncommitted that was made with the old ones."""
         with self._store.writing() as unit:
             wanted = list_patterns(self._search_config.current(unit).serving)
             known = set(json.loads(unit.key_values.get(keyvalues.PATTERNS_KNOWN) or "[]")) & set(wanted)
@@ -66,13 +67,13 @@ class PatternSweep:
         self._wanted, self.book, self._missing = wanted, CompiledPatterns(wanted), CompiledPatterns(missing)
 
     def _find_cursor(self, unit: UnitOfWork, missing: Sequence[str]) -> str:
-        """Returns where a sweep to the same patterns was left, else the beginning."""
+        """Returns where a sweep to the same patterns stopped, else the beginning."""
         digest = _digest_of(missing)
         kept = unit.key_values.get(keyvalues.PATTERNS_CURSOR) or ""
         return kept if kept.startswith(f"{digest}:") else f"{digest}:0"
 
     def step(self) -> bool:
-        """Marks the next documents that a missing pattern means. Whether there is more to do."""
+        """Adds index tasks for the next documents that a missing pattern matches. Returns whether there is more to do."""
         if not self._missing.texts:
             return False
         with self._store.reading() as unit:
@@ -81,7 +82,7 @@ class PatternSweep:
         if not documents:
             self._end()
             return False
-        # compared before the transaction, for which others would wait; what changes meanwhile has a mark of its own by then
+        # Compared before the transaction, because others would wait for it; a document that changes meanwhile has a task by then.
         meant = [document for document in documents if self._is_meant(document)]
         with self._store.writing() as unit:
             _mark(unit, meant)
@@ -90,7 +91,7 @@ class PatternSweep:
         return True
 
     def _is_meant(self, document: LiveUrl) -> bool:
-        """Whether a missing pattern means a document; one for which that cannot be told is written anew, which is always right."""
+        """Whether a missing pattern matches a document; if that is unknown the document is written again, which is always correct."""
         key = key_of(STEP, f"document:{document.document_id}")
         if self._attempts.count(key):
             return True
@@ -118,7 +119,7 @@ def _digest_of(patterns: Sequence[str]) -> str:
 
 
 def _mark(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
-    """Marks documents for writing anew, but for those that have a mark: theirs would lose what it waits for."""
+    """Adds index tasks for documents, except those that have one: a new task would lose what the old one waits for."""
     marked = unit.index_tasks.find_many([document.document_id for document in documents])
     unit.index_tasks.put_many(
         [

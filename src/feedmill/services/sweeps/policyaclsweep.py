@@ -1,8 +1,8 @@
-"""Putting documents into the classes of the policy ACLs that are for them now.
+"""Puts documents into the classes of the policy ACLs that apply to them now.
 
-Documents are gone through by id with a cursor kept beside them, so that a process that is killed goes on where it was; only those for which
-another policy is by now than their class says are written. Whoever writes a document meanwhile goes by the policies of his own
-transaction, so one round is enough. When the index shows all that was written, the classes that were closed meanwhile count again.
+The sweep goes through documents by id and stores a cursor, so that it resumes after its process is killed. It writes only documents whose
+class names another policy than the one that applies. Other writers of documents use the policies of their own transaction, so one round
+is enough. When the index shows all that was written, the classes that were closed meanwhile count again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 class PolicyAclSweep:
-    """The sweep of one process; ``step`` from its loop. ``rules`` are those of the settings, as for any change of a document."""
+    """The sweep of one process; call ``step`` from its loop. ``rules`` are those of the settings, as for any change of a document."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class PolicyAclSweep:
         self._at_once = at_once
 
     def step(self) -> bool:
-        """Does the next bounded piece of work. Whether there is more to do now. Errors: Busy, Corrupt."""
+        """Does the next bounded piece of work. Returns whether there is more to do now. Errors: Busy, Corrupt."""
         with self._store.reading() as unit:
             book = unit.policies.current()
             if is_swept(unit):
@@ -71,7 +71,7 @@ class PolicyAclSweep:
         return False
 
     def _work(self, piece: "_Piece") -> bool:
-        """Puts documents into their classes, by what holds when it is done."""
+        """Puts documents into their classes, by the policies in force in its own transaction."""
         with self._store.writing() as unit:
             if piece.misplaced:
                 self._classify(unit, {document.url: document.document_id for document in piece.misplaced})
@@ -94,7 +94,7 @@ class PolicyAclSweep:
         return True
 
     def _classify(self, unit: UnitOfWork, ids: Mapping[str, int]) -> None:
-        """Puts documents into their classes; one that ended the process again and again is for nobody from now on."""
+        """Puts documents into their classes; one that repeatedly ended the process becomes invisible to all users."""
         feeding = ApplyContext(feed_id=0, datasource="", now=self._clock(), rules=self._rules())
         bench = ChangeBatch(unit, feeding, Lane.BULK, closes=True, begin=lambda _, url: self._watch.begin(ids[url]))
         self._watch.begin_many(list(ids.values()))
@@ -139,14 +139,14 @@ class _Piece:
 
 
 def _list_misplaced(unit: UnitOfWork, book: PolicySet, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
-    """Lists the documents whose class names another policy than is for them; public ones have none."""
+    """Lists the documents whose class names another policy than the one that applies; public documents have none."""
     guarded = [document for document in documents if document.secure]
     rules = unit.classes.find_rules(list({document.access_class for document in guarded}))
     return [one for one in guarded if _is_misplaced(book, one, rules.get(one.access_class, 0), watch)]
 
 
 def _is_misplaced(book: PolicySet, document: LiveUrl, number: int, watch: DocumentWatch) -> bool:
-    """Whether a document's class names another policy than is for it, also where that cannot be told: then its class is closed."""
+    """Whether a document's class names another policy than the one that applies. If that is unknown: true, and the class is closed."""
     if watch.is_suspected(document.document_id):
         return True
     watch.begin(document.document_id)
@@ -162,15 +162,15 @@ def _is_misplaced(book: PolicySet, document: LiveUrl, number: int, watch: Docume
 
 
 def is_swept(unit: UnitOfWork) -> bool:
-    """Whether every document is in the class of the policy that is for it."""
+    """Whether every document is in the class of the policy that applies to it."""
     return (unit.key_values.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.policies.current().digest()
 
 
 def is_obeyed(unit: UnitOfWork) -> bool:
-    """Whether searches obey the policies in every count, too: all documents are in their classes, also in the index."""
+    """Whether searches obey the policies completely, counts included: all documents are in their classes, also in the index."""
     return is_swept(unit) and not read_closed(unit)
 
 
 def _has_waiting(unit: UnitOfWork) -> bool:
-    """Whether the index may still show documents in classes that a sweep has taken them from."""
+    """Whether the index may still show documents in classes from which a sweep has removed them."""
     return bool(unit.index_tasks.list_open_feeds([0])[1])
