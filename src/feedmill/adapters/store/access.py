@@ -1,6 +1,6 @@
-"""ACLs, their versions, and the classes of documents that have the same ones, in SQL.
+"""ACLs, their versions, and access classes, in SQL.
 
-A class is found by a digest of its key and gets its number when it is first needed. Numbers grow and are never given twice.
+A class is found by a digest of its key and gets its number on first use. Numbers grow and are never reused.
 """
 
 import hashlib
@@ -35,14 +35,14 @@ _NEWEST_VERSION = Prepared(lambda _: sa.select(sa.func.max(acl_versions.c.number
 
 
 class SqlClasses:
-    """Fills ``ports.Classes``. Remembers what it has looked up, since it lives as long as its transaction."""
+    """Implements ``ports.Classes``. Caches what it has looked up, since it lives only as long as its transaction."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
         self._numbers: dict[AccessKey, int] = {}
 
     def number_many(self, keys: Sequence[AccessKey]) -> dict[AccessKey, int]:
-        """Returns the number of each class, a new one where there is none yet."""
+        """Returns the number of each class. A class without a number gets a new one."""
         wanted = {_digest_of_key(key): key for key in keys if key not in self._numbers}
         for batch in batches(list(wanted)):
             query = sa.select(access_classes.c.digest, access_classes.c.number).where(access_classes.c.digest.in_(batch))
@@ -59,11 +59,11 @@ class SqlClasses:
         self._numbers.update((key, number) for number, key in enumerate(keys.values(), first))
 
     def newest(self) -> int:
-        """Returns the highest number given so far."""
+        """Returns the highest number used so far."""
         return int(SqlKeyValueStore(self._connection).get(_NEWEST_CLASS) or AccessClass.CLOSED)
 
     def get_many(self, numbers: Sequence[int]) -> dict[int, AccessKey]:
-        """Returns what classes are; those that are no more are left out."""
+        """Returns the access keys of classes. Removed classes are left out."""
         found: dict[int, AccessKey] = {}
         for batch in batches(numbers):
             for number, *row in _CLASSES.run(self._connection, batch):
@@ -79,7 +79,7 @@ class SqlClasses:
         return found
 
     def iter_packed(self, after: int) -> Iterator[PackedClasses]:
-        """Returns all classes whose number is greater, by number, many at a time."""
+        """Returns all classes with higher numbers, by number, many at a time."""
         for first in range(after + 1, self.newest() + 1, READ_AT_ONCE):
             found = _PACKED.run(self._connection, (first, first + READ_AT_ONCE - 1))
             if found:
@@ -87,7 +87,7 @@ class SqlClasses:
                 yield PackedClasses(numbers, types, parents, keys, rules)
 
     def remove_unused(self, *, after: int, limit: int) -> int | None:
-        """Goes through classes by number from ``after`` on and removes those of which nothing is left. None when there was none left."""
+        """Removes unused classes, going by number from ``after`` on. Returns None if there was none left."""
         table = access_classes.c.number
         query = sa.select(table).where(table > after).order_by(table).limit(limit)
         numbers = list(self._connection.execute(query).scalars())
@@ -142,7 +142,7 @@ def _key_from_row(inheritance_type: str | None, inherit_from: str | None, entrie
 
 
 class SqlAcls:
-    """Fills ``ports.Acls``."""
+    """Implements ``ports.Acls``."""
 
     def __init__(self, connection: sa.Connection, classes: SqlClasses) -> None:
         self._connection = connection
@@ -157,7 +157,7 @@ class SqlAcls:
         return found
 
     def save_many(self, changed: Sequence[StoredAcl], *, at: datetime) -> None:
-        """Inserts or replaces ACLs by URL, and keeps a version of each that is another than before."""
+        """Inserts or replaces ACLs by URL, and stores a version of each ACL that changed."""
         if not changed:
             return
         keys = {stored.url: AccessKey(acl=in_one_order(stored.acl)) for stored in changed}
@@ -168,7 +168,7 @@ class SqlAcls:
         self._keep_versions([value for value in values if value["access_class"] != before.get(value["url"])], at)
 
     def remove_many(self, urls: Sequence[str], *, at: datetime, feed_id: int = 0) -> None:
-        """Removes ACLs by URL, and remembers since when there is none."""
+        """Removes ACLs by URL, and stores when each ended."""
         there = self.find_classes(urls)
         for batch in batches([digest_of_url(url) for url in there]):
             self._connection.execute(sa.delete(acls).where(acls.c.url_digest.in_(batch)))
@@ -210,7 +210,7 @@ class SqlAcls:
         return found
 
     def find_last_change(self, urls: Sequence[str], *, after: datetime, until: datetime) -> AclVersion | None:
-        """Finds the newest version that any of these URLs' ACLs has got in a time."""
+        """Finds the newest version of any of these URLs' ACLs within a period."""
         table, found = acl_versions.c, list[AclVersion]()
         timely = sa.and_(table.at > to_micros(after), table.at <= to_micros(until))
         for batch in batches([digest_of_url(url) for url in urls]):
@@ -221,7 +221,7 @@ class SqlAcls:
         return max(found, key=lambda version: (version.at, version.number), default=None)
 
     def newest_version(self) -> int:
-        """Returns the number of the newest version, 0 when there is none."""
+        """Returns the number of the newest version, or 0 if there is none."""
         return int(_NEWEST_VERSION.run(self._connection)[0][0] or 0)
 
     def list_versions(self, *, after: int, limit: int) -> list[AclVersion]:
@@ -231,7 +231,7 @@ class SqlAcls:
         return [_version_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def forget_versions(self, before: datetime, *, after: int, limit: int) -> int | None:
-        """Removes versions that no longer held at a time, among the next by number."""
+        """Removes versions that were no longer in force at a time, among the next by number."""
         table, at = acl_versions.c, to_micros(before)
         query = sa.select(table.number).where(table.number > after, table.at < at).order_by(table.number).limit(limit)
         numbers = list(self._connection.execute(query).scalars())

@@ -1,7 +1,7 @@
-"""Which class each document was in, in SQL.
+"""Class periods: which access class each document was in, in SQL.
 
-A document's row says since when it is in its class, or gone, and by which feed; what it was in before is a row of its own. So a document
-that never changed its class costs nothing more. Time 0 means longer than is kept.
+A document's row holds since when it is in its class, or deleted, and by which feed. Each earlier class is a row in another table, so a
+document that never changed its class needs no such row. Time 0 means earlier than the stored history.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from feedmill.model.access import ACL_NAME_PREFIX, AccessClass, ClassPeriod
 from feedmill.model.document import Document, DocumentState
 
 CLASSED_COLUMNS = ("classed_at", "classed_by")
-"""The columns of a document's row that say since when it is in its class."""
+"""The columns of a document's row for the begin of its current class."""
 
 _GUARDED_CLASSES_AT_ONCE = 2_000
 _SCANNED_AT_ONCE = 20_000
@@ -28,7 +28,7 @@ _SCANNED_AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Held:
-    """What a row says. Shape: ``access_class`` None for a document that is gone; times in microseconds."""
+    """The current class of a document's row. Shape: ``access_class`` None for a deleted document; times in microseconds."""
 
     access_class: int | None
     since: int
@@ -36,13 +36,13 @@ class _Held:
 
 
 class ClassPeriodWriter:
-    """Keeps what documents were in before, where their rows are written."""
+    """Stores the earlier classes of documents when their rows are written."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def read(self, ids: Sequence[int]) -> dict[int, _Held]:
-        """Reads what documents are in, as far as there are any."""
+        """Reads the current classes of those documents that exist."""
         found: dict[int, _Held] = {}
         for batch in batches(ids):
             for row in self._connection.execute(_held().where(documents.c.id.in_(batch))).all():
@@ -51,14 +51,14 @@ class ClassPeriodWriter:
         return found
 
     def columns_of(self, document: Document, before: _Held | None, at: int, feed_id: int) -> dict[str, int]:
-        """Returns what a document's row is to say."""
+        """Returns the new class columns of a document's row."""
         held = class_of(document) if document.state is DocumentState.LIVE else None
         if before is not None and before.access_class == held:
             return {"classed_at": before.since, "classed_by": before.begun_by}
         return {"classed_at": at if before is None else max(at, before.since), "classed_by": feed_id}
 
     def keep(self, before: Mapping[int, _Held], after: Mapping[int, Mapping[str, int]]) -> None:
-        """Keeps what documents were in, of which rows now say that they are in it no longer."""
+        """Stores the earlier classes of documents whose rows now have another class."""
         ended = [
             {
                 "document_id": document_id,
@@ -75,7 +75,7 @@ class ClassPeriodWriter:
             self._connection.execute(sa.insert(past_classes), ended)
 
     def note_guards(self, before: Mapping[int, _Held], at: datetime) -> None:
-        """Keeps that pages whose texts were set guard themselves now, where they did not."""
+        """Records that pages with new texts now restrict their own access, if they did not before."""
         now = self.read(list(before))
         moved = {id_: held for id_, held in before.items() if held.access_class != now[id_].access_class}
         after = {id_: {"classed_at": max(to_micros(at), held.since), "classed_by": 0} for id_, held in moved.items()}
@@ -87,19 +87,19 @@ class ClassPeriodWriter:
             self._connection.execute(changing, values)
 
     def forget(self, before: int, *, after: int, last: int) -> None:
-        """Removes what documents of a run of ids were in until a time."""
+        """Removes the earlier classes of a range of documents that ended before a time."""
         among = sa.and_(past_classes.c.document_id > after, past_classes.c.document_id <= last)
         self._connection.execute(sa.delete(past_classes).where(among, past_classes.c.until < before))
 
 
 class SqlClassPeriods:
-    """Fills ``ports.Spells``."""
+    """Implements ``ports.ClassPeriods``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def list_of(self, ids: Sequence[int]) -> dict[int, list[ClassPeriod]]:
-        """Lists what documents were in."""
+        """Lists the class periods of documents."""
         kept: dict[int, list[Any]] = {}
         table = past_classes.c
         for batch in batches(ids):
@@ -119,7 +119,7 @@ class SqlClassPeriods:
         return found
 
     def list_moved(self, classes: Sequence[int], since: datetime, *, after: int, limit: int) -> dict[int, int | None]:
-        """Lists documents that may be seen by others than at a time."""
+        """Lists documents that other users may see than at a time."""
         micros, table = to_micros(since), past_classes.c
         moved = (
             sa.select(documents.c.id).where(documents.c.classed_at > micros, documents.c.id > after).order_by(documents.c.id).limit(limit)
@@ -131,7 +131,7 @@ class SqlClassPeriods:
         return {id_: found[id_] for id_ in sorted(found)[:limit]}
 
     def _list_in(self, classes: Sequence[int], after: int, limit: int) -> dict[int, int]:
-        """Lists the next documents in classes: class by class where they are few, else by going through all documents."""
+        """Lists the next documents in classes: class by class if there are few, else by a scan of all documents."""
         if len(classes) > _GUARDED_CLASSES_AT_ONCE:
             return self._scan(frozenset(classes), after, limit)
         found: dict[int, int] = {}
@@ -157,7 +157,7 @@ class SqlClassPeriods:
 
 def _held() -> sa.Select[Any]:
     table = documents.c
-    # the text is read, and its JSON parsed, only where it may matter
+    # the text is read, and its JSON parsed, only if it may matter
     may_guard = sa.and_(~table.secure, table.state == DocumentState.LIVE.value, sa.func.lower(table.text).contains(ACL_NAME_PREFIX))
     guarding = sa.case((may_guard, table.text), else_=None).label("guarding")
     return sa.select(table.id, table.state, table.secure, table.access_class, table.classed_at, table.classed_by, guarding)
@@ -173,7 +173,7 @@ def _class_of_row(state: str, secure: bool, access_class: int, guarding: str | N
 
 
 def _join(past: Sequence[Any], now: _Held) -> list[ClassPeriod]:
-    """Returns what a document was in one after the other; a gap is a time when it was gone."""
+    """Returns the consecutive class periods of a document. A gap is a time when it was deleted."""
     class_periods: list[ClassPeriod] = []
     until, ended_by = 0, 0
     for row in past:

@@ -1,4 +1,4 @@
-"""Rows of documents to model and back."""
+"""Converts rows of documents to model objects and back."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ def _pairs(text: str) -> Metadata:
 
 
 def _attributes_to_json(attributes: Attributes) -> str:
-    """Writes only what differs from the default: most records say little."""
+    """Writes only the values that differ from the default, since most records set few."""
     kept: dict[str, object] = {}
     if attributes.display_url is not None:
         kept["display_url"] = attributes.display_url
@@ -57,7 +57,7 @@ def _attributes_from_json(text: str) -> Attributes:
 
 
 def text_to_json(text: Text | None) -> str | None:
-    """Returns what extraction made of a document as the store keeps it."""
+    """Returns the stored form of a document's extracted text."""
     if text is None:
         return None
     kept: dict[str, object] = {"source": text.source}
@@ -73,7 +73,7 @@ def text_to_json(text: Text | None) -> str | None:
 
 
 def text_from_json(text: str | None) -> Text | None:
-    """Returns back what extraction made of a document."""
+    """Returns a document's extracted text from its stored form."""
     if text is None:
         return None
     kept = loads(text)
@@ -83,13 +83,13 @@ def text_from_json(text: str | None) -> Text | None:
 
 
 def refs_from_row(row: Row) -> StoredRefs:
-    """Returns what the document of a row keeps as blobs."""
+    """Returns the blob references of a document's row."""
     content = None if row["content"] is None else BlobRef(row["content"])
     return StoredRefs(document_id=row["id"], content=content, text=_find_text(row["text"]))
 
 
 def _find_text(text: str | None) -> Text | None:
-    """Returns what extraction made of a document, None also where it cannot be read: then nothing knows of a blob of it."""
+    """Returns a document's extracted text, or None if it cannot be read: then its blob is unknown too."""
     try:
         return text_from_json(text)
     except Exception:  # noqa: BLE001 - as above
@@ -102,14 +102,14 @@ DOCUMENT = (
     *(documents.c.content, documents.c.content_bytes, documents.c.charset, documents.c.text, documents.c.updated_at, documents.c.events),
     documents.c.access_class,
 )
-"""The columns that make a document, in the order in which they are read."""
+"""The columns of a document, in the order in which they are read."""
 
 
 def document_from_row(row: Sequence[Any]) -> Document:
-    """Returns the document of a row of the columns above.
+    """Returns the document of a row with the columns above.
 
-    By place, not by name: every document is read three times on its way. A row that cannot be decoded costs its own columns: see
-    ``Document.damage``. Errors: none.
+    Columns are read by position, not by name, since every document is read three times while it is processed. If a row cannot be decoded,
+    only the damaged columns are lost: see ``Document.damage``. Errors: none.
     """
     try:
         return _decode(row)
@@ -143,7 +143,7 @@ def _decode(row: Sequence[Any]) -> Document:
 
 
 def _salvage(row: Sequence[Any], error: Exception) -> Document:
-    """Returns what can be read of a row. What is not known to be open is closed."""
+    """Returns what can be read of a row. If it is unknown whether a document is open, it is closed."""
     values = dict(zip((column.name for column in DOCUMENT), row, strict=True))
     damaged: list[str] = []
 
@@ -155,7 +155,7 @@ def _salvage(row: Sequence[Any], error: Exception) -> Document:
             return otherwise
 
     secure = read("secure", _flag, True)
-    # what protects the document may stand in its attributes: it stays closed until it is fed with an authmethod
+    # its protection may be in its attributes, so it stays closed until a feed sends it with an authmethod
     protected = Attributes(authmethod=AuthMethod.HTTPBASIC) if secure else Attributes()
     document = Document(
         id=values["id"],
@@ -200,7 +200,7 @@ def _flag(value: object) -> bool:
 
 
 def document_to_row(document: Document) -> dict[str, Any]:
-    """Returns the columns of a document but for its id."""
+    """Returns the columns of a document, except its id."""
     return {
         "url_digest": digest_of_url(document.url),
         "url": document.url,
@@ -226,7 +226,7 @@ def document_to_row(document: Document) -> dict[str, Any]:
 
 
 def class_of_columns(text: str | None, access_class: int, *, is_secure: bool) -> int:
-    """Returns the number of a document's class by its columns; nobody's where they cannot be read."""
+    """Returns the number of a document's class from its columns. If they cannot be read, no user may see that class."""
     try:
         return class_by(text_from_json(text), _number(access_class), is_secure=is_secure)
     except Exception:  # noqa: BLE001 - as above
@@ -234,7 +234,7 @@ def class_of_columns(text: str | None, access_class: int, *, is_secure: bool) ->
 
 
 def find_event(row: Row) -> Event | None:
-    """Returns the event of a row, None where it cannot be read."""
+    """Returns the event of a row, or None if it cannot be read."""
     try:
         return _event_from_row(row)
     except Exception:  # noqa: BLE001 - as above

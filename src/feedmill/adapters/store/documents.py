@@ -32,7 +32,7 @@ _LIVE_URL = tuple(documents.c[name] for name in ("id", "url", "version", "dataso
 
 
 class SqlDocuments:
-    """Fills ``ports.Documents``."""
+    """Implements ``ports.Documents``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -48,7 +48,7 @@ class SqlDocuments:
         return found
 
     def find_class(self, url: str) -> int | None:
-        """Finds the class of a live document; where the URL has none, the row of the next digest is read all the same."""
+        """Returns the class of a live document. If the URL has none, the row of the next digest is still read."""
         digest = digest_of_url(url)
         for found, state, secure, access_class, text in _NEXT_DIGEST.run(self._connection, [digest]):
             number = documentrows.class_of_columns(text, access_class, is_secure=bool(secure))
@@ -56,7 +56,7 @@ class SqlDocuments:
         return None
 
     def find_urls_by_digest(self, start: bytes) -> list[str]:
-        """Finds the URLs of documents whose digest begins so; two rows are read whether theirs do or not."""
+        """Finds the URLs of documents whose digest begins with ``start``. Two rows are read whether they match or not."""
         column = documents.c.url_digest
         following = sa.select(column, documents.c.url).where(column >= start).order_by(column).limit(2)
         return [url for digest, url in self._connection.execute(following) if bytes(digest).startswith(start)]
@@ -82,7 +82,7 @@ class SqlDocuments:
     def save_many(
         self, changed: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0, moved: Container[str] | None = None
     ) -> dict[str, int]:
-        """Inserts or replaces documents by URL, and keeps which class they were in before."""
+        """Inserts or replaces documents by URL, and stores their earlier classes."""
         if not changed:
             return {}
         moving = [document for document in changed if document.id is None or moved is None or document.url in moved]
@@ -106,7 +106,7 @@ class SqlDocuments:
         return ids
 
     def save_texts(self, texts: Sequence[tuple[int, Text]], *, at: datetime) -> None:
-        """Sets what extraction made of documents, where the content is still the same."""
+        """Stores the extracted texts of documents, if their content is still the same."""
         if not texts:
             return
         before = self._spells.read([document_id for document_id, text in texts if guards_itself(text)])
@@ -117,7 +117,7 @@ class SqlDocuments:
             self._spells.note_guards(before, at)
 
     def add_events(self, added: Sequence[tuple[int, int, Event]]) -> None:
-        """Keeps events in a ring of slots, so that the newest take the place of the oldest."""
+        """Stores events in a fixed number of slots, so that the newest event replaces the oldest."""
         if not added:
             return
         values = [
@@ -136,7 +136,7 @@ class SqlDocuments:
         self._connection.execute(upsert(self._connection, events, ["document_id", "slot"]), values)
 
     def list_events(self, document_id: int) -> list[Event]:
-        """Lists what is kept of a document's history, oldest first."""
+        """Lists the stored events of a document, oldest first."""
         query = sa.select(events).where(events.c.document_id == document_id).order_by(events.c.number)
         found = (documentrows.find_event(row) for row in self._connection.execute(query).mappings())
         return [event for event in found if event is not None]
@@ -174,7 +174,7 @@ class SqlDocuments:
         return list(self._connection.execute(query).scalars())
 
     def list_for_eviction(self, limit: int) -> list[Document]:
-        """Lists live documents in the order in which the licence gives them up."""
+        """Lists live documents in the order of eviction at the licence limit."""
         order = (documents.c.locked, documents.c.rank, documents.c.updated_at, documents.c.id)
         query = sa.select(*documentrows.DOCUMENT).where(LIVE).order_by(*order).limit(limit)
         return [documentrows.document_from_row(row) for row in self._connection.execute(query)]
@@ -184,14 +184,14 @@ class SqlDocuments:
         return int(self._connection.execute(sa.select(sa.func.count()).select_from(documents).where(LIVE)).scalar_one())
 
     def list_refs(self, *, after: int, limit: int) -> list[StoredRefs]:
-        """Lists what live documents keep as blobs, by id."""
+        """Lists the blob references of live documents, by id."""
         kept = sa.or_(documents.c.content.is_not(None), documents.c.text.is_not(None))
         query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id > after, kept)
         found = self._connection.execute(query.order_by(documents.c.id).limit(limit)).mappings()
         return [documentrows.refs_from_row(row) for row in found]
 
     def move_refs(self, moves: Sequence[tuple[StoredRefs, StoredRefs]]) -> int:
-        """Sets the second in place of the first, where a document still keeps exactly the first."""
+        """Replaces the first references with the second if the document still has exactly the first."""
         held: dict[int, StoredRefs] = {}
         for batch in batches([old.document_id for old, _ in moves]):
             query = sa.select(documents.c.id, documents.c.content, documents.c.text).where(LIVE, documents.c.id.in_(batch))
@@ -209,7 +209,7 @@ class SqlDocuments:
         return len(moving)
 
     def forget_old(self, before: datetime, *, after: int, limit: int) -> int | None:
-        """Removes gone documents and events last changed before a time, among the next documents by id."""
+        """Removes deleted documents and events last changed before a time, among the next documents by id."""
         reached = sa.select(documents.c.id).where(documents.c.id > after).order_by(documents.c.id).limit(limit).subquery()
         last = self._connection.execute(sa.select(sa.func.max(reached.c.id))).scalar()
         if last is None:

@@ -29,12 +29,12 @@ _Made = TypeVar("_Made")
 
 
 def _on_connection(make: Callable[[sa.Connection], _Made]) -> cached_property[_Made]:
-    """Returns a repository that is made when it is first asked for: most transactions need one or two, and a search opens several."""
+    """Returns a repository that is created on first use: most transactions need one or two, and a search opens several transactions."""
     return cached_property(lambda unit: make(unit.connection))
 
 
 class SqlUnit:
-    """Fills ``ports.UnitOfWork``."""
+    """Implements ``ports.UnitOfWork``."""
 
     feeds = _on_connection(SqlFeeds)
     sources = _on_connection(SqlSources)
@@ -71,7 +71,7 @@ class SqlUnit:
 
     @cached_property
     def group_history(self) -> SqlGroupHistory:
-        """What groups were."""
+        """The memberships of earlier times."""
         return SqlGroupHistory(self.connection, self.groups)
 
     @cached_property
@@ -81,8 +81,8 @@ class SqlUnit:
 
 
 class SqlStore:
-    """Fills ``ports.Store``; ``snapshot`` opens a read transaction, ``turn`` makes writers of one database file take turns, ``on_close``
-    gives back what those need."""
+    """Implements ``ports.Store``. ``snapshot`` opens a read transaction, ``turn`` makes the writers of one database file take turns,
+    and ``on_close`` releases what these two need."""
 
     def __init__(
         self,

@@ -13,13 +13,13 @@ from feedmill.model.failure import Failure
 
 
 class SqlFailures:
-    """Fills ``ports.Failures``."""
+    """Implements ``ports.Failures``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def put_many(self, failures: Sequence[Failure]) -> None:
-        """Stores failures, one a document."""
+        """Stores failures, one for each document."""
         if not failures:
             return
         statement = insert(self._connection, document_failures)
@@ -54,7 +54,7 @@ class SqlFailures:
             self._connection.execute(sa.delete(document_failures).where(document_failures.c.document_id.in_(batch)))
 
     def _is_empty(self) -> bool:
-        """Whether there is no failure at all, as almost always."""
+        """Whether there are no failures at all, which is almost always so."""
         return self._connection.execute(sa.select(document_failures.c.document_id).limit(1)).first() is None
 
     def count(self) -> dict[str, int]:
@@ -90,20 +90,20 @@ def _from_row(row: sa.RowMapping) -> Failure:
 
 
 class SqlInterruptions:
-    """Fills ``ports.Interruptions``."""
+    """Implements ``ports.Interruptions``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def add(self, key: str, at: datetime) -> int:
-        """Counts one more of an item."""
+        """Adds one interruption of an item."""
         statement = insert(self._connection, interruptions).values(key=plain(key), count=1, at=to_micros(at))
         counting = {"count": interruptions.c.count + 1, "at": statement.excluded.at}
         upserting = statement.on_conflict_do_update(index_elements=["key"], set_=counting)
         return int(self._connection.execute(upserting.returning(interruptions.c.count)).scalar_one())
 
     def list(self) -> dict[str, int]:
-        """Lists all by key."""
+        """Lists all counts by key."""
         return {key: int(count) for key, count in self._connection.execute(sa.select(interruptions.c.key, interruptions.c.count))}
 
     def remove(self, keys: Sequence[str]) -> None:

@@ -15,23 +15,23 @@ from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry, NewFeed
 from feedmill.ports import FileUse, Lease
 
 _GROUPS_QUEUE = "/xmlgroups"
-"""The queue of all groups feeds, which is no data source's name. Every other feed stands in its data source's."""
+"""The queue of all groups feeds, which no data source can be named. Every other feed is in the queue of its data source."""
 
 FIRST_LATE = 1_000_000
 LATE_ENTRIES = 1_000
-"""The numbers of log entries from behind the feeder begin here, and how many of them a feed has."""
+"""The first number of the late log entries, and how many of them a feed can have."""
 
 _SOURCE_KINDS = {FeedKind.FULL: "content", FeedKind.INCREMENTAL: "content", FeedKind.METADATA_AND_URL: "web"}
 
 
 class SqlFeeds:
-    """Fills ``ports.Feeds``."""
+    """Implements ``ports.Feeds``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def add(self, feed: NewFeed) -> int:
-        """Keeps a feed as received, and its data source."""
+        """Stores a received feed and its data source."""
         values = {
             "datasource": feed.datasource,
             "kind": feed.kind.value,
@@ -64,11 +64,11 @@ class SqlFeeds:
         return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def count_waiting(self) -> int:
-        """Counts the feeds that are not wholly applied."""
+        """Counts the feeds that are not completely applied."""
         return int(self._connection.execute(sa.select(sa.func.count()).select_from(feeds).where(UNAPPLIED)).scalar_one())
 
     def list_claimable(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
-        """Lists the first unapplied feed of each queue that the owner may take or has."""
+        """Lists the first unapplied feed of each queue that the owner may claim or already holds."""
         heads = sa.select(sa.func.min(feeds.c.id)).where(UNAPPLIED).group_by(feeds.c.queue)
         free = sa.or_(feeds.c.claimed_by.is_(None), feeds.c.claimed_by == lease.owner, feeds.c.claimed_until < to_micros(now))
         query = sa.select(feeds).where(feeds.c.id.in_(heads), free, feeds.c.size_bytes >= lease.min_bytes).order_by(feeds.c.id).limit(limit)
@@ -77,7 +77,7 @@ class SqlFeeds:
         return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def claim(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
-        """Takes what ``list_claimable`` gives."""
+        """Claims the feeds that ``list_claimable`` returns."""
         taken = self.list_claimable(lease, now=now, limit=limit)
         if taken:
             claim = {"claimed_by": lease.owner, "claimed_until": to_micros(lease.until)}
@@ -85,11 +85,11 @@ class SqlFeeds:
         return taken
 
     def release(self, owner: str) -> None:
-        """Returns back all that ``owner`` holds."""
+        """Releases all feeds that ``owner`` holds."""
         self._connection.execute(sa.update(feeds).where(feeds.c.claimed_by == owner).values(claimed_by=None, claimed_until=None))
 
     def save(self, feed: Feed, log: Sequence[LogEntry] = ()) -> None:
-        """Stores a feed's progress and appends to its log; ``feed.logged`` counts the new entries already."""
+        """Stores a feed's progress and appends to its log. ``feed.logged`` already counts the new entries."""
         moved = {"moved_at": now_micros(), "failure": None}
         self._connection.execute(sa.update(feeds).where(feeds.c.id == feed.id).values(rows.feed_progress(feed) | moved))
         if log:
@@ -97,7 +97,7 @@ class SqlFeeds:
             self._connection.execute(sa.insert(feed_log), [_log_row(feed.id, first + place, entry) for place, entry in enumerate(log)])
 
     def log_late(self, feed_id: int, entries: Sequence[LogEntry]) -> None:
-        """Appends entries under numbers of their own, so that the feeder's are never met."""
+        """Appends entries with numbers of their own range, so that they never collide with the feeder's entries."""
         counted = sa.select(feeds.c.late_logged).where(feeds.c.id == feed_id).with_for_update()
         first = self._connection.execute(counted).scalar_one_or_none()
         if first is None or not entries or first >= LATE_ENTRIES:
@@ -108,12 +108,12 @@ class SqlFeeds:
         self._connection.execute(sa.update(feeds).where(feeds.c.id == feed_id).values(late_logged=first + len(kept)))
 
     def note_progress(self, feed_id: int, reached: int) -> None:
-        """Notes that a feed moved within a step."""
+        """Notes progress of a feed within a step."""
         further = sa.update(feeds).where(feeds.c.id == feed_id, feeds.c.reached < reached)
         self._connection.execute(further.values(reached=reached, moved_at=now_micros(), failure=None))
 
     def note_failure(self, feed_id: int, reason: str) -> None:
-        """Keeps why a feed's last step failed."""
+        """Stores why a feed's last step failed."""
         self._connection.execute(sa.update(feeds).where(feeds.c.id == feed_id).values(failure=plain(reason)))
 
     def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
@@ -123,7 +123,7 @@ class SqlFeeds:
         return [rows.log_from_row(row) for part in parts for row in self._connection.execute(part).mappings()]
 
     def list_unsettled(self) -> list[Feed]:
-        """Lists feeds that are applied but not yet obeyed or searchable as a whole."""
+        """Lists feeds that are applied but not yet completely in force or searchable."""
         query = sa.select(feeds).where(UNSETTLED).order_by(feeds.c.id)
         return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
 
@@ -136,13 +136,13 @@ class SqlFeeds:
         return [rows.feed_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def remove(self, feed_ids: Sequence[int]) -> None:
-        """Forgets feeds and their logs."""
+        """Removes feeds and their logs."""
         for batch in batches(feed_ids):
             self._connection.execute(sa.delete(feed_log).where(feed_log.c.feed_id.in_(batch)))
             self._connection.execute(sa.delete(feeds).where(feeds.c.id.in_(batch)))
 
     def find_files(self, names: Sequence[str]) -> dict[str, FileUse]:
-        """Finds what feeds use files for."""
+        """Returns how feeds use files, by name."""
         found: dict[str, FileUse] = {}
         is_needed = sa.case((UNAPPLIED, sa.true()), else_=sa.false()).label("is_needed")
         for batch in batches(names):
@@ -166,7 +166,7 @@ def _log_row(feed_id: int, number: int, entry: LogEntry) -> dict[str, Any]:
 
 
 class SqlSources:
-    """Fills ``ports.Sources``."""
+    """Implements ``ports.Sources``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -187,13 +187,13 @@ class SqlSources:
         return [DataSource(name=row["name"], kind=row["kind"], documents=row["documents"], feeds=row["feeds"]) for row in found]
 
     def mark_deleted(self, name: str) -> None:
-        """Shows a source as deleted, unless it was fed again meanwhile."""
+        """Shows a source as deleted, unless a feed wrote to it meanwhile."""
         if self._is_fed_again(name):
             return
         self._connection.execute(sa.update(datasources).where(datasources.c.name == name).values(kind="deleted"))
 
     def forget(self, name: str) -> None:
-        """Removes a source's name and its applied feeds; one that was fed again meanwhile keeps its name."""
+        """Removes a source's name and its applied feeds. If a feed wrote to it meanwhile, the name stays."""
         applied = sa.select(feeds.c.id).where(feeds.c.queue == name, feeds.c.phase.in_(["settle", "done"]))
         SqlFeeds(self._connection).remove(self._connection.execute(applied).scalars().all())
         if not self._is_fed_again(name):

@@ -1,4 +1,4 @@
-"""What of the groups database nobody sees any more, in SQL."""
+"""Rows of the groups database that nothing refers to any more, in SQL."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from feedmill.ports import ObsoleteGroup
 
 
 class SqlGroupGarbage:
-    """Fills ``ports.GroupGarbage``."""
+    """Implements ``ports.GroupGarbage``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def list_dead(self, *, after: int, limit: int) -> list[ObsoleteGroup]:
-        """Lists definitions that nobody sees any more."""
+        """Lists definitions that are no longer visible."""
         table = group_definitions
         hides_nothing = sa.and_(table.c.memberships == 0, ~covers())
         is_dead = sa.or_(group_layers.c.state == DEAD, sa.and_(group_layers.c.state == VISIBLE, sa.or_(hides_nothing, covered())))
@@ -39,6 +39,6 @@ class SqlGroupGarbage:
         remove_definitions(self._connection, definition_ids)
 
     def remove_empty_snapshots(self) -> None:
-        """Forgets layers without definitions, but for one that is being built."""
+        """Removes group snapshots without definitions, except one that is being built."""
         has_any = sa.exists().where(group_definitions.c.feed_id == group_layers.c.feed_id)
         self._connection.execute(sa.delete(group_layers).where(group_layers.c.state != BUILDING, ~has_any))

@@ -1,10 +1,10 @@
-"""How groups were before, in SQL.
+"""Earlier group memberships, in SQL.
 
-Rules: only what changes is kept, a row a membership: which feed gave it or took it, all sources united. The groups of a time are those of
-now with later changes undone: of a member and a group the earliest change after the time tells, or where there is none, now does. A group
-that had no members before is one row without a member, so that a first load writes a row a group. Rows of a feed count from its
-publication on. Whether two definitions have the same members is told by a digest of them, where it is known, so that a source that
-replaces its groups by the same ones costs a comparison a group and keeps nothing.
+Rules: only changes are stored, one row for each membership: which feed added or removed it, all sources united. The groups of a time are
+the current ones with later changes undone. For a member and a group the earliest change after the time decides; if there is none, the
+current state does. A group that had no members before is one row without a member, so that a first load writes one row for each group.
+The rows of a feed count from its publication on. If the digests of two definitions' members are known, they decide whether both have the
+same members. So a source that replaces its groups by the same ones costs one comparison for each group and stores nothing.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _INSERT_POSTGRES = f"INSERT INTO group_changes {_VALUES} (%s, %s, %s, %s) ON CON
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Defined:
-    """A definition, of which members are compared. Shape: ``digest`` is the group's, ``members`` that of its members, if known."""
+    """A definition whose members are compared. Shape: ``digest`` is the group's, ``members`` that of its members, if known."""
 
     id: int
     digest: bytes
@@ -52,7 +52,7 @@ class _Defined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
-    """A definition whose members have changed but for those that are also in the others."""
+    """A definition whose members have changed, except those that are also in the other definitions."""
 
     at: int
     defined: _Defined | None
@@ -64,7 +64,7 @@ class _Task:
 
 
 class SqlGroupHistory:
-    """Fills ``ports.GroupHistory``."""
+    """Implements ``ports.GroupHistory``."""
 
     def __init__(self, connection: sa.Connection, groups: SqlGroups) -> None:
         self._connection = connection
@@ -73,7 +73,7 @@ class SqlGroupHistory:
     # --- comparing ---
 
     def compare(self, feed_id: int, after: ComparisonCursor, limit: int) -> ComparisonCursor | None:
-        """Keeps what publishing a layer will change, first what is gained, then what is lost."""
+        """Records what publishing a group snapshot will change: first added members, then removed ones."""
         layer = self._connection.execute(sa.select(group_layers).where(group_layers.c.feed_id == feed_id)).mappings().one()
         reached: ComparisonCursor | None = after
         room = limit
@@ -85,7 +85,7 @@ class SqlGroupHistory:
         return reached
 
     def _work(self, tasks: Sequence[_Task], feed_id: int, after: ComparisonCursor, room: int) -> tuple[ComparisonCursor | None, int]:
-        """Works tasks off while there is room; gives where to go on, and how much room is left."""
+        """Processes tasks while there is room. Returns where to continue and how much room is left."""
         numbers = self._number_many([task.defined for task in tasks if task.defined is not None and not task.is_idle], feed_id)
         reached = after
         for task in tasks:
@@ -103,7 +103,7 @@ class SqlGroupHistory:
         return (ComparisonCursor(gains_only=False) if after.gains_only else None), room
 
     def _list_tasks(self, layer: sa.RowMapping, after: ComparisonCursor) -> list[_Task]:
-        """Lists what is to be compared next: definitions of the layer, or where a whole one takes things away, those it replaces."""
+        """Lists what to compare next: the snapshot's definitions or, if a whole snapshot removes groups, those that it replaces."""
         if layer["whole"] and not after.gains_only:
             return self._list_replaced(layer, after.definition)
         query = _definitions().where(group_definitions.c.feed_id == layer["feed_id"])
@@ -131,7 +131,7 @@ class SqlGroupHistory:
         return tasks
 
     def _find_seen(self, digests: Sequence[bytes]) -> dict[bytes, list[_Defined]]:
-        """Finds what counts now of groups, in all sources."""
+        """Finds the definitions of groups that are in force now, in all sources."""
         found: dict[bytes, list[_Defined]] = {}
         for batch in batches(digests):
             query = _definitions().where(group_layers.c.state == VISIBLE, group_definitions.c.group_digest.in_(batch), ~covered())
@@ -153,7 +153,10 @@ class SqlGroupHistory:
         ]
 
     def _keep(self, task: _Task, place: tuple[int, int, bool], after: bytes, room: int) -> tuple[bytes | None, int]:
-        """Keeps changes of one definition; gives the member to go on behind, None at its end, and how many were looked at."""
+        """Records the changes of one definition.
+
+        Returns the member after which to continue, None at its end, and the number of members compared.
+        """
         assert task.defined is not None
         if place[2] and not task.others:
             self._insert([(ALL, *place)])
@@ -182,7 +185,7 @@ class SqlGroupHistory:
             self._connection.exec_driver_sql(_INSERT_POSTGRES if is_postgres else _INSERT_SQLITE, list(changes))
 
     def _number_many(self, changed: Sequence[_Defined], feed_id: int) -> dict[bytes, int]:
-        """Returns the number of each group, and keeps that a feed changes it."""
+        """Returns the number of each group, and stores that a feed changes it."""
         values = {
             each.digest: dict(zip(("namespace", "domain", "name"), each.names, strict=True))
             | {"group_digest": each.digest, "feed_id": feed_id}
@@ -199,7 +202,7 @@ class SqlGroupHistory:
         return found
 
     def publish(self, feed_id: int, source: str, *, at: datetime) -> None:
-        """Keeps when a layer was published."""
+        """Records when a group snapshot was published."""
         newest = self._connection.execute(sa.select(sa.func.max(group_publications.c.at))).scalar() or 0
         moment = max(newest, to_micros(at))
         adding = insert(self._connection, group_publications).values(feed_id=feed_id, source=source, at=moment)
@@ -208,17 +211,17 @@ class SqlGroupHistory:
     # --- looking back ---
 
     def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
-        """Finds the groups that had members of these keys at a time."""
+        """Finds the groups that had members with these keys at a time."""
         return [(each.key, each.group) for each in self.list_memberships(keys, at) if each.held_at(at)]
 
     def list_memberships(self, keys: Sequence[PrincipalKey], since: datetime) -> list[PastMembership]:
-        """Lists the groups that have, or have had since a time, members of these keys."""
+        """Lists the groups that have, or had at some time after ``since``, members with these keys."""
         return PastGroups(self._connection, self._groups).list_memberships(keys, since)
 
     # --- upkeep ---
 
     def forget(self, before: datetime, after: PurgeCursor, limit: int) -> PurgeCursor | None:
-        """Forgets changes older than a time, and those of layers that were given up."""
+        """Removes changes older than a time, and those of dropped group snapshots."""
         self._connection.execute(sa.delete(group_publications).where(group_publications.c.at < to_micros(before)))
         table = group_changes.c
         place = sa.tuple_(table.member_digest, table.group_number, table.feed_id)

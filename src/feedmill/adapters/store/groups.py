@@ -1,9 +1,9 @@
 """The groups database, in SQL.
 
-Rules: a layer is building, visible or dead, and its state is all that changes when it is published, so that this takes no longer for
-three million memberships than for one. A definition counts when its layer is visible and no visible layer of the same source and of a
-newer feed defines the same group. Members are kept as digests of the keys under which they are looked up, never as names. A definition
-without members is kept only where an older one of its source has to be covered. How groups were before stands in ``grouphistory``.
+Rules: a group snapshot is building, visible or dead. Publishing changes nothing but this state, so it takes no longer for three million
+memberships than for one. A definition counts if its snapshot is visible and no visible snapshot of the same source and of a newer feed
+defines the same group. Members are stored as digests of the keys by which they are looked up, never as names. A definition without
+members is stored only if it must hide an older one of its source. Earlier memberships are in ``grouphistory``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,21 +19,21 @@ from feedmill.model.identity import PrincipalKey, Subject
 from feedmill.ports import GroupDefinition
 
 GENERATION = "groups.generation"
-"""The fact that tells which feed changed groups last."""
+"""The key-value entry that names the feed that changed groups last."""
 REDEFINED = "groups.redefined"
-"""The fact that tells which feed last replaced a definition of its own layer."""
+"""The key-value entry that names the feed that last replaced a definition of its own group snapshot."""
 BUILDING, VISIBLE, DEAD = "building", "visible", "dead"
 _MEMBERS_AT_ONCE = 50_000
 
 
 class SqlGroups:
-    """Fills ``ports.Groups``."""
+    """Implements ``ports.Groups``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def find_parents(self, keys: Sequence[PrincipalKey]) -> list[tuple[PrincipalKey, Subject]]:
-        """Finds the groups that have members of these keys."""
+        """Finds the groups that have members with these keys."""
         by_digest = {digest_of(key): key for key in keys}
         columns = (group_members.c.member_digest, group_definitions.c.namespace, group_definitions.c.domain, group_definitions.c.name)
         joined = group_members.join(group_definitions, group_definitions.c.id == group_members.c.definition_id)
@@ -49,36 +49,36 @@ class SqlGroups:
         ]
 
     def generation(self) -> int:
-        """Returns the feed that changed groups last."""
+        """Returns the number of the feed that changed groups last."""
         return int(SqlKeyValueStore(self._connection).get(GENERATION) or 0)
 
     def count_memberships(self) -> int:
-        """Counts the members of all groups that are seen."""
+        """Counts the members of all visible groups."""
         total = sa.select(sa.func.coalesce(sa.func.sum(group_sources.c.memberships), 0))
         return int(self._connection.execute(total).scalar_one())
 
     def list_visible(self) -> dict[int, str]:
-        """Lists the layers that are seen, with their sources."""
+        """Lists the visible group snapshots with their sources."""
         query = sa.select(group_layers.c.feed_id, group_layers.c.source).where(group_layers.c.state == VISIBLE)
         return {row.feed_id: row.source for row in self._connection.execute(query)}
 
     def list_building(self) -> list[int]:
-        """Lists the feeds whose layers are being built."""
+        """Lists the feeds whose group snapshots are being built."""
         return list(self._connection.execute(sa.select(group_layers.c.feed_id).where(group_layers.c.state == BUILDING)).scalars())
 
     def measure_snapshot(self, feed_id: int) -> tuple[int, int]:
-        """Counts a layer's definitions and their members."""
+        """Counts the definitions of a group snapshot and their members."""
         table = group_definitions.c
         counted = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(table.memberships), 0)).where(table.feed_id == feed_id)
         definitions, members = self._connection.execute(counted).one()
         return int(definitions), int(members)
 
     def is_redefined(self, feed_id: int) -> bool:
-        """Whether a definition of a layer, or of a later one, was replaced or taken away while it was built."""
+        """Whether a definition of this group snapshot, or of a later one, was replaced or removed while the snapshot was built."""
         return int(SqlKeyValueStore(self._connection).get(REDEFINED) or 0) >= feed_id
 
     def iter_definitions(self, feed_id: int, *, after: int = 0) -> Iterator[GroupDefinition]:
-        """Returns the definitions of a layer by id."""
+        """Returns the definitions of a group snapshot by id."""
         table = group_definitions.c
         columns = (table.id, table.group_digest, table.namespace, table.domain, table.name, table.memberships)
         query = sa.select(*columns).where(table.feed_id == feed_id, table.id > after).order_by(table.id)
@@ -87,7 +87,7 @@ class SqlGroups:
             yield GroupDefinition(id=id_, key=bytes(found), group=group, memberships=count)
 
     def iter_members(self, feed_id: int, *, after: int = 0, until: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Returns the members of a snapshot's definitions, joined by the database: millions of rows would be as many Python objects."""
+        """Returns the members of a snapshot's definitions, joined by the database, since each row would be a Python object."""
         table = group_definitions.c
         among = [table.feed_id == feed_id, table.id > after, *([table.id <= until] if until is not None else [])]
         member, is_postgres = group_members.c.member_digest, self._connection.dialect.name == "postgresql"
@@ -103,12 +103,12 @@ class SqlGroups:
 
 
 def covered() -> sa.ColumnElement[bool]:
-    """Whether a newer visible layer of the same source defines the group too."""
+    """Whether a newer visible snapshot of the same source also defines the group."""
     return _has_other(lambda other: other.c.feed_id > group_definitions.c.feed_id)
 
 
 def covers() -> sa.ColumnElement[bool]:
-    """Whether an older visible layer of the same source defines the group too."""
+    """Whether an older visible snapshot of the same source also defines the group."""
     return _has_other(lambda other: other.c.feed_id < group_definitions.c.feed_id)
 
 

@@ -1,4 +1,4 @@
-"""Layers of the groups database, in SQL: built where nobody sees them, then published or dropped. The rules stand in ``groups``."""
+"""Group snapshots in SQL: built invisibly, then published or dropped. See ``groups`` for the rules."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -28,19 +28,19 @@ def _member_digests(members: Iterable[Principal]) -> list[bytes]:
 
 
 class SqlGroupSnapshots:
-    """Fills ``ports.GroupSnapshots``."""
+    """Implements ``ports.GroupSnapshots``."""
 
     def __init__(self, connection: sa.Connection, groups: SqlGroups) -> None:
         self._connection = connection
         self._groups = groups
 
     def build(self, feed_id: int, source: str, *, whole: bool) -> None:
-        """Begins a feed's layer, where it is not begun yet."""
+        """Begins a feed's group snapshot, if it has not begun."""
         layer = {"feed_id": feed_id, "source": source, "whole": whole, "state": BUILDING, "memberships": 0, "replaced": 0}
         self._connection.execute(insert(self._connection, group_layers).values(layer).on_conflict_do_nothing())
 
     def define_many(self, feed_id: int, definitions: Sequence[PutGroup]) -> int:
-        """Puts definitions into a layer."""
+        """Stores definitions in a group snapshot."""
         layer = self._layer(feed_id)
         defined = {_group_digest(definition.group): definition for definition in definitions}
         again = self._remove_from_layer(feed_id, list(defined))
@@ -63,7 +63,7 @@ class SqlGroupSnapshots:
         return self._add(feed_id, gained, replaced)
 
     def extend(self, feed_id: int, group: Principal, members: Sequence[Principal]) -> int:
-        """Adds further members to a group that the layer defines."""
+        """Adds members to a group that the group snapshot already defines."""
         table = group_definitions
         query = sa.select(table.c.id).where(table.c.feed_id == feed_id, table.c.group_digest == _group_digest(group))
         definition_id = int(self._connection.execute(query).scalar_one())
@@ -81,7 +81,7 @@ class SqlGroupSnapshots:
         return self._add(feed_id, len(fresh), 0)
 
     def keep_many(self, feed_id: int, groups: Sequence[Principal]) -> None:
-        """Takes over what the layer's source has now of groups that the layer does not define."""
+        """Copies the source's current definitions of groups that the group snapshot does not define."""
         layer = self._layer(feed_id)
         digests = [_group_digest(group) for group in groups]
         table = group_definitions
@@ -97,12 +97,12 @@ class SqlGroupSnapshots:
                 self._add(feed_id, old["memberships"], 0)
 
     def expected_memberships(self, feed_id: int) -> int:
-        """Counts what would be seen once the layer is published."""
+        """Counts the memberships that will be visible once the group snapshot is published."""
         layer = self._layer(feed_id)
         return self._groups.count_memberships() - self._count_of(layer["source"]) + self._expected_of_source(layer)
 
     def publish(self, feed_id: int) -> None:
-        """Shows a layer."""
+        """Makes a group snapshot visible."""
         layer = self._layer(feed_id)
         expected = self._expected_of_source(layer)
         if layer["whole"]:
@@ -111,7 +111,7 @@ class SqlGroupSnapshots:
         self._settle(feed_id, layer["source"], expected)
 
     def drop(self, feed_id: int) -> None:
-        """Returns up a layer."""
+        """Discards a group snapshot."""
         self._set_state(feed_id, DEAD)
 
     # --- steps ---
@@ -126,18 +126,18 @@ class SqlGroupSnapshots:
         return int(self._connection.execute(update).scalar_one())
 
     def _next_id(self) -> int:
-        """Returns a free id; writers take turns, so nobody else takes it."""
+        """Returns a free id. Writers take turns, so no other writer takes it."""
         return int(self._connection.execute(sa.select(sa.func.coalesce(sa.func.max(group_definitions.c.id), 0))).scalar_one()) + 1
 
     def _insert_members(self, members: Sequence[tuple[int, bytes]]) -> None:
         if not members:
             return
-        # The drivers' own statements: compiling parameters one by one would take longer than inserting them.
+        # the drivers' own statements: compiling parameters one by one would take longer than inserting them
         is_postgres = self._connection.dialect.name == "postgresql"
         self._connection.exec_driver_sql(_INSERT_POSTGRES if is_postgres else _INSERT_SQLITE, list(members))
 
     def _remove_from_layer(self, feed_id: int, digests: Sequence[bytes]) -> dict[bytes, int]:
-        """Removes what the layer says of groups so far, and gives how many members each had."""
+        """Removes the group snapshot's definitions of groups, and returns how many members each had."""
         table = group_definitions
         found: list[tuple[bytes, int, int]] = []
         for batch in batches(digests):
@@ -147,7 +147,7 @@ class SqlGroupSnapshots:
         return {digest: count for digest, _, count in found}
 
     def _find_visible(self, source: str, digests: Sequence[bytes]) -> dict[bytes, sa.RowMapping]:
-        """Finds the definitions of groups that a source shows now, empty ones too, since they cover others."""
+        """Finds the visible definitions of groups in a source, including empty ones, since they hide older definitions."""
         table = group_definitions
         found: dict[bytes, sa.RowMapping] = {}
         for batch in batches(digests):
@@ -173,7 +173,7 @@ class SqlGroupSnapshots:
         self._connection.execute(sa.update(group_layers).where(group_layers.c.feed_id == feed_id).values(state=state))
 
     def _settle(self, feed_id: int, source: str, memberships: int) -> None:
-        """Keeps what a source counts from now on, and tells who looks that groups have changed."""
+        """Stores the new membership count of a source, and raises the generation because groups have changed."""
         counted = insert(self._connection, group_sources).values(name=source, memberships=memberships)
         self._connection.execute(counted.on_conflict_do_update(index_elements=["name"], set_={"memberships": memberships}))
         if memberships == 0:
@@ -189,7 +189,7 @@ def _row(id_: int, feed_id: int, digest: bytes, group: Principal, members: Seque
 
 
 def _digest_all(members: Sequence[bytes]) -> bytes:
-    """Returns what tells whether two groups have the same members."""
+    """Returns a digest that is equal if two groups have the same members."""
     return hashlib.blake2b(b"".join(sorted(members)), digest_size=16).digest()
 
 

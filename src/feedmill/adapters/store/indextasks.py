@@ -1,4 +1,4 @@
-"""The outbox and the facts, in SQL."""
+"""The outbox and the single values, in SQL."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,13 +16,13 @@ _FACTS = Prepared(lambda names: sa.select(facts.c.name, facts.c.value).where(fac
 
 
 class SqlIndexTasks:
-    """Fills ``ports.Marks``."""
+    """Implements ``ports.IndexTasks``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def put_many(self, changed: Sequence[IndexTask]) -> None:
-        """Sets marks, one a document."""
+        """Stores index tasks, one for each document."""
         if not changed:
             return
         self._keep_overtaken(changed)
@@ -30,7 +30,7 @@ class SqlIndexTasks:
         new = statement.excluded
         replaced: dict[str, sa.ColumnElement[Any]] = {name: new[name] for name in ("version", "stage", "feed_id", "datasource")}
         replaced["tightens"] = sa.or_(marks.c.tightens, new.tightens)
-        # a document that is changed again and again waits since its first change, but anew in another stage
+        # a document that changes repeatedly has waited since its first change; in another stage its wait begins again
         replaced["queued_at"] = sa.case((marks.c.stage == new.stage, marks.c.queued_at), else_=new.queued_at)
         replaced["repeats"] = sa.and_(marks.c.repeats, new.repeats)
         replaced["lane"] = sa.case((marks.c.lane < new.lane, marks.c.lane), else_=new.lane)
@@ -39,7 +39,7 @@ class SqlIndexTasks:
         self._connection.execute(upserting, [{**rows.mark_to_row(mark), "queued_at": now} for mark in changed])
 
     def _keep_overtaken(self, changed: Sequence[IndexTask]) -> None:
-        """Remembers whose marks are about to be replaced by another feed's."""
+        """Remembers the feeds whose index tasks another feed's tasks are about to replace."""
         feeds = {mark.document_id: mark.feed_id for mark in changed}
         held = self.find_many(list(feeds)).values()
         overtaken = [
@@ -54,7 +54,7 @@ class SqlIndexTasks:
             self._connection.execute(keeping, overtaken)
 
     def list(self, stage: Stage, limit: int, *, lane: Lane | None = None, after: IndexTask | None = None) -> list[IndexTask]:
-        """Lists marks of a stage, quick lane first."""
+        """Lists index tasks of a stage, quick lane first."""
         order = (marks.c.lane, marks.c.feed_id, marks.c.document_id)
         query = sa.select(marks).where(marks.c.stage == stage.value).order_by(*order).limit(limit)
         if after is not None:
@@ -64,21 +64,21 @@ class SqlIndexTasks:
         return [rows.mark_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def advance(self, done: Sequence[IndexTask]) -> None:
-        """Moves marks of exactly these versions to the index stage."""
+        """Moves tasks to the index stage if their versions are exactly these."""
         if done:
             changing = sa.update(marks).where(marks.c.document_id == sa.bindparam("id_"), marks.c.version == sa.bindparam("version_"))
             values = [{"id_": mark.document_id, "version_": mark.version} for mark in done]
             self._connection.execute(changing.values(stage=Stage.INDEX.value, queued_at=now_micros()), values)
 
     def remove(self, done: Sequence[IndexTask]) -> None:
-        """Removes marks of exactly these versions."""
+        """Removes tasks if their versions are exactly these."""
         if done:
             removing = sa.delete(marks).where(marks.c.document_id == sa.bindparam("id_"), marks.c.version == sa.bindparam("version_"))
             self._connection.execute(removing, [{"id_": mark.document_id, "version_": mark.version} for mark in done])
             self._forget_overtaken([mark.document_id for mark in done])
 
     def _forget_overtaken(self, document_ids: Sequence[int]) -> None:
-        """Forgets replaced marks of documents that have no mark any more."""
+        """Removes the record of replaced tasks for documents that have no task any more."""
         if self._connection.execute(sa.select(overtaken_marks.c.document_id).limit(1)).first() is None:
             return
         has_mark = sa.exists().where(marks.c.document_id == overtaken_marks.c.document_id)
@@ -86,7 +86,7 @@ class SqlIndexTasks:
             self._connection.execute(sa.delete(overtaken_marks).where(overtaken_marks.c.document_id.in_(batch), ~has_mark))
 
     def find_many(self, document_ids: Sequence[int]) -> dict[int, IndexTask]:
-        """Finds marks by document."""
+        """Finds index tasks by document."""
         found: dict[int, IndexTask] = {}
         for batch in batches(document_ids):
             for row in self._connection.execute(sa.select(marks).where(marks.c.document_id.in_(batch))).mappings():
@@ -94,13 +94,13 @@ class SqlIndexTasks:
         return found
 
     def count(self) -> dict[Stage, int]:
-        """Counts marks by stage."""
+        """Counts index tasks by stage."""
         query = sa.select(marks.c.stage, sa.func.count()).group_by(marks.c.stage)
         counted = {Stage(stage): int(count) for stage, count in self._connection.execute(query)}
         return {stage: counted.get(stage, 0) for stage in Stage}
 
     def list_open_feeds(self, feed_ids: Sequence[int]) -> tuple[set[int], set[int]]:
-        """Returns which of the feeds still have marks, and which have marks that tighten."""
+        """Returns which of the feeds still have index tasks, and which have tasks that revoke access."""
         marked: set[int] = set()
         tightening: set[int] = set()
         for feed_id in feed_ids:
@@ -114,17 +114,17 @@ class SqlIndexTasks:
 
 
 class SqlKeyValueStore:
-    """Fills ``ports.Facts``."""
+    """Implements ``ports.KeyValueStore``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def get(self, name: str) -> str | None:
-        """Returns a value, None when it was never set."""
+        """Returns a value, or None if it was never set."""
         return self.find_many([name]).get(name)
 
     def find_many(self, names: Sequence[str]) -> dict[str, str]:
-        """Finds the values of those names that were set."""
+        """Finds the values of the names that were set."""
         return dict(_FACTS.run(self._connection, names)) if names else {}
 
     def put(self, name: str, value: str) -> None:

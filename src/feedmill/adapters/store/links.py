@@ -1,4 +1,4 @@
-"""What documents tell of those that they link to, in SQL."""
+"""Anchor texts of links between documents, in SQL."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,13 +11,13 @@ from feedmill.ports import LinkWork
 
 
 class SqlLinks:
-    """Fills ``ports.Links``."""
+    """Implements ``ports.Links``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def find_by_source(self, ids: Sequence[int]) -> dict[int, dict[int, str]]:
-        """Finds what documents tell."""
+        """Finds the anchor texts of source documents."""
         found: dict[int, dict[int, str]] = {}
         for batch in batches(ids):
             for row in self._connection.execute(sa.select(link_texts).where(link_texts.c.source_id.in_(batch))):
@@ -25,7 +25,7 @@ class SqlLinks:
         return found
 
     def find_by_target(self, ids: Sequence[int]) -> dict[int, dict[int, str]]:
-        """Finds what is told of documents."""
+        """Finds the anchor texts of target documents."""
         found: dict[int, dict[int, str]] = {}
         for batch in batches(ids):
             for row in self._connection.execute(sa.select(link_texts).where(link_texts.c.target_id.in_(batch))):
@@ -33,7 +33,7 @@ class SqlLinks:
         return found
 
     def put_many(self, texts: Mapping[tuple[int, int], str]) -> None:
-        """Sets texts by source and target."""
+        """Stores texts by source and target."""
         if texts:
             values = [{"source_id": source, "target_id": target, "text": plain(text)} for (source, target), text in texts.items()]
             self._connection.execute(upsert(self._connection, link_texts, ["target_id", "source_id"]), values)
@@ -47,7 +47,7 @@ class SqlLinks:
             )
 
     def queue(self, work: LinkWork, ids: Sequence[int]) -> None:
-        """Puts documents in line for work."""
+        """Queues documents for work."""
         if ids:
             adding = insert(self._connection, link_queue).on_conflict_do_nothing(index_elements=["work", "document_id"])
             now = now_micros()
@@ -55,12 +55,12 @@ class SqlLinks:
             self._connection.execute(adding, values)
 
     def list_queued(self, work: LinkWork, limit: int) -> list[int]:
-        """Lists the documents that wait for work, by id."""
+        """Lists the documents that are queued for work, by id."""
         query = sa.select(link_queue.c.document_id).where(link_queue.c.work == work.value)
         return list(self._connection.execute(query.order_by(link_queue.c.document_id).limit(limit)).scalars())
 
     def find_queued(self, work: LinkWork, ids: Sequence[int]) -> set[int]:
-        """Finds those of the documents that wait for work."""
+        """Finds those of the documents that are queued for work."""
         found: set[int] = set()
         for batch in batches(ids):
             theirs = sa.and_(link_queue.c.work == work.value, link_queue.c.document_id.in_(batch))
@@ -68,7 +68,7 @@ class SqlLinks:
         return found
 
     def unqueue(self, work: LinkWork, ids: Sequence[int]) -> None:
-        """Takes documents out of the line."""
+        """Removes documents from the queue."""
         for batch in batches(ids):
             theirs = sa.and_(link_queue.c.work == work.value, link_queue.c.document_id.in_(batch))
             self._connection.execute(sa.delete(link_queue).where(theirs))

@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema; run by the parent process alone, before anything else opens the store."""
+"""Upgrades a database to the newest schema. Only the parent process runs it, before any other process opens the store."""
 
 from importlib.resources import files
 
@@ -21,7 +21,7 @@ def _config() -> Config:
 
 
 def migrate(store: SqlStore) -> str:
-    """Upgrades the schema and gives its revision. Errors: Corrupt for a database of a newer release."""
+    """Upgrades the schema and returns its revision. Errors: Corrupt for a database of a newer release."""
     config = _config()
     script = ScriptDirectory.from_config(config)
     current = _current(store)
@@ -35,7 +35,7 @@ def migrate(store: SqlStore) -> str:
 
 
 def needs_migration(store: SqlStore) -> bool:
-    """Whether the schema is not the newest."""
+    """Whether the schema is older or newer than this program's."""
     return _current(store) != ScriptDirectory.from_config(_config()).get_current_head()
 
 
@@ -45,7 +45,7 @@ def _current(store: SqlStore) -> str | None:
 
 
 def schema_differences(store: SqlStore) -> list[str]:
-    """Lists where a migrated database differs from ``schema``; empty when the migrations sum up to it."""
+    """Lists the differences between a migrated database and ``schema``; empty if the migrations add up to it."""
     with store.writer.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         return [str(difference) for difference in compare_metadata(context, metadata)]

@@ -1,7 +1,7 @@
-"""Who was in which group, read back from what groups feeds changed, in SQL. What the rows mean stands in ``grouphistory``.
+"""Reads earlier memberships from the changes of groups feeds, in SQL. See ``grouphistory`` for the meaning of the rows.
 
-Of a member and a group the earliest change after a time tells what held at that time, or where there is none, now does. Where a feed
-found a group without members, nobody was in it before, unless the same feed's change of the member says otherwise.
+For a member and a group the earliest change after a time decides; if there is none, the current state does. If a feed found a group
+without members, the group had none before, unless the same feed's change of the member says otherwise.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,21 +20,21 @@ from feedmill.model.scope import Scope
 from feedmill.ports import PastMembership, Publication
 
 ALL = b""
-"""Stands in a change for all members of a group that had none before."""
+"""In a change, stands for all members of a group that had none before."""
 
 _Pair = tuple[bytes, int]
 _Turns = dict[int, bool]
 
 
 class PastGroups:
-    """Reads memberships of now and before."""
+    """Reads current and earlier memberships."""
 
     def __init__(self, connection: sa.Connection, groups: SqlGroups) -> None:
         self._connection = connection
         self._groups = groups
 
     def list_memberships(self, keys: Sequence[PrincipalKey], since: datetime) -> list[PastMembership]:
-        """Lists the groups that have, or have had since a time, members of these keys."""
+        """Lists the groups that have, or had at some time after ``since``, members with these keys."""
         by_digest = {digest_of(key): key for key in keys}
         changes = self._read_changes(list(by_digest), since)
         subjects = self._read_names({number for _, number in changes})
@@ -58,7 +58,7 @@ class PastGroups:
         return found
 
     def _read_changes(self, digests: Sequence[bytes], since: datetime) -> dict[_Pair, _Turns]:
-        """Reads of each member and group the feeds that changed it after a time, and whether they were gains."""
+        """Reads, for each member and group, the feeds that changed it after a time, and whether they added it."""
         changes: dict[_Pair, _Turns] = {}
         table = group_changes.c
         for batch in batches(digests):

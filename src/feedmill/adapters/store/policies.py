@@ -21,13 +21,13 @@ _GENERATION = "policies.generation"
 
 @dataclass(slots=True)
 class PolicyCache:
-    """The book that was read last, shared by all units of one store; put whole, so that threads may share it."""
+    """The policies that were read last, shared by all units of one store. Threads may share it, because it is replaced as a whole."""
 
     held: tuple[int, PolicySet] = field(default_factory=lambda: (0, PolicySet()))
 
 
 class SqlPolicies:
-    """Fills ``ports.Policies``."""
+    """Implements ``ports.Policies``."""
 
     def __init__(self, connection: sa.Connection, cache: PolicyCache) -> None:
         self._connection = connection
@@ -35,23 +35,23 @@ class SqlPolicies:
         self._is_changed = False
 
     def generation(self) -> int:
-        """Returns how often they were changed."""
+        """Returns how often the policies were changed."""
         return int(SqlKeyValueStore(self._connection).get(_GENERATION) or 0)
 
     def current(self) -> PolicySet:
-        """Returns those in force."""
+        """Returns the policies in force."""
         generation, held = self.generation(), self._cache.held
         if held[0] == generation and not self._is_changed:
             return held[1]
         query = sa.select(policies).where(policies.c.place.is_not(None)).order_by(policies.c.place)
         book = PolicySet([_policy_from_row(row) for row in self._connection.execute(query).mappings()])
         if not self._is_changed:
-            # what this transaction has changed itself may still be rolled back
+            # policies that this transaction has changed itself may still be rolled back
             self._cache.held = (generation, book)
         return book
 
     def replace(self, wanted: Sequence[PolicyAcl], *, at: datetime | None = None) -> PolicySet:
-        """Puts policies in force, and no others, and keeps since when."""
+        """Replaces all policies in force, and stores since when."""
         self._is_changed = True
         self._connection.execute(sa.update(policies).values(place=None).where(policies.c.place.is_not(None)))
         if wanted:
@@ -71,14 +71,14 @@ class SqlPolicies:
             self._connection.execute(sa.insert(policy_versions).values(at=moment, policies=text))
 
     def list_since(self, since: datetime) -> list[PolicyVersion]:
-        """Lists what was in force at a time, and what came after it."""
+        """Lists the policies that were in force at a time, and later ones."""
         table, micros = policy_versions.c, to_micros(since)
         held = sa.select(sa.func.max(table.number)).where(table.at <= micros)
         query = sa.select(policy_versions).where(sa.or_(table.at > micros, table.number == held.scalar_subquery()))
         return [_version_from_row(row) for row in self._connection.execute(query.order_by(table.number)).mappings()]
 
     def forget_versions(self, before: datetime) -> None:
-        """Forgets what was no longer in force at a time."""
+        """Removes policies that were no longer in force at a time."""
         table = policy_versions.c
         held = sa.select(sa.func.max(table.number)).where(table.at <= to_micros(before)).scalar_subquery()
         self._connection.execute(sa.delete(policy_versions).where(table.number < held))

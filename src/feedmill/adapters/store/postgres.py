@@ -1,7 +1,7 @@
 """The store on PostgreSQL, for more than one machine; needs the extra ``postgres``.
 
-Writers take turns as they do on SQLite, by a lock of the database that ends with the transaction: the ids of feeds then grow in the order
-of their commits, two feeders never take the same feed, and nobody meets a transaction that cannot be serialised.
+Writers take turns as on SQLite, by a lock of the database that ends with the transaction. So the ids of feeds grow in the order of their
+commits, two feeders never claim the same feed, and serialization failures do not occur.
 """
 
 import sqlalchemy as sa
@@ -13,9 +13,9 @@ _TURN_KEY = 0x66_65_65_64_6D_69_6C_6C
 
 
 def open_postgres(url: str, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
-    """Opens the store in a database that the migrations make.
+    """Opens the store in a database that the migrations have created.
 
-    Shape: ``postgresql://USER@HOST/NAME``; the driver is added where missing. ``busy_seconds`` is how long a turn is waited for.
+    Shape: ``postgresql://USER@HOST/NAME``; the driver is added if it is missing. ``busy_seconds`` limits the wait for the writer lock.
     """
     address = sa.make_url(url)
     if address.drivername == "postgresql":

@@ -1,8 +1,8 @@
-"""Queries that every search asks, made once and run on the driver's own cursor.
+"""Frequent queries of searches, compiled once and run on the driver's own cursor.
 
-SQLAlchemy makes a query anew, looks for its compiled form and wraps each row at every execution, which takes ten times as long as the
-database takes for a row that is found by its key. Rows come as the driver gives them: a column whose type the two drivers read
-differently (SQLite has no booleans) is for the caller to convert.
+At every execution SQLAlchemy builds a query again, looks for its compiled form and wraps each row. That takes ten times as long as the
+database takes for a row that it finds by its key. Rows come as the driver returns them. If the two drivers read a column's type
+differently (SQLite has no booleans), the caller converts it.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ Values = Sequence[Any]
 
 
 class Prepared:
-    """A query by how many values it takes, in one list. ``build`` makes it, given stand-ins for them."""
+    """A query with one compiled form for each number of values in its list. ``build`` makes the query from placeholders."""
 
     def __init__(self, build: Callable[[list[None]], sa.Select[Any]]) -> None:
         self._build = build
@@ -28,7 +28,7 @@ class Prepared:
     def _text(self, dialect: sa.Dialect, count: int) -> str:
         text = self._texts.get((dialect.name, count))
         if text is None:
-            # values are given by place, which is the only way that both drivers know
+            # values are passed by position, the only way that both drivers support
             placing = cast("type[DefaultDialect]", type(dialect))(paramstyle="qmark" if dialect.name == "sqlite" else "format")
             query = self._build([None] * count)
             text = str(query.compile(dialect=placing, compile_kwargs={"render_postcompile": True}))
@@ -37,7 +37,7 @@ class Prepared:
 
 
 def run_text(connection: sa.Connection, text: str, values: Values = ()) -> list[tuple[Any, ...]]:
-    """Runs SQL of the database's own spelling and gives all rows. Errors: SQLAlchemy's own."""
+    """Runs SQL in the database's own dialect and returns all rows. Errors: SQLAlchemy's own."""
     try:
         cursor = connection.connection.cursor()
         cursor.execute(text, tuple(values))

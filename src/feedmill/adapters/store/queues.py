@@ -17,23 +17,23 @@ _STAGES = {QueueName.EXTRACT: Stage.EXTRACT, QueueName.INDEX: Stage.INDEX}
 
 
 class SqlQueues:
-    """Fills ``ports.Queues``."""
+    """Implements ``ports.Queues``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def begin(self, name: QueueName) -> None:
-        """Notes that work of a queue has begun now."""
+        """Notes that work on a queue begins now."""
         now = now_micros()
         self._put(name, {"begun_at": now, "moved_at": now, "reached": 0, "document": None, "reason": None})
 
     def note_progress(self, name: QueueName, *, reached: int = 0) -> None:
-        """Notes that a queue moved."""
+        """Notes that a queue made progress."""
         values = {"moved_at": now_micros(), "reached": reached, "document": None, "reason": None}
         self._put(name, values, queues.c.reached < reached if reached else None)
 
     def note_failure(self, name: QueueName, reason: str, document: str | None = None) -> None:
-        """Keeps why a queue does not move."""
+        """Stores why a queue makes no progress."""
         self._put(name, {"reason": plain(reason), "document": None if document is None else plain(document)})
 
     def _put(self, name: QueueName, values: dict[str, Any], where: sa.ColumnElement[bool] | None = None) -> None:
@@ -41,7 +41,7 @@ class SqlQueues:
         self._connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values, where=where))
 
     def list(self) -> list[WaitingQueue]:
-        """Lists every queue with what waits in it."""
+        """Lists every queue with its waiting items."""
         noted = {row["name"]: row for row in self._connection.execute(sa.select(queues)).mappings()}
         return [self._read(name, noted.get(name.value)) for name in QueueName]
 
@@ -118,7 +118,7 @@ class SqlQueues:
         return WaitingFeed(id=row.id, datasource=row.datasource, queue=name, since=since, failure=row.failure)
 
     def _find_predecessor_end(self, row: sa.Row[Any]) -> int | None:
-        """Returns when the feed before ended, behind which this one waited."""
+        """Returns when the previous feed, for which this one waited, ended."""
         before = sa.select(feeds.c.finished_at).where(feeds.c.queue == row.queue, feeds.c.id < row.id)
         if row.queue == row.datasource:
             before = before.where(feeds.c.datasource == row.datasource)

@@ -1,4 +1,4 @@
-"""Rows of feeds, ACLs and marks to model and back."""
+"""Converts rows of feeds, ACLs and index tasks to model objects and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def feed_from_row(row: Row) -> Feed:
 
 
 def feed_progress(feed: Feed) -> dict[str, Any]:
-    """Returns the columns of a feed that change while it is worked on."""
+    """Returns the columns of a feed that change while it is processed."""
     return {
         "repaired_file": feed.repaired_file,
         "state": feed.state.value,
@@ -68,12 +68,12 @@ def log_from_row(row: Row) -> LogEntry:
 
 
 def entries_to_json(entries: Sequence[Entry]) -> str:
-    """Returns the entries of an ACL as the store keeps them."""
+    """Returns the stored form of an ACL's entries."""
     return dumps([_entry_to_list(entry) for entry in entries])
 
 
 def entries_from_json(text: str) -> tuple[Entry, ...]:
-    """Returns the entries of a kept ACL back."""
+    """Returns the entries of a stored ACL."""
     return tuple(_entry_from_list(kept) for kept in loads(text))
 
 
@@ -123,7 +123,7 @@ def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
 
 
 def mark_from_row(row: Row) -> IndexTask:
-    """Returns the mark of a row."""
+    """Returns the index task of a row."""
     return IndexTask(
         document_id=row["document_id"],
         version=row["version"],
@@ -137,7 +137,7 @@ def mark_from_row(row: Row) -> IndexTask:
 
 
 def mark_to_row(mark: IndexTask) -> dict[str, Any]:
-    """Returns the columns of a mark."""
+    """Returns the columns of an index task."""
     return {
         "document_id": mark.document_id,
         "version": mark.version,

@@ -1,4 +1,4 @@
-"""Rows of local users, sessions and tokens to model and back."""
+"""Converts rows of local users, sessions and tokens to model objects and back."""
 
 from collections.abc import Mapping
 from typing import Any

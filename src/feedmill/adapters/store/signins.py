@@ -1,4 +1,4 @@
-"""Local users, sessions, tokens of programs and values for one use, in SQL."""
+"""Local users, sessions, API tokens and values for one use, in SQL."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ _SESSIONS = Prepared(lambda digests: sa.select(*sessions.columns).where(sessions
 
 
 class SqlAccounts:
-    """Fills ``ports.signin.Accounts``."""
+    """Implements ``ports.signin.Accounts``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -56,7 +56,7 @@ class SqlAccounts:
 
 
 class SqlSessions:
-    """Fills ``ports.signin.Sessions``."""
+    """Implements ``ports.signin.Sessions``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -95,7 +95,7 @@ class SqlSessions:
 
 
 class SqlApiTokens:
-    """Fills ``ports.signin.ApiTokens``."""
+    """Implements ``ports.signin.ApiTokens``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -111,7 +111,7 @@ class SqlApiTokens:
         return [rows.token_from_row(row) for row in self._connection.execute(query).mappings()]
 
     def add(self, token: ApiToken) -> int:
-        """Keeps a token."""
+        """Stores a token."""
         adding = sa.insert(api_tokens).values(rows.token_to_row(token)).returning(api_tokens.c.id)
         return int(self._connection.execute(adding).scalar_one())
 
@@ -120,24 +120,24 @@ class SqlApiTokens:
         return self._connection.execute(sa.delete(api_tokens).where(api_tokens.c.id == token_id)).rowcount > 0
 
     def touch(self, token_id: int, at: datetime) -> None:
-        """Keeps when a token was used last."""
+        """Stores when a token was last used."""
         self._connection.execute(sa.update(api_tokens).where(api_tokens.c.id == token_id).values(used_at=to_micros(at)))
 
 
 class SqlOneTimeValues:
-    """Fills ``ports.signin.OneTimeValues``."""
+    """Implements ``ports.signin.OneTimeValues``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:
-        """Keeps a value where there is none."""
+        """Stores a value if the digest is free."""
         adding = insert(self._connection, one_times).values(digest=digest, value=value, expires_at=to_micros(expires_at))
         added = adding.on_conflict_do_nothing(index_elements=["digest"]).returning(one_times.c.digest)
         return self._connection.execute(added).one_or_none() is not None
 
     def take(self, digest: bytes, now: datetime) -> str | None:
-        """Returns a value and forgets it."""
+        """Returns a value and removes it."""
         taking = sa.delete(one_times).where(one_times.c.digest == digest).returning(one_times.c.value, one_times.c.expires_at)
         row = self._connection.execute(taking).one_or_none()
         return row.value if row is not None and row.expires_at > to_micros(now) else None

@@ -20,12 +20,12 @@ _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_sto
 
 
 def open_sqlite(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
-    """Opens the store in a file that the migrations have made; ``busy_seconds`` is how long a foreign program's lock is waited for."""
+    """Opens the store in a file that the migrations have created. ``busy_seconds`` limits the wait for another program's lock."""
     turn = WriterLock(path.parent)
     snapshots = Snapshots(_engine(path, busy_seconds, "query_only=ON"))
     writer = _engine(path, busy_seconds)
 
-    # The driver would begin a transaction only before the first write, and two readers that both go on to write would lose an update.
+    # The driver would begin a transaction only before the first write. Two readers that both go on to write would then lose an update.
     @sa.event.listens_for(writer, "begin")
     def _begin(connection: sa.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -38,10 +38,10 @@ def open_sqlite(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
 
 
 class Snapshots:
-    """Read transactions on connections that stay checked out of their pool while nobody reads.
+    """Read transactions on connections that stay checked out of their pool while no transaction uses them.
 
-    A search opens several; to check a connection out, begin by SQLAlchemy's events and check it in again would take longer than what
-    most of them read. May be used from several threads.
+    A search opens several. Checking a connection out, beginning through SQLAlchemy's events and checking it in again would take longer than
+    most of these transactions. Several threads may use it.
     """
 
     def __init__(self, engine: sa.Engine) -> None:

@@ -1,4 +1,4 @@
-"""The one statement that the two databases spell in dialects of their own: insert, or update what is there."""
+"""The one statement that differs between the two databases: insert, or update the existing row."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -13,18 +13,18 @@ BATCH = 500
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
-    """Returns an INSERT that knows ``on_conflict_do_update``."""
+    """Returns an INSERT that supports ``on_conflict_do_update``."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def upsert(connection: sa.Connection, table: sa.Table, key: Sequence[str], keep: Sequence[str] = ()) -> sa.Executable:
-    """Returns an INSERT that replaces every column but the key's and those to ``keep`` where the key is there already."""
+    """Returns an INSERT. If the key exists, it replaces every column except the key's and those in ``keep``."""
     statement = insert(connection, table)
     changed = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in (*key, *keep)}
     return statement.on_conflict_do_update(index_elements=list(key), set_=changed)
 
 
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Splits values into runs that fit an IN list."""
+    """Splits values into batches that fit an IN list."""
     for start in range(0, len(values), BATCH):
         yield values[start : start + BATCH]

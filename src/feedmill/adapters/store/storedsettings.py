@@ -1,4 +1,4 @@
-"""What was set by API, in SQL."""
+"""Settings that the admin API stored, in SQL."""
 
 import sqlalchemy as sa
 
@@ -8,29 +8,29 @@ from feedmill.model.serving import StoredSetting
 
 
 class SqlStoredSettings:
-    """Fills ``ports.StoredSettings``."""
+    """Implements ``ports.StoredSettings``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def list(self) -> list[StoredSetting]:
-        """Lists all, by section and name."""
+        """Lists all stored settings, by section and name."""
         query = sa.select(kept_settings).order_by(kept_settings.c.section, kept_settings.c.name)
         return [_kept_of(row) for row in self._connection.execute(query).mappings()]
 
     def find(self, section: str, name: str) -> StoredSetting | None:
-        """Finds one."""
+        """Finds one stored setting."""
         query = sa.select(kept_settings).where(kept_settings.c.section == section, kept_settings.c.name == name)
         row = self._connection.execute(query).mappings().first()
         return None if row is None else _kept_of(row)
 
     def put(self, kept: StoredSetting) -> None:
-        """Sets one, in place of what it was."""
+        """Stores a setting, replacing the earlier value."""
         values = {"section": kept.section, "name": kept.name, "value": kept.value, "version": kept.version}
         self._connection.execute(upsert(self._connection, kept_settings, ["section", "name"]), [values])
 
     def remove(self, section: str, name: str) -> None:
-        """Removes one."""
+        """Removes a stored setting."""
         self._connection.execute(sa.delete(kept_settings).where(kept_settings.c.section == section, kept_settings.c.name == name))
 
 

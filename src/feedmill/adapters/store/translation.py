@@ -1,6 +1,6 @@
-"""What a database's errors mean to a caller: by the code that the driver gives, since texts come in the server's language.
+"""Translates a database's errors by the code that the driver returns, since message texts are in the server's language.
 
-What no row of the table names is a fault of ours (a broken constraint, a wrong statement) and stays as it is.
+A code that is not in the table is a bug of this program (a broken constraint, a wrong statement); its exception is not translated.
 Source: SQLite, "Result and Error Codes"; PostgreSQL, appendix A.
 """
 
@@ -11,9 +11,9 @@ from sqlalchemy import exc
 
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
 
-# The first row whose text begins the code decides.
+# the first row whose text is a prefix of the code decides
 _BY_CODE: tuple[tuple[str, type[FeedmillError]], ...] = (
-    # SQLite. A write that fails for a quota or a file's size limit is an I/O error there.
+    # SQLite; a write that fails for a quota or a file size limit is an I/O error there
     ("SQLITE_FULL", DiskFull),
     ("SQLITE_IOERR_READ", Corrupt),
     ("SQLITE_IOERR_SHORT_READ", Corrupt),
@@ -27,7 +27,7 @@ _BY_CODE: tuple[tuple[str, type[FeedmillError]], ...] = (
     ("SQLITE_NOMEM", Busy),
     ("SQLITE_CORRUPT", Corrupt),
     ("SQLITE_NOTADB", Corrupt),
-    # PostgreSQL: class 08 is the connection, 40 a lost race, 53 resources, 57 an operator, XX the data itself.
+    # PostgreSQL: class 08 is the connection, 40 a lost race, 53 resources, 57 an operator, XX the data itself
     ("53100", DiskFull),
     ("58030", DiskFull),
     ("08", Busy),
@@ -42,7 +42,7 @@ _BY_CODE: tuple[tuple[str, type[FeedmillError]], ...] = (
 
 
 def translate(error: exc.SQLAlchemyError) -> FeedmillError | None:
-    """Returns the error that a database's error means, None where it means a fault of ours."""
+    """Returns the Feedmill error for a database's error, or None if it is a bug of this program."""
     if isinstance(error, exc.TimeoutError):
         return Busy(f"the store has no connection free: {error}")
     if not isinstance(error, exc.DBAPIError):
@@ -58,7 +58,7 @@ def translate(error: exc.SQLAlchemyError) -> FeedmillError | None:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raises what a database's errors mean in their place."""
+    """Replaces a database's errors by the Feedmill errors that they mean."""
     try:
         yield
     except exc.SQLAlchemyError as error:

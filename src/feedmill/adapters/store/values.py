@@ -1,4 +1,4 @@
-"""How the store writes single values: times, texts, JSON."""
+"""How the store represents single values: times, texts, JSON."""
 
 import json
 import time
@@ -15,7 +15,7 @@ def to_micros(moment: datetime) -> int: ...
 @overload
 def to_micros(moment: datetime | None) -> int | None: ...
 def to_micros(moment: datetime | None) -> int | None:
-    """Returns a time as the store keeps it, None for none."""
+    """Returns a time in microseconds since the epoch, or None for None."""
     return None if moment is None else (moment - _EPOCH) // _MICROSECOND
 
 
@@ -24,17 +24,17 @@ def from_micros(micros: int) -> datetime: ...
 @overload
 def from_micros(micros: int | None) -> datetime | None: ...
 def from_micros(micros: int | None) -> datetime | None:
-    """Returns a stored time back, None for none. Units: aware UTC."""
+    """Returns the time of stored microseconds, or None for None. Units: aware UTC."""
     return None if micros is None else _EPOCH + timedelta(microseconds=micros)
 
 
 def now_micros() -> int:
-    """Returns the time now as the store keeps it: of what it notes for itself, such as when a queue moved."""
+    """Returns the current time in microseconds, for the store's own timestamps, such as a queue's last progress."""
     return time.time_ns() // 1_000
 
 
 def plain(text: str) -> str:
-    """Returns a text with signs in place of what no database takes: NUL and halves of surrogate pairs."""
+    """Returns a text with replacements for what no database takes: NUL and lone surrogates."""
     if "\0" in text:
         text = text.replace("\0", "\N{SYMBOL FOR NULL}")
     return text.encode("utf-8", "replace").decode("utf-8") if _has_half_pair(text) else text
@@ -51,7 +51,7 @@ def _has_half_pair(text: str) -> bool:
 
 
 def loads(text: str) -> Any:
-    """Reads what ``dumps`` wrote, without the looks that ``json.loads`` takes at texts of others: three a document, three times."""
+    """Reads what ``dumps`` wrote, without the checks of ``json.loads`` for foreign texts. It runs three times for each document."""
     return _DECODER.raw_decode(text)[0]
 
 

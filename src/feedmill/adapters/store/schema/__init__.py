@@ -1,8 +1,8 @@
-"""The tables, as both databases have them.
+"""The tables of both databases.
 
-Rules: a URL is found by its digest, since no database indexes texts of any length; times are microseconds since the epoch in UTC,
-so that both databases order and compare them alike; enumerations are their wire texts; what is only ever read whole (metadata,
-principals, what extraction found) is one JSON text. ``migrations`` sums up to exactly this, which a test holds.
+Rules: a URL is found by its digest, since no database indexes texts of any length. Times are microseconds since the epoch in UTC,
+so that both databases order and compare them alike. Enumerations are stored as their wire texts. Values that are always read whole
+(metadata, principals, extracted text) are one JSON text. The ``migrations`` add up to exactly this schema; a test checks it.
 """
 
 from feedmill.adapters.store.schema.access import access_classes, acl_versions, acls, policies, policy_versions

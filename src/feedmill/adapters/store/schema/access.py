@@ -1,4 +1,4 @@
-"""ACLs, the classes of documents that have the same ones, and policy ACLs, as they are and as they were."""
+"""The tables of ACLs, access classes and policy ACLs, with their earlier versions."""
 
 import sqlalchemy as sa
 
@@ -19,7 +19,7 @@ acls = sa.Table(
     sa.Column("access_class", sa.BigInteger, nullable=False, server_default="0", index=True),
 )
 
-# Every ACL that a URL has had: what whoever holds ACLs in memory has to take up, and who could see what at a time.
+# Every ACL that a URL has had. Processes with ACLs in memory read the changes here, and the history reads the ACLs of a time.
 acl_versions = sa.Table(
     "acl_versions",
     metadata,
@@ -33,7 +33,7 @@ acl_versions = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# Numbers are never used again, since the index may still hold one whose class is gone. ``keys`` is made of ``entries``, to be read fast.
+# Numbers are never reused, since the index may still hold the number of a removed class. ``keys`` is derived from ``entries``, for speed.
 access_classes = sa.Table(
     "access_classes",
     metadata,
@@ -46,7 +46,7 @@ access_classes = sa.Table(
     sa.Column("rule", sa.BigInteger, nullable=False),
 )
 
-# A pattern keeps its number for good, since classes hold it; one without a place is not in force.
+# A pattern keeps its number for ever, since classes refer to it. A pattern without a place is not in force.
 policies = sa.Table(
     "policies",
     metadata,
@@ -59,7 +59,7 @@ policies = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# Which policy ACLs were in force from a time on, all of them as JSON.
+# the policy ACLs in force from a time on, all of them as JSON
 policy_versions = sa.Table(
     "policy_versions",
     metadata,

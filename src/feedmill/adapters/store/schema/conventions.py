@@ -1,4 +1,4 @@
-"""What all tables share: the names of indexes and keys, and the type of ids."""
+"""The conventions of all tables: the names of indexes and keys, and the type of ids."""
 
 import sqlalchemy as sa
 
@@ -12,4 +12,4 @@ metadata = sa.MetaData(
 )
 
 ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
-"""Of what the database numbers itself, for which SQLite takes no other type."""
+"""The type of ids that the database assigns. SQLite takes no other type for them."""

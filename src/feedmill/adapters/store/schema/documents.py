@@ -1,10 +1,10 @@
-"""Documents, what happened to them, what waits to be done for them, and what links say of them."""
+"""The tables of documents, their events, their queued work and their link texts."""
 
 import sqlalchemy as sa
 
 from feedmill.adapters.store.schema.conventions import ID, metadata
 
-# Literal texts, because a database uses a partial index only for a condition that it can compare with the index's own.
+# Literal texts: a database uses a partial index only for a condition that it can compare with the index's own.
 LIVE = sa.text("state = 'live'")
 CLASSED = sa.text("access_class > 1")
 
@@ -64,7 +64,7 @@ events = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The classes that documents were in before the one that they are in.
+# the earlier access classes of documents
 past_classes = sa.Table(
     "past_classes",
     metadata,
@@ -95,7 +95,7 @@ marks = sa.Table(
     sa.Index(None, "stage", "lane", "feed_id", "document_id"),
 )
 
-# Feeds whose mark of a document a later feed's mark has replaced: what they changed is not in the index either.
+# Feeds whose index task of a document was replaced by a later feed's task. Their changes are not in the index either.
 overtaken_marks = sa.Table(
     "overtaken_marks",
     metadata,
@@ -104,7 +104,7 @@ overtaken_marks = sa.Table(
     sa.Column("tightens", sa.Boolean(create_constraint=False), nullable=False),
 )
 
-# Anchor texts by the document that they lead to and the one in which they stand, and documents that wait for work on theirs.
+# Anchor texts by target and source document, and documents that are queued for work on anchor texts.
 link_texts = sa.Table(
     "link_texts",
     metadata,

@@ -1,4 +1,4 @@
-"""What steps could not do for documents, and items that ended the process that worked on them."""
+"""The tables of failed steps by document, and of items that ended the process that worked on them."""
 
 import sqlalchemy as sa
 

@@ -1,10 +1,10 @@
-"""Feeds, their logs and the data sources."""
+"""The tables of feeds, their logs and the data sources."""
 
 import sqlalchemy as sa
 
 from feedmill.adapters.store.schema.conventions import ID, metadata
 
-# Literal texts, because a database uses a partial index only for a condition that it can compare with the index's own.
+# Literal texts: a database uses a partial index only for a condition that it can compare with the index's own.
 UNAPPLIED = sa.text("phase IN ('scan', 'apply', 'sweep')")
 UNSETTLED = sa.text("phase IN ('settle', 'done') AND searchable_at IS NULL")
 

@@ -1,11 +1,11 @@
-"""The groups database, and how groups were before."""
+"""The tables of the groups database and of earlier memberships."""
 
 import sqlalchemy as sa
 
 from feedmill.adapters.store.schema.conventions import ID, metadata
 
-# The groups database: one layer a feed, from which the feed's definitions come; a layer is seen as a whole or not at all, and of several
-# definitions of one group in layers of one source that are seen, the one of the newest feed counts.
+# The groups database: each feed has one group snapshot with its definitions. A snapshot is visible completely or not at all. If several
+# visible snapshots of a source define one group, the definition of the newest feed counts.
 group_sources = sa.Table(
     "group_sources",
     metadata,
@@ -48,8 +48,8 @@ group_members = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# How groups were before: what each published feed changed in who is in which group, all sources together. A change without a member is a
-# group that had none before. A name's feed is the newest that changed the group.
+# Earlier memberships: what each published feed changed, all sources united. A change without a member means that the group had no members
+# before. A name's feed is the newest feed that changed the group.
 group_publications = sa.Table(
     "group_publications",
     metadata,

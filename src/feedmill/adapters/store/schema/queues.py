@@ -1,10 +1,10 @@
-"""How the queues move."""
+"""The table of the queues' progress."""
 
 import sqlalchemy as sa
 
 from feedmill.adapters.store.schema.conventions import metadata
 
-# When a queue last moved and why it does not; what waits in it stands in the tables of feeds and marks.
+# when a queue last made progress and why it does not; its waiting items are in the tables of feeds and index tasks
 queues = sa.Table(
     "queues",
     metadata,

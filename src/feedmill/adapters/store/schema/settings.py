@@ -1,4 +1,4 @@
-"""Single values, and what was set by API."""
+"""The tables of single values and of settings that the admin API stored."""
 
 import sqlalchemy as sa
 
@@ -11,7 +11,7 @@ facts = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
-# What was set by API and wins over the file: an entry of a section, as JSON; the version counts its changes.
+# settings that the admin API stored and that win over the file: an entry of a section, as JSON; the version counts its changes
 kept_settings = sa.Table(
     "kept_settings",
     metadata,

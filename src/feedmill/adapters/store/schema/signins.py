@@ -1,10 +1,10 @@
-"""Signing in."""
+"""The tables of signing in."""
 
 import sqlalchemy as sa
 
 from feedmill.adapters.store.schema.conventions import ID, metadata
 
-# Signing in: passwords as argon2 hashes, what cookies and tokens hold as SHA-256; credentials are one JSON text.
+# Passwords are stored as argon2 hashes, the values of cookies and tokens as SHA-256. Credentials are one JSON text.
 accounts = sa.Table(
     "accounts",
     metadata,
