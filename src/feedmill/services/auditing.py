@@ -1,7 +1,7 @@
-"""Puts what happens into the audit log, and reads the log back.
+"""Writes events to the audit log, and reads the log.
 
-An event that cannot be written does not stop what it tells of, since an administrator must be able to work on a full disk: it goes to the
-server's log instead, as an error and whole.
+An event that cannot be written does not stop the action that it records, since an administrator must be able to work on a full disk. The
+whole event then goes to the server's log, as an error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a check of the log found good."""
+    """The result of a successful check of the log."""
 
     entries: int
     first: int
@@ -37,22 +37,22 @@ class Auditing:
         self._clock = clock
 
     def record(self, event: AuditEvent) -> None:
-        """Keeps an event."""
+        """Writes an event."""
         try:
             self._audit_log.append(event)
         except FeedmillError as exc:
             log.error("audit_entry_not_written", reason=str(exc), **_describe(event))
 
     def tell(self, kind: AuditKind, *, actor: str = "", address: str = "", details: Details | None = None) -> None:
-        """Keeps what happens now."""
+        """Writes an event that happens now."""
         self.record(AuditEvent(kind=kind, at=self._clock(), actor=actor, address=address, details=details or {}))
 
     def verify(self) -> Checked:
-        """Checks every entry and how they hang together. Errors: Corrupt, naming the first place that is wrong."""
+        """Checks every entry and the chain of entries. Errors: Corrupt, naming the first place that is wrong."""
         return count_entries(self._audit_log.iter_entries())
 
     def iter_entries(self, *, since: datetime | None = None, until: datetime | None = None, kind: str = "") -> Iterator[AuditEntry]:
-        """Yields entries of a time and of kinds that begin so. Errors: Corrupt."""
+        """Yields the entries of a time whose kind begins with ``kind``. Errors: Corrupt."""
         for entry in self._audit_log.iter_entries():
             is_timely = (since is None or entry.event.at >= since) and (until is None or entry.event.at < until)
             if is_timely and entry.event.kind.value.startswith(kind):
@@ -60,7 +60,7 @@ class Auditing:
 
 
 def count_entries(entries: Iterable[AuditEntry]) -> Checked:
-    """Goes through entries and gives how many there are, and which. Errors: those of the entries."""
+    """Returns the number of entries, the first and last number, and the last digest. Errors: those of the entries."""
     first: AuditEntry | None = None
     last: AuditEntry | None = None
     count = 0

@@ -1,13 +1,13 @@
-"""Giving back the room of blobs that no document keeps any more.
+"""Frees the disk space of blobs that no document refers to any more.
 
-A round goes through all documents once and adds up what of each pack is still kept. Rules:
+A round reads all documents once and sums up how many bytes of each pack are still in use. Rules:
 
-- Only what nobody writes to and nothing has changed for a while is looked at: a blob that was put, whose transaction is not committed
-  yet, is younger. Nothing refers anew to an old pack or file, so that what a round finds unkept stays unkept.
-- A pack or file that is kept by nobody goes in the round after: a reader may hold a reference that was just dropped.
-- Of a pack of which little is kept, the rest is copied to where new blobs go. The documents' references are changed where they are
-  still as they were read, so that a feed or an extractor that came first wins; the pack is then kept by nobody.
-- A document that waits for its extraction keeps its place, since the text that comes back names the content by its reference.
+- A round considers only packs and files that no process writes to and that have not changed for a while: a blob whose transaction is not
+  committed yet is younger. No new reference is made to an old pack or file, so what a round finds unused stays unused.
+- An unused pack or file is removed in the next round: a reader may still hold a reference that was just dropped.
+- If little of a pack is in use, the blobs in use are copied to where new blobs are written. The documents' references are changed only if
+  they are still as they were read, so that a feed or an extractor that came first wins. The pack is then unused.
+- Blobs of a document that waits for its extraction are not moved, since the extracted text names the content by its reference.
 
 Each ``yield`` ends one bounded piece of work.
 """
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 class BlobCleaning:
-    """The rounds of one process; what one round found is remembered for the next."""
+    """The rounds of one process. Each round passes its unused packs and files to the next."""
 
     def __init__(self, store: Store, blobs: BlobStore, garbage: BlobGarbage) -> None:
         self._store = store
@@ -40,7 +40,7 @@ class BlobCleaning:
         self._unkept: set[str] = set()
 
     def round(self) -> Iterator[None]:
-        """Goes through everything once."""
+        """Runs one round over all documents, packs and files."""
         packs = {
             pack.name: pack.size_bytes for pack in self._garbage.list_packs() if _rests(pack.is_in_use, pack.age_seconds, PACK_REST_SECONDS)
         }
@@ -74,11 +74,11 @@ class BlobCleaning:
                 name = self._garbage.home(ref)
                 unkept_files.discard(name)
                 if name in kept_bytes:
-                    # An empty blob keeps its pack too.
+                    # an empty blob also counts as a use of its pack
                     kept_bytes[name] += max(1, self._blobs.size(ref))
 
     def _remove(self, packs: set[str], files: set[str]) -> Iterator[None]:
-        """Removes what the round before found unkept too."""
+        """Removes what the round before found unused too."""
         found, self._unkept = self._unkept, packs | files
         for name in sorted(self._unkept & found):
             with suppress(Conflict):
@@ -90,7 +90,7 @@ class BlobCleaning:
                 log.info("blobs_removed", name=name)
             yield
 
-    # --- packs of which little is kept ---
+    # --- packs of which little is in use ---
 
     def _thin_out(self, thin: Set[str]) -> Iterator[None]:
         for refs in self._documents():
@@ -127,7 +127,7 @@ class BlobCleaning:
         log.info("blobs_moved", documents=moved, of=len(moves))
 
     def _copy(self, kept: StoredRefs, thin: Set[str]) -> StoredRefs | None:
-        """Returns references to copies, None where the bytes cannot be read: they stay where somebody may still mend them."""
+        """Returns references to copies, None if the bytes cannot be read: they stay where they may still be repaired."""
         try:
             content = None if kept.content is None else self._copy_blob(kept.content, thin)
             text = kept.text

@@ -1,11 +1,11 @@
-"""The time that one request may take, and what is still at work for it.
+"""The time limit of one request, and the jobs that still run for it.
 
-- Who works step by step calls ``check`` between the steps. Who can give less than all asks ``is_over`` and calls ``give_up``.
-- ``is_cut`` says afterwards that something is missing for want of time.
+- Code that works in steps calls ``check`` between them. Code that can return a partial result reads ``is_over`` and calls ``give_up``.
+- ``is_cut`` states afterwards that something is missing for lack of time.
 - What the user may see must be known by ``until_access``. After that only public documents are searched.
-- A request whose client is gone is cancelled: from then on its time is over.
-- The engine cannot be interrupted. A job of it that nobody waits for any more goes on, and counts until it ends: ``when_idle`` calls back
-  then.
+- A request whose client has disconnected is cancelled: from then on its time is over.
+- The engine cannot be interrupted. A job of the engine continues after its request has stopped waiting, and counts until it ends:
+  ``when_idle`` calls back then.
 """
 
 import math
@@ -18,21 +18,21 @@ from typing import Final, TypeVar
 from feedmill.model.errors import OutOfTime
 
 KEPT_BACK: Final = 0.1
-"""The share of the whole time that hits leave for results to be made of them."""
+"""The share of the whole time that is reserved for making results of the hits."""
 
 FOR_ACCESS: Final = 0.5
 """The share of the whole time after which a search goes on without knowing what the user may see."""
 
 LOOK_SECONDS: Final = 0.05
-"""How long a cancelled request may go unnoticed by who waits for the engine."""
+"""The longest time until a thread that waits for the engine notices that its request is cancelled."""
 
 _Answer = TypeVar("_Answer")
 
 
 class Deadline:
-    """The end of one request's time. May be used from several threads. Units: ``clock`` counts seconds from anywhere.
+    """The end of one request's time. May be used from several threads. Units: ``clock`` counts seconds from any origin.
 
-    ``owner`` says whose request it is, "" for nobody in particular.
+    ``owner`` names the client of the request, "" for none.
     """
 
     def __init__(self, seconds: float = math.inf, *, owner: str = "", clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,12 +53,12 @@ class Deadline:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the time was ended before its end."""
+        """Whether the request was cancelled."""
         return self._until == -math.inf
 
     @property
     def until_results(self) -> float:
-        """The second at which hits must be there, so that time is left to make results of them."""
+        """The second at which hits must be found, so that time is left to make results of them."""
         return self._until - KEPT_BACK * self.seconds if math.isfinite(self._until) else self._until
 
     @property
@@ -68,7 +68,7 @@ class Deadline:
 
     @property
     def left_seconds(self) -> float:
-        """How much time is left; 0 when it is over."""
+        """The remaining time; 0 when it is over."""
         return max(self._until - self._clock(), 0.0)
 
     @property
@@ -78,7 +78,7 @@ class Deadline:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to tell of an answer that lacks something."""
+        """The warnings for an incomplete answer."""
         if not self.is_cut:
             return ()
         if self.is_public_only:
@@ -86,17 +86,17 @@ class Deadline:
         return (f"the deadline of {self.seconds:g} seconds was reached; only what was found until then is shown",)
 
     def check(self) -> None:
-        """Errors: OutOfTime when the time is over."""
+        """Raises an error if the time is over. Errors: OutOfTime."""
         if self.is_over:
             raise self.give_up()
 
     def give_up(self) -> OutOfTime:
-        """Notes that something is missing for want of time; returns the error for whoever cannot go on without it."""
+        """Records that something is missing for lack of time. Returns the error for callers that cannot continue without it."""
         self.is_cut = True
         return OutOfTime(f"the deadline of {self.seconds:g} seconds was reached; try again with a narrower query")
 
     def leave_out_secure(self) -> None:
-        """Notes that secure documents are missing, since what the user may see was not known in time."""
+        """Records that secure documents are missing, since what the user may see was not known in time."""
         self.is_cut = self.is_public_only = True
 
     def cancel(self) -> None:
@@ -104,20 +104,20 @@ class Deadline:
         self._until = -math.inf
 
     def wait_for(self, job: "Future[_Answer]", until: float) -> _Answer:
-        """Returns what a job comes to, waiting until a second of the clock, or less. Errors: OutOfTime; those of the job."""
+        """Returns the result of a job. Waits at most until a second of the clock. Errors: OutOfTime; those of the job."""
         if not self._is_done(job, until):
             raise self.give_up()
         return job.result()
 
     def try_for(self, job: "Future[_Answer]", seconds: float) -> _Answer | None:
-        """Returns what a job comes to, None after so many seconds: nothing is missing then. Errors: OutOfTime; those of the job."""
+        """Returns the result of a job, None after so many seconds; nothing counts as missing then. Errors: OutOfTime; those of the job."""
         if self._is_done(job, self._clock() + seconds):
             return job.result()
         self.check()
         return None
 
     def _is_done(self, job: "Future[_Answer]", until: float) -> bool:
-        """Waits for a job until a second of the clock, or less; one that is not done then need not begin."""
+        """Waits for a job, at most until a second of the clock. Cancels the job if it has not begun by then."""
         while not job.done():
             left = min(until, self._until) - self._clock()
             if left <= 0:
@@ -126,7 +126,7 @@ class Deadline:
             wait([job], min(left, LOOK_SECONDS))
         return True
 
-    # --- what is still at work ---
+    # --- jobs that still run ---
 
     def begin_job(self) -> None:
         """Counts a job that cannot be interrupted."""
@@ -134,7 +134,7 @@ class Deadline:
             self._jobs += 1
 
     def end_job(self) -> None:
-        """Counts a job no longer."""
+        """Removes a job from the count. After the last one, runs the callback of ``when_idle``."""
         with self._lock:
             self._jobs -= 1
             call, self._idle = (self._idle, None) if not self._jobs else (None, self._idle)
@@ -142,7 +142,7 @@ class Deadline:
             call()
 
     def when_idle(self, call: Callable[[], None]) -> None:
-        """Calls once nothing is at work for the request, at once where nothing is."""
+        """Runs a callback when no job runs for the request any more, at once if none does."""
         with self._lock:
             if self._jobs:
                 self._idle = call

@@ -1,4 +1,4 @@
-"""Why a queue does not move, noted in the store by the process that works on it, for those who ask."""
+"""Stores why a queue does not move. The process that works on the queue writes the note; status and alarm read it."""
 
 import time
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class FailureNote:
-    """The failures of one queue's worker. Progress of the queue removes the note; the same reason is noted again only after a while."""
+    """The failures of one queue's worker.
+
+    Progress of the queue removes the note. The same reason is written again only after a while.
+    """
 
     store: Store
     queue: QueueName
@@ -24,7 +27,7 @@ class FailureNote:
     noted_at: float = 0.0
 
     def note(self, reason: str, document: str | None = None) -> None:
-        """Keeps why the queue waits. Errors: none; where the store cannot be written, the log has it."""
+        """Stores why the queue waits. Errors: none; if the store cannot be written, the log has it."""
         now = time.monotonic()
         if reason == self.reason and now - self.noted_at < NOTED_EVERY_SECONDS:
             return
@@ -38,6 +41,6 @@ class FailureNote:
 
 
 def describe_fault(error: BaseException) -> str:
-    """Returns what a fault of the program is told as, in one line."""
+    """Returns an unexpected error as one line of text."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,8 +1,8 @@
-"""What is known of a URL, and whether a search could find it now.
+"""Returns what the store knows about a URL, and whether a search can find it now.
 
-A document is searchable once the index shows its newest version. It is not where a step failed for it and nothing of it could be
-indexed, not while a mark says that it waits for extraction or for the
-index, not while it was only named for crawling, and not when its own robots tag says noindex.
+A document is searchable once the index shows its newest version. It is not searchable in these cases: a step failed for it and none of it
+could be indexed; an index task shows that it waits for extraction or for the index; it was only named for crawling; its own robots tag
+says noindex.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from feedmill.ports import IndexTask, Stage, Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where a live document is on its way. ``reason`` says why it is not wholly searchable, None when it is."""
+    """The state of a live document. ``reason`` states why it is not fully searchable, None when it is."""
 
     state: str
     searchable: bool
@@ -25,7 +25,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """A live document with its ACL, its standing and its history, oldest first."""
+    """A live document with its ACL, its state and its history, oldest first."""
 
     document: Document
     acl: StoredAcl | None
@@ -35,14 +35,17 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What is kept of a URL that has no document now: its history, oldest first, never empty."""
+    """The stored history of a URL that has no document now, oldest first, never empty."""
 
     url: str
     history: list[Event]
 
 
 def inspect_url(store: Store, url: str) -> Inspection:
-    """Returns what is known of a URL's document. Errors: NotFound where there is none now, whatever ACL the URL has; Busy."""
+    """Returns what the store knows about a URL's document.
+
+    Errors: NotFound if there is no document now, even if the URL has an ACL; Busy.
+    """
     with store.reading() as unit:
         document = unit.documents.find_many([url]).get(url)
         if document is None or document.id is None or document.state is not DocumentState.LIVE:
@@ -55,7 +58,7 @@ def inspect_url(store: Store, url: str) -> Inspection:
 
 
 def recall_url(store: Store, url: str) -> Past:
-    """Returns what is kept of a URL whose document is gone or was never taken. Errors: NotFound where nothing is kept; Busy."""
+    """Returns the history of a URL whose document is gone or was never accepted. Errors: NotFound if there is no history; Busy."""
     with store.reading() as unit:
         document = unit.documents.find_many([url]).get(url)
         history = unit.documents.list_events(document.id) if document is not None and document.id is not None else []
@@ -65,12 +68,15 @@ def recall_url(store: Store, url: str) -> Past:
 
 
 def unknown_document(url: str) -> NotFound:
-    """Returns the error that says that there is no document of a URL."""
+    """Returns the error for a URL without a document."""
     return NotFound(f"there is no document {url[:2000]!a}")
 
 
 def judge(document: Document, mark: IndexTask | None, failure: Failure | None = None) -> Standing:
-    """Tells where a live document stands. Shape: ``mark`` is the document's, None when nothing of it waits; ``failure`` its newest."""
+    """Returns the state of a live document.
+
+    Shape: ``mark`` is the document's index task, None when there is none; ``failure`` is its newest failure.
+    """
     text = document.text
     is_waiting = mark is not None and not mark.is_refresh
     if document.origin is Origin.WEB and document.content is None:

@@ -1,4 +1,4 @@
-"""The names of the single values that the services keep in the store."""
+"""The names of the single values that the services store in the key-value store."""
 
 INDEX_FOLDER = "index.folder"
 """The index folder that is served now, relative to the index root."""
@@ -7,50 +7,53 @@ INDEX_TOKEN = "index.token"  # noqa: S105 - a commit's token, no password
 """The token of that folder's newest commit; a searcher that does not see it yet reloads."""
 
 INDEX_GENERATION = "index.generation"
-"""How many commits there have been."""
+"""The number of commits so far."""
 
 INDEX_REBUILD = "index.rebuild"
-"""The folder that a rebuild was asked for, empty when none is."""
+"""The folder of a requested rebuild, empty if there is none."""
 
 INDEX_PROGRESS = "index.rebuild_progress"
-"""How far a rebuild is: JSON with ``written``, ``total`` and ``remaining_seconds``, empty when there is none."""
+"""The progress of a rebuild: JSON with ``written``, ``total`` and ``remaining_seconds``, empty if there is none."""
 
 INDEX_PARTIAL = "index.partial"
 """Set while the served folder is a new one that does not hold everything yet, because the one before could not be read; else empty."""
 
-# the two keep the names that stores have them under
+# these two values have older names, under which existing stores hold them
 ADMISSION_DIGEST = "policy.digest"
-"""The settings that every document was last held against."""
+"""The digest of the settings against which every document was last checked."""
 
 ADMISSION_CURSOR = "policy.cursor"
-"""How far the sweep towards a new digest is: ``DIGEST:ROUND:ID``."""
+"""The progress of the sweep towards a new digest: ``DIGEST:ROUND:ID``."""
 
 POLICIES_SWEPT = "policies.swept"
-"""The patterns of policy ACLs by which the classes of all documents were last made."""
+"""The patterns of policy ACLs with which the classes of all documents were last computed."""
 
 POLICIES_CURSOR = "policies.cursor"
-"""How far the sweep towards other patterns of policy ACLs is: ``DIGEST:ID``."""
+"""The progress of the sweep towards other patterns of policy ACLs: ``DIGEST:ID``."""
 
 POLICIES_CLOSED = "policies.closed"
-"""The numbers of policy ACLs, 0 for none, whose classes may hold documents of another one until the index has caught up: a JSON list."""
+"""A JSON list of the closed policy ACLs by number, 0 for none.
+
+Their classes may hold documents of another policy until the index has caught up.
+"""
 
 SETTINGS_GENERATION = "settings.generation"
-"""How often settings were changed by API."""
+"""The number of changes of settings by the API."""
 
 PATTERNS_KNOWN = "patterns.known"
-"""The URL patterns that every document was held against, or will be at its next writing: a JSON list."""
+"""The URL patterns that every document was matched against, or will be when it is written next: a JSON list."""
 
 PATTERNS_CURSOR = "patterns.cursor"
-"""How far the sweep towards other patterns is: ``DIGEST:ID``."""
+"""The progress of the sweep towards other patterns: ``DIGEST:ID``."""
 
 AUTHORIZATION_RESTING = "authorization.resting"
-"""The servers that are not asked about documents for a while: a JSON list, empty when there are none."""
+"""The authorization servers whose circuit is open: a JSON list, empty when there are none."""
 
 SIGNIN_KEY = "signin.key"
-"""The key by which cookies and forms of signing in are signed, in hex."""
+"""The key that signs cookies and sign-in forms, in hex."""
 
 SAML_KEY = "signin.saml.key"
-"""The key and certificate by which this server is known to providers of SAML, as PEM."""
+"""The key and certificate with which this server identifies itself to SAML providers, as PEM."""
 
 HISTORY_SINCE = "history.since"
-"""Since when what was before is kept, in ISO 8601; none where it was kept from the first feed on."""
+"""The time since which history is recorded, in ISO 8601; none if it was recorded from the first feed on."""

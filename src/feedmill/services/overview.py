@@ -1,4 +1,4 @@
-"""The state of the whole server: what waits, what is there, how far the index is."""
+"""Reads the state of the whole server: waiting work, documents, and the progress of the index."""
 
 import json
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def read_overview(store: Store) -> dict[str, Any]:
 
 
 def read_gauges(store: Store) -> Mapping[str, float]:
-    """Returns what the metrics ask of the store, by the names that they have there. Errors: Busy, Corrupt."""
+    """Returns the values that the metrics read from the store, under their names as metrics. Errors: Busy, Corrupt."""
     overview = read_overview(store)
     marks = {f"marks_{stage}": float(count) for stage, count in overview["marks"].items()}
     left_alone = float(len(overview["authorization"]["left_alone"]))

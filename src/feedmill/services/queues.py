@@ -1,8 +1,9 @@
-"""The alarm: which queues do not move though something waits in them.
+"""Finds stuck queues: items wait in them, and nothing moves.
 
-It is worked out by whoever asks, from what the store says of each queue's last movement, never by the process that does the queue's work:
-that one may hang. A queue is stuck when nothing has moved there for ``stuck_seconds`` while something has waited all that time. Work of
-which one process has several queues (links wait while the index is written) counts as movement of those that wait for it.
+The reader of the alarm computes it from what the store records about each queue's last movement. The process that works on the queue does
+not take part, since it may hang. A queue is stuck when nothing has moved in it for ``stuck_seconds`` while something has waited all that
+time. If one process works on several queues (links wait while the index is written), its work on one counts as movement of the queues that
+wait for it.
 """
 
 import threading
@@ -21,7 +22,7 @@ from feedmill.services import keyvalues
 from feedmill.services.sweeps.admissionsweep import is_between_rounds
 
 LOOK_SECONDS = 1.0
-"""How long an answer about stuck queues serves, since watchdogs of any number ask."""
+"""How long the list of stuck queues is cached, since any number of watchdogs may read it."""
 
 _NOTHING_HEARD = "nothing was heard of the process that works on it"
 _WAITS_BEHIND = {
@@ -41,7 +42,10 @@ def _never() -> datetime | None:
 
 @dataclass(slots=True, kw_only=True)
 class QueueWatch:
-    """Looks at the queues of one store. ``started_at``: when the server started, before which nothing could move; may block."""
+    """Watches the queues of one store.
+
+    ``started_at``: when the server started, before which nothing could move; may block.
+    """
 
     store: Store
     clock: Clock
@@ -59,7 +63,7 @@ class QueueWatch:
         return [_report(queue, stuck.get(queue.name), now) for queue in queues]
 
     def find_stuck(self) -> Sequence[StuckQueue]:
-        """Finds the queues that do not move; an answer serves for a second. Errors: Busy, Corrupt."""
+        """Returns the stuck queues; the result is cached for a second. Errors: Busy, Corrupt."""
         with self._lock:
             if self._looked_at is None or time.monotonic() - self._looked_at >= LOOK_SECONDS:
                 found = self._find(self._read(), self.clock())
@@ -68,14 +72,14 @@ class QueueWatch:
             return self._found
 
     def find_problems(self) -> list[str]:
-        """Lists the stuck queues for ``/readyz``, with nothing that a stranger may not know. Errors: Busy, Corrupt."""
+        """Returns the stuck queues for ``/readyz``, without anything confidential. Errors: Busy, Corrupt."""
         now = self.clock()
         return [
             f"queue {each.name.value} has not moved for {round((now - each.since).total_seconds())} seconds" for each in self.find_stuck()
         ]
 
     def find_for(self, feed: Feed) -> StuckQueue | None:
-        """Finds the stuck queue that keeps a feed from its end, None when none does. Errors: Busy, Corrupt."""
+        """Returns the stuck queue that delays a feed, None if none does. Errors: Busy, Corrupt."""
         if feed.phase.is_past_feeder and feed.searchable_at is not None:
             return None
         stuck = self.find_stuck()
@@ -88,7 +92,7 @@ class QueueWatch:
         return next((each for each in stuck if _STAGES.get(each.name) in stages), None)
 
     def read_oldest(self) -> dict[str, float]:
-        """Returns how long the oldest item of each queue waits. Units: seconds. Errors: Busy, Corrupt."""
+        """Returns how long the oldest item of each queue has waited. Units: seconds. Errors: Busy, Corrupt."""
         return {queue["name"]: float(queue["oldest_seconds"] or 0) for queue in self.tell()}
 
     def _read(self) -> list[WaitingQueue]:
@@ -129,7 +133,10 @@ def describe_stuck(stuck: StuckQueue | None) -> dict[str, Any] | None:
 
 
 def _count_begun(unit: UnitOfWork) -> dict[QueueName, int]:
-    """Returns whether a rebuild and each sweep are under way: 1 or 0. A sweep that rests between its rounds waits for nobody."""
+    """Returns 1 for a rebuild and each sweep that is under way, else 0.
+
+    A sweep that pauses between its rounds does not count as waiting.
+    """
     names = {
         QueueName.REBUILD: keyvalues.INDEX_REBUILD,
         QueueName.ADMISSION: keyvalues.ADMISSION_CURSOR,
@@ -143,7 +150,7 @@ def _count_begun(unit: UnitOfWork) -> dict[QueueName, int]:
 
 
 def _judge(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
-    """Returns a queue as stuck where its oldest item has waited since before the bound and it has not moved since then."""
+    """Returns a stuck queue if its oldest item has waited since before the bound and the queue has not moved since then."""
     since = max((moment for moment in (last, queue.oldest_at) if moment is not None), default=None)
     if not queue.waiting or since is None or since > bound:
         return None
@@ -151,7 +158,7 @@ def _judge(queue: WaitingQueue, last: datetime | None, bound: datetime) -> Stuck
 
 
 def _judge_feeds(queue: WaitingQueue, last: datetime | None, bound: datetime) -> StuckQueue | None:
-    """Returns a queue of feeds as stuck where nothing moved in it, or where a source waits for a feed that fails again and again."""
+    """Returns a stuck queue of feeds if nothing moved in it, or if a source waits for a feed that fails repeatedly."""
     waiting = [head for head in queue.heads if head.since <= bound]
     is_silent = last is None or last <= bound
     held = waiting if is_silent else [head for head in waiting if head.failure is not None]
@@ -170,7 +177,10 @@ def _judge_feeds(queue: WaitingQueue, last: datetime | None, bound: datetime) ->
 
 
 def _keeps(stuck: StuckQueue, feed: Feed) -> bool:
-    """Whether a stuck queue of feeds keeps a feed: its own where nothing moves, or that of an earlier feed of the same source."""
+    """Whether a stuck queue delays a feed.
+
+    It does if it is the feed's own queue and nothing moves in it, or if an earlier feed of the same source is stuck in it.
+    """
     if stuck.is_whole and stuck.name is queue_of(feed):
         return True
     return not feed.kind.is_groups and stuck.name is not QueueName.GROUPS and feed.datasource in stuck.datasources

@@ -1,6 +1,6 @@
-"""The settings of serving that hold now: those of the file, with what was kept by API in their place.
+"""Provides the search config that is in force: the settings of the file, overridden by those that the API stored.
 
-Whoever asks does so inside a unit of work and pays one look at a number; only when that has changed is everything read again.
+A caller has a unit of work open and pays for reading one number. Only if that number has changed, everything is read again.
 """
 
 import threading
@@ -18,7 +18,7 @@ from feedmill.services.keyvalues import SETTINGS_GENERATION
 log = structlog.get_logger(__name__)
 
 Combine = Callable[[Sequence[StoredSetting]], Serving]
-"""Puts what was kept in place of what the file says. Errors: Corrupt."""
+"""Merges the stored settings into those of the file. Errors: Corrupt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class _Held:
 
 
 class SearchConfigProvider:
-    """May be used from several threads."""
+    """Caches the compiled search config. May be used from several threads."""
 
     def __init__(self, combine: Combine) -> None:
         self._combine = combine
@@ -36,14 +36,14 @@ class SearchConfigProvider:
         self._lock = threading.Lock()
 
     def current(self, unit: UnitOfWork) -> CompiledSearchConfig:
-        """Returns what holds now; the same object as long as nothing changes.
+        """Returns the search config in force; the same object as long as nothing changes.
 
-        Errors: Corrupt, where what was kept cannot be read and nothing was read before; else what held before goes on.
+        Errors: Corrupt, if the stored settings cannot be read and none were read before; else the previous ones stay in force.
         """
         return self.current_at(unit, unit.key_values.get(SETTINGS_GENERATION))
 
     def current_at(self, unit: UnitOfWork, generation: str | None) -> CompiledSearchConfig:
-        """Returns what holds at the generation that the unit was just asked for. Errors: as above."""
+        """Returns the search config of a generation that the caller has just read from the unit. Errors: as above."""
         held = self._held
         if held is None or held.generation != generation:
             with self._lock:
@@ -61,5 +61,5 @@ class SearchConfigProvider:
 
 
 def nothing_set(_kept: Sequence[StoredSetting]) -> Serving:
-    """Returns serving as it is where nothing is set."""
+    """Returns the default search config, without any settings."""
     return Serving()

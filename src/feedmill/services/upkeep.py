@@ -1,8 +1,8 @@
-"""Upkeep: what a data folder needs besides feeds, in small steps between them.
+"""Cleans up a data folder, in small steps between feeds.
 
-Each task is a generator of bounded pieces, begun anew when its time has come. After a piece the upkeep rests some times as long as the
-piece took, so that it never has more than its share of the process that lends it the time. A task that fails is tried again at its
-next time and costs nobody else anything.
+Each task is a generator of bounded pieces, which is started again when its time has come. After a piece the upkeep rests for a multiple of
+the time that the piece took, so it never takes more than its share of the process in which it runs. A task that fails is retried at its
+next time and does not affect other tasks.
 """
 
 import time
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepLimits:
-    """What is kept for how long. Units: bytes of received feeds; ``rest`` in times of the work before it."""
+    """What is stored for how long. Units: bytes of received feeds; ``rest`` in multiples of the work before it."""
 
     feeds_of_a_source: int = 1_000
     feed_files_bytes: int = 10 << 30
@@ -46,7 +46,7 @@ class _Task:
 
 
 class Upkeep:
-    """The upkeep of one data folder; ``step`` from the loop of one process."""
+    """The upkeep of one data folder. The loop of one process calls ``step``."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Upkeep:
         self._rests_until = 0.0
 
     def step(self) -> bool:
-        """Does the next piece of what is due. Whether it did one."""
+        """Runs the next piece of a task that is due. Returns whether it did."""
         begun = time.monotonic()
         if begun < self._rests_until:
             return False
@@ -114,7 +114,7 @@ class Upkeep:
     # --- tasks ---
 
     def _forget_feeds(self) -> Iterator[None]:
-        """Forgets feeds beyond the newest of their source: rows first, so that no row is left whose file is gone."""
+        """Removes feeds beyond the newest of their source: rows first, so that no row refers to a missing file."""
         with self._store.reading() as unit:
             feeds = unit.feeds.list_prunable(self._limits.feeds_of_a_source)
         for batch in _batches(feeds):
@@ -146,7 +146,7 @@ class Upkeep:
             yield
 
     def _forget_access(self) -> Iterator[None]:
-        """Forgets old versions of ACLs and policies, then classes of which nothing is left."""
+        """Removes old versions of ACLs and policies, then classes that nothing uses."""
         before = self._clock() - self._limits.history
         with self._store.writing() as unit:
             unit.policies.forget_versions(before)
@@ -164,7 +164,7 @@ class Upkeep:
 
 
 def _batches(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
-    """Splits feeds into runs whose rows and logs one transaction removes."""
+    """Splits feeds into batches whose rows and logs one transaction removes."""
     batch: list[Feed] = []
     entries = 0
     for feed in feeds:
