@@ -1,5 +1,5 @@
-"""Wires services to adapters: the only place that names concrete adapters.
+"""Connects services with adapters: the only place that names concrete adapters.
 
-``context`` opens what every process of a data folder shares. Each other module builds the services of one subject out of it and imports
-the adapters of that subject alone, so that a command or a role loads only what it works with.
+``context`` opens what all processes of a data folder share. Each other module builds the services of one subject from it and imports only
+the adapters of that subject, so a command or a role loads only what it needs.
 """

@@ -1,4 +1,4 @@
-"""Builds the services that explain, list and review who may see what, and puts the policy ACLs of the settings in force."""
+"""Builds the services that explain, list and review access to documents, and puts the policy ACLs of the settings in force."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ from feedmill.settings.serving import merge_stored
 
 
 def early_order_of(context: AppContext) -> tuple[Early, ...]:
-    """Returns the mechanisms that decide without asking another server, in order."""
+    """Returns the mechanisms that decide without a request to another server, in order."""
     return early_order(context.settings.mechanisms)
 
 
@@ -24,7 +24,7 @@ def adopt_policies(context: AppContext) -> None:
 
 
 def build_access_changes(context: AppContext) -> AccessChanges:
-    """Builds the list of what changed for an identity."""
+    """Builds the service that lists how the access of an identity has changed."""
     return AccessChanges(context.store, utc_now, timedelta(days=context.settings.history.days), order=early_order_of(context))
 
 
@@ -34,7 +34,7 @@ def build_access_review(context: AppContext) -> AccessReview:
 
 
 def build_explaining(context: AppContext) -> Explaining:
-    """Builds the service that decides and explains who may see a document, now or at a moment of the past."""
+    """Builds the service that decides and explains access to a document, now or at a time in the past."""
     settings = context.settings
     history, confirms = timedelta(days=settings.history.days), settings.mechanisms.confirm_permits
     return Explaining(context.store, utc_now, history, early_order_of(context), confirms=confirms)

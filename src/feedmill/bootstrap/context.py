@@ -17,11 +17,11 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.settings import Settings
 
 IN_FLIGHT = "inflight"
-"""The folder in a data folder that names the items that roles work on."""
+"""The folder in a data folder that records the items that roles work on."""
 RESERVE_BYTES = 64_000_000
-"""Feeds are refused where less is free."""
+"""New feeds are refused if less space is free."""
 CONTENT_RESERVE_BYTES = RESERVE_BYTES // 2
-"""Contents of feeds that were taken wait where less is free: the store and the index work on."""
+"""Contents of accepted feeds wait if less space is free; the store and the index continue to work."""
 
 
 def utc_now() -> datetime:
@@ -47,7 +47,7 @@ class AppContext:
     spool: FolderSpool
 
     def in_flight(self, role: str) -> MappedInFlight:
-        """Opens the note of the item that a role works on."""
+        """Opens the record of the item that a role works on."""
         return MappedInFlight(self.data / IN_FLIGHT, role)
 
     def close(self) -> None:

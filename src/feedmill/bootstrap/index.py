@@ -22,7 +22,7 @@ QUICK_SECONDS = 0.5
 
 
 def build_extracting(context: AppContext, *, in_role: bool = False) -> Extracting:
-    """Builds the extractor's service with its worker processes; what those of a role are forked from serves its successor too."""
+    """Builds the extractor's service with its worker processes. The fork server of a role's workers serves the role's successor too."""
     settings = context.settings.extraction
     limits = ExtractionLimits(
         max_document_bytes=context.settings.limits.max_document_bytes, seconds=settings.seconds, memory_bytes=settings.memory_bytes

@@ -8,5 +8,5 @@ from feedmill.services.queues import QueueWatch
 
 
 def build_queue_watch(context: AppContext, started_at: Callable[[], datetime | None]) -> QueueWatch:
-    """Builds the watch over all queues; ``started_at`` returns since when their roles could have worked."""
+    """Builds the watch over all queues; ``started_at`` returns the time since which their roles could have worked."""
     return QueueWatch(store=context.store, clock=utc_now, stuck_seconds=context.settings.limits.stuck_seconds, started_at=started_at)

@@ -1,4 +1,4 @@
-"""Builds the services that answer searches, with authorization by other servers (late binding) where it is configured."""
+"""Builds the services that answer searches, with late binding (authorization by other servers) if it is configured."""
 
 import time
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def build_searcher(context: AppContext) -> Searcher:
 
 
 def build_circuit_note(context: AppContext) -> CircuitNote:
-    """Builds the note of the authorization servers that are not asked for a while."""
+    """Builds the note of the authorization servers whose circuit is open."""
     return CircuitNote(context.store, utc_now)
 
 

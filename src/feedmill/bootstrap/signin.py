@@ -1,4 +1,4 @@
-"""Builds the services of signing in: accounts, sessions, tokens, and the check of the feed port's tokens."""
+"""Builds the sign-in services: accounts, sessions, tokens, and the check of the feed port's tokens."""
 
 import time
 from datetime import timedelta
@@ -19,7 +19,7 @@ from feedmill.signinproviders import make_directories
 
 
 def build_signing(context: AppContext) -> Signing:
-    """Builds the services of signing in."""
+    """Builds the sign-in services."""
     settings, hasher = context.settings.signin, Argon2Hasher()
     auditing = open_auditing(context.data, context.settings)
     bounds = Bounds(by_both=settings.max_failures, window_seconds=settings.failure_minutes * 60.0)
