@@ -1,4 +1,4 @@
-"""The settings: one TOML file, environment variables over it, every key documented, every fault named with its line."""
+"""The settings: one TOML file, overridden by environment variables. Every key is documented, and every fault names its line."""
 
 from feedmill.settings.keypaths import dotted
 from feedmill.settings.load import Loaded, list_values, load_settings

@@ -1,4 +1,4 @@
-"""Servers that are asked who may see documents of which no ACL says anything, and what that may cost."""
+"""Settings of the servers that authorize documents that no ACL decides, and the limits of these requests."""
 
 import re
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.signin import HeaderName, Namespace
 
 ISSUER = "http://google.com/enterprise/gsa/security-manager"
-"""As whom adaptors know an appliance unless they are told otherwise."""
+"""The issuer by which adaptors know an appliance by default."""
 
 _ORIGIN_PATTERN = re.compile(r"\^?https?://[^/@\s]+/.*", re.IGNORECASE)
 
@@ -36,7 +36,7 @@ def _check_user_header(text: str) -> str:
 
 
 class AuthorizationSettings(Section):
-    """Where is asked about the documents of URL patterns. Units: seconds a request, documents a request, requests at once."""
+    """A rule that sends authorization requests for URL patterns. Units: seconds a request, documents a request, requests at once."""
 
     name: Annotated[str, Field(max_length=200)] = ""
     mechanism: Literal["saml", "connector", "head", "deny"]
@@ -60,7 +60,7 @@ class AuthorizationSettings(Section):
 
 
 class LateBindingSettings(Section):
-    """What asking may cost. Units: seconds and documents for one search; seconds and decisions that are kept."""
+    """Limits of late binding. Units: seconds and documents for one search; seconds and decisions in the cache."""
 
     seconds: Annotated[float, Field(gt=0, le=120)] = 5.0
     max_candidates: Annotated[int, Field(ge=1, le=1_000)] = 1_000
@@ -71,13 +71,13 @@ class LateBindingSettings(Section):
 
 
 def names_servers(pattern: str) -> bool:
-    """Whether a pattern begins with a scheme and a whole host, so that it can mean no other host."""
+    """Whether a pattern begins with a scheme and a complete host, so that it matches no other host."""
     return _ORIGIN_PATTERN.fullmatch(pattern.strip()) is not None
 
 
 MechanismName = Literal["per-url-acl", "cache", "policy", "saml", "connector", "head", "deny"]
 ORDER: tuple[MechanismName, ...] = ("per-url-acl", "cache", "policy", "saml", "connector", "head", "deny")
-"""The mechanisms, as the appliance had them from the start. Source: googlegsa/secmgr, ``FlexAuthorizerImpl``."""
+"""The mechanisms, in the default order of the appliance. Source: googlegsa/secmgr, ``FlexAuthorizerImpl``."""
 
 
 def _check_order(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -93,20 +93,20 @@ def _check_order(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class MechanismSettings(Section):
-    """In which order documents are decided about; a mechanism that is left out is not asked."""
+    """The order of the mechanisms that decide about documents; a mechanism that is left out is not used."""
 
     order: Annotated[tuple[MechanismName, ...], AfterValidator(_check_order)] = ORDER
     confirm_permits: bool = False
 
 
 def early_order(settings: MechanismSettings) -> tuple[Early, ...]:
-    """Returns the mechanisms that decide without asking anybody, in order."""
+    """Returns the mechanisms that decide without a request to another server, in order."""
     known = {each.value: each for each in Early}
     return tuple(known[name] for name in settings.order if name in known)
 
 
 def rules_of(entries: tuple[AuthorizationSettings, ...], mechanisms: MechanismSettings | None = None) -> list[AuthorizationRule]:
-    """Returns the rules that the settings make, in the order of mechanisms, those of one by their place."""
+    """Returns the rules of the settings, sorted by the order of mechanisms, then by their place in the list."""
     order: tuple[str, ...] = (mechanisms or MechanismSettings()).order
     rules = [_rule_of(place, entry) for place, entry in enumerate(entries, start=1)]
     return sorted((rule for rule in rules if rule.mechanism.value in order), key=lambda rule: order.index(rule.mechanism.value))
@@ -135,7 +135,7 @@ def _rule_of(place: int, entry: AuthorizationSettings) -> AuthorizationRule:
 
 
 def limits_of(settings: LateBindingSettings, mechanisms: MechanismSettings | None = None) -> LateLimits:
-    """Returns the limits that the settings make."""
+    """Returns the limits of the settings."""
     asked = mechanisms or MechanismSettings()
     return LateLimits(
         seconds=settings.seconds,

@@ -1,4 +1,4 @@
-"""Checks of the servers that are asked about documents: what each mechanism needs, where secrets could go, the files that are named."""
+"""Checks the settings of authorization servers: what each mechanism needs, where secrets could be sent, and the named files."""
 
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from feedmill.settings.keypaths import Fault, KeyPath
 
 
 def check_authorization(entries: Sequence[AuthorizationSettings], mechanisms: MechanismSettings) -> Iterator[Fault]:
-    """Yields what is wrong with the entries, and with the order in which they are asked."""
+    """Yields the faults of the entries, and of the order of the mechanisms."""
     if mechanisms.confirm_permits and not any(entry.mechanism in mechanisms.order for entry in entries):
         yield ("mechanisms", "confirm_permits"), "nobody would see what is not public; give [[authorization]] entries that confirm it"
     for place, entry in enumerate(entries):

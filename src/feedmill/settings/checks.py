@@ -1,5 +1,4 @@
-"""Checks of the settings that one value alone cannot fail: certificates with their keys, listeners that would share a port,
-names given twice.
+"""Checks what involves more than one value: certificates with their keys, listeners on the same port, duplicate names.
 
 Each check yields faults as (path of the key, what is wrong).
 """
@@ -19,7 +18,7 @@ from feedmill.settings.signinchecks import check_providers
 
 
 def check_settings(settings: Settings) -> Iterator[Fault]:
-    """Yields what is wrong between keys, and with the files they name."""
+    """Yields faults between keys, and of the files that they name."""
     yield from _check_certificate("gate", settings.gate.certificate, settings.gate.key)
     yield from _check_certificate("search", settings.search.certificate, settings.search.key)
     yield from _check_certificate("admin", settings.admin.certificate, settings.admin.key)
@@ -32,7 +31,7 @@ def check_settings(settings: Settings) -> Iterator[Fault]:
 
 
 def check_serving(settings: Settings) -> Iterator[Fault]:
-    """Yields what is wrong between the entries of the sections that can also be set by API, and with the files they name."""
+    """Yields faults between entries of the sections that the API can also set, and of the files that they name."""
     yield from _check_names("collections", [collection.name for collection in settings.collections])
     yield from _check_names("frontends", [frontend.name for frontend in settings.frontends])
     for place, frontend in enumerate(settings.frontends):

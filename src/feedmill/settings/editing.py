@@ -1,10 +1,11 @@
-"""Settings of serving that are made while the server runs: looked at, set and given up, one entry at a time.
+"""Reads, sets and removes stored settings, one entry at a time, while the server runs.
 
-An entry that was kept wins over the file's of the same name; giving it up lets the file's show again. Every change is checked as the file
-is, together with all the rest, and is one transaction with the number that tells every process to look again.
+A stored entry overrides the file's entry of the same name. Removing it makes the file's entry visible again. Each change is checked like
+the file, together with all other settings. The change and the new generation number, which makes every process read the settings again,
+are one transaction.
 
-Of two who change the same entry the later one can be told so: an entry has a tag that is another after every change, and a change may
-name the tag that it was made from.
+An entry has a tag that differs after every change, and a change may name the tag of the entry that it is based on. If two clients change
+the same entry, the later one can therefore learn of the conflict.
 """
 
 import hashlib
@@ -27,14 +28,14 @@ from feedmill.settings.sections import Settings
 from feedmill.settings.serving import SECTIONS, WHOLE, list_entries, merge_stored, read_entry
 
 API = "api"
-"""The origin of what was kept."""
+"""The origin of stored settings."""
 
 MAX_KEPT_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldEntry:
-    """An entry as it holds. Shape: ``value`` as JSON has it; ``origin`` is ``api``, the file with its line, or ``default``."""
+    """An entry as it is in force. Shape: ``value`` is JSON; ``origin`` is ``api``, the file with its line, or ``default``."""
 
     section: str
     name: str
@@ -45,7 +46,10 @@ class HeldEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What must be so for a change. ``tags``: the entry has one of these, None for any or none; ``is_new``: there is no such entry."""
+    """The precondition of a change.
+
+    ``tags``: the entry has one of these, None for no condition; ``is_new``: there is no such entry.
+    """
 
     tags: tuple[str, ...] | None = None
     is_new: bool = False
@@ -55,7 +59,7 @@ ALWAYS = Condition()
 
 
 class SettingsEditor:
-    """Edits what is kept. ``load`` gives the settings of the file, with their origins. May be used from several threads."""
+    """Edits the stored settings. ``load`` returns the settings of the file, with their origins. May be used from several threads."""
 
     def __init__(self, store: Store, load: Callable[[], Loaded], notifier: Notifier) -> None:
         self._store = store
@@ -63,16 +67,16 @@ class SettingsEditor:
         self._notifier = notifier
 
     def list(self, section: str) -> list[HeldEntry]:
-        """Lists the entries of a section as they hold. Errors: NotFound."""
+        """Returns the entries of a section that are in force. Errors: NotFound."""
         with self._store.reading() as unit:
             return list(list_held(self._load(), unit.stored_settings.list(), _checked(section)))
 
     def get(self, section: str, name: str) -> HeldEntry:
-        """Returns an entry as it holds. Errors: NotFound."""
+        """Returns an entry as it is in force. Errors: NotFound."""
         return _find(self.list(section), section, name)
 
     def put(self, section: str, name: str, value: Any, condition: Condition = ALWAYS) -> tuple[HeldEntry, bool]:
-        """Sets an entry, and says whether it is new. Errors: NotFound, BadRequest with all faults, Overtaken."""
+        """Sets an entry. Returns it, and whether it is new. Errors: NotFound, BadRequest with all faults, Overtaken."""
         entry = read_entry(_checked(section), name, value)
         text = entry.model_dump_json()
         if len(text.encode()) > MAX_KEPT_BYTES:
@@ -93,7 +97,7 @@ class SettingsEditor:
         return _entry_of(section, name, entry, API, fresh.version), before is None
 
     def replace_many(self, section: str, values: Mapping[str, Any], gone: Collection[str] = ()) -> None:
-        """Sets entries and gives others up that were kept, all or none. Errors: NotFound, BadRequest with all faults."""
+        """Sets entries and removes other stored ones, all or none. Errors: NotFound, BadRequest with all faults."""
         entries = {name: read_entry(_checked(section), name, value) for name, value in values.items()}
         with self._store.writing() as unit:
             kept, loaded = unit.stored_settings.list(), self._load()
@@ -120,7 +124,10 @@ class SettingsEditor:
             self._notifier.notify(role)
 
     def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
-        """Returns up what was kept of an entry. Errors: NotFound, Overtaken, Conflict where the file alone has it or another needs it."""
+        """Removes a stored entry.
+
+        Errors: NotFound, Overtaken, Conflict if only the file has the entry or another entry needs it.
+        """
         with self._store.writing() as unit:
             kept, loaded = unit.stored_settings.list(), self._load()
             entries = list(list_held(loaded, kept, _checked(section)))
@@ -146,7 +153,7 @@ def _checked(section: str) -> str:
 
 
 def list_held(loaded: Loaded, kept: Sequence[StoredSetting], section: str) -> Iterator[HeldEntry]:
-    """Yields the entries of a section as they hold."""
+    """Yields the entries of a section that are in force."""
     versions = {one.name: one.version for one in kept if one.section == section}
     places = {name: place for place, name in enumerate(list_entries(loaded.settings, section))}
     for name, entry in list_entries(merge_stored(loaded.settings, kept), section).items():
@@ -165,7 +172,7 @@ def _entry_of(section: str, name: str, entry: BaseModel, origin: str, version: i
 
 
 def _find_held(entries: Iterator[HeldEntry], name: str) -> HeldEntry | None:
-    """Finds an entry that somebody set; a default is nobody's."""
+    """Finds an entry that the file or the API has set; a default does not count."""
     return next((entry for entry in entries if entry.name == name and entry.origin != DEFAULT), None)
 
 
@@ -184,7 +191,7 @@ def _demand(entry: HeldEntry | None, condition: Condition, section: str, name: s
 
 
 def _list_new_faults(before: Settings, after: Settings) -> list[str]:
-    """Lists what a change would make wrong; what was wrong before, as a stylesheet that has gone meanwhile, hinders nobody."""
+    """Returns the new faults of a change. Existing faults, such as a stylesheet that was removed meanwhile, do not prevent it."""
     known = {reason for _, reason in check_serving(before)}
     return [_say(fault) for fault in check_serving(after) if fault[1] not in known]
 

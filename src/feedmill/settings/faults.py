@@ -1,4 +1,4 @@
-"""Says in an operator's words what is wrong with a setting."""
+"""Explains in an operator's words what is wrong with a setting."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -43,13 +43,13 @@ def explain(error: ErrorDetails) -> str:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Returns the end of a sentence that names the nearest known word, empty when none is near."""
+    """Returns the end of a sentence that names the most similar known word, empty if none is similar."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f", did you mean '{near[0]}'" if near else ""
 
 
 def keys_at(path: KeyPath) -> list[str]:
-    """Lists the keys that a table of the settings has; none for one that takes any."""
+    """Returns the keys that a table of the settings has; none for a table that accepts any key."""
     model: Any = Settings
     for part in path:
         if isinstance(part, int):

@@ -1,4 +1,4 @@
-"""Takes exported files of an old appliance into the settings: KeyMatches, related queries and synonyms."""
+"""Imports exported files of an appliance into the settings: KeyMatches, related queries and synonyms."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ from feedmill.settings.editing import Condition, SettingsEditor
 from feedmill.wire.applianceconfig.faults import decode_file
 from feedmill.wire.applianceconfig.parse import read_keymatches, read_related, read_synonyms
 
-_TRIES = 100  # others may change the same entry meanwhile; nobody asked to be told of it
+_TRIES = 100  # another client may change the same entry meanwhile; the import then merges again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import did: how many entries are new, and how many there are now."""
+    """The result of an import: how many entries are new, and how many there are now."""
 
     section: str
     name: str
@@ -41,11 +41,11 @@ def _synonyms(text: str) -> dict[str, list[Any]]:
 KINDS: Mapping[str, tuple[str, Callable[[str], dict[str, list[Any]]]]] = MappingProxyType(
     {"keymatches": ("frontends", _keymatches), "related": ("frontends", _related), "synonyms": ("synonyms", _synonyms)}
 )
-"""What can be imported: the section that takes it, and how its lists are read from a text."""
+"""The kinds of imports: the section of each, and the function that reads its lists from a text."""
 
 
 def import_text(editor: SettingsEditor, kind: str, name: str, data: bytes, *, replaces: bool = False) -> Imported:
-    """Adds what a file holds to an entry, or puts it in place of the entry's. Errors: BadRequest with lines."""
+    """Adds the content of a file to an entry, or replaces the entry's content. Errors: BadRequest with lines."""
     if kind not in KINDS:
         raise BadRequest(f"'{kind[:80]}' cannot be imported; there are {', '.join(KINDS)}")
     section, read = KINDS[kind]

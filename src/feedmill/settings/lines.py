@@ -1,7 +1,7 @@
-"""Finds the line on which each key of a TOML text stands, so that a fault can name it.
+"""Finds the line of each key in a TOML text, so that a fault can name it.
 
-The text was read by ``tomllib`` before, so it is well-formed: the scanner looks only at what divides keys from values. A path holds
-key names and, for lists, the place in the list; lines count from 1. Source: TOML 1.0.0.
+The text was parsed by ``tomllib`` before, so it is well-formed, and the scanner looks only at what separates keys from values. A path
+holds key names and, for lists, the place in the list. Lines count from 1. Source: TOML 1.0.0.
 """
 
 import re
@@ -26,7 +26,7 @@ def find_lines(text: str) -> dict[KeyPath, int]:
 
 
 def nearest_line(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """Returns the line of a path or of what encloses it, 0 when nothing does."""
+    """Returns the line of a path or of the nearest table that encloses it, 0 if there is none."""
     for length in range(len(path), 0, -1):
         line = lines.get(path[:length])
         if line is not None:

@@ -1,7 +1,7 @@
-"""Reads the settings: the file, the environment over it, the defaults under both; every fault is told at once.
+"""Reads the settings: the environment overrides the file, and the file overrides the defaults. All faults are reported at once.
 
-``FEEDMILL_<SECTION>_<KEY>`` wins over the file; one that is empty counts as not set. A list in the environment is TOML (``["a", "b"]``)
-or texts divided by commas. A variable of a known section with an unknown key is a fault; other variables are not ours.
+``FEEDMILL_<SECTION>_<KEY>`` overrides the file; an empty variable counts as not set. A list in the environment is TOML (``["a", "b"]``) or
+texts separated by commas. A variable of a known section with an unknown key is a fault; other variables are ignored.
 """
 
 import json
@@ -37,7 +37,7 @@ _SYNTAX_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """The settings and where each that is not a default came from: key with dots, then ``file`` with its line or the variable.
+    """The settings, and the origin of each that is not a default: key with dots, then ``file`` with its line or the variable.
 
     Shape: ``warnings`` are texts, each with the place and the name of its key.
     """
@@ -47,14 +47,14 @@ class Loaded:
     warnings: tuple[str, ...] = ()
 
     def origin_of(self, path: KeyPath) -> str:
-        """Says where a key, an entry of a list of tables, or the first key of a table came from; ``default`` where nowhere."""
+        """Returns the origin of a key, of an entry of a list of tables, or of the first key of a table; ``default`` if it has none."""
         key = dotted(path)
         return self.origins.get(key) or next((origin for name, origin in self.origins.items() if name.startswith(f"{key}.")), DEFAULT)
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading on its way: values as nested tables, where they stand, and the faults so far."""
+    """The state of one reading: values as nested tables, their places, and the faults so far."""
 
     file: str
     values: dict[str, Any] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class _Reading:
         return [text for _, text in sorted(self.found, key=lambda fault: fault[0])]
 
     def add_fault(self, path: KeyPath, reason: str) -> None:
-        """Keeps a fault with the place of its key."""
+        """Adds a fault with the place of its key."""
         line = _LAST if self._variable(path) else nearest_line(self.lines, path)
         self.found.append((line or _LAST, self.describe(path, reason)))
 
@@ -79,7 +79,7 @@ class _Reading:
         return f"{where}{dotted(path)}: {reason}"
 
     def place(self, path: KeyPath) -> str:
-        """Says where a key stands, for a fault and for ``feedmill status``."""
+        """Returns the place of a key, for a fault and for ``feedmill status``."""
         variable = self._variable(path)
         if variable:
             return variable
@@ -164,7 +164,7 @@ def _put(reading: _Reading, path: tuple[str, ...], value: object, variable: str)
 
 
 def _convert(text: str, kind: Any) -> object:
-    """Returns a variable's text the type of its key; what does not fit is left as text, for the models to refuse."""
+    """Converts a variable's text to the type of its key. Text that does not fit stays text, and the models refuse it."""
     base = getattr(kind, "__origin__", kind)
     if base is bool:
         return _TRUTH.get(text.lower(), text)
@@ -217,7 +217,7 @@ def _resolve_listed(listed: object, keys: Sequence[str], folder: Path) -> None:
 
 def _validate(reading: _Reading) -> Settings | None:
     try:
-        # by way of JSON, since only there strict models take lists for tuples
+        # validated as JSON, since strict models accept lists for tuples only there
         return Settings.model_validate_json(json.dumps(reading.values, default=str))
     except ValidationError as exc:
         for error in exc.errors(include_url=False):
@@ -231,13 +231,13 @@ def _list_origins(reading: _Reading, settings: Settings) -> dict[str, str]:
 
 
 def _entry_paths(path: KeyPath, value: object) -> list[KeyPath]:
-    """Lists the paths of the tables that a list holds."""
+    """Returns the paths of the tables in a list."""
     entries = value if isinstance(value, tuple) else ()
     return [(*path, place) for place, entry in enumerate(entries) if isinstance(entry, BaseModel)]
 
 
 def list_values(model: BaseModel, path: KeyPath = ()) -> list[tuple[KeyPath, object]]:
-    """Lists every key with its value; a list of tables is one value."""
+    """Returns every key with its value; a list of tables is one value."""
     found: list[tuple[KeyPath, object]] = []
     for name in type(model).model_fields:
         value = getattr(model, name)

@@ -1,4 +1,4 @@
-"""Policy ACLs in the settings: who may see the documents of a URL pattern where their own ACLs do not say."""
+"""Settings of policy ACLs: access to the documents of a URL pattern if their own ACLs leave it undecided."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal
@@ -42,7 +42,7 @@ class PolicyPrincipalSettings(Section):
 
 
 class PolicyAclSettings(Section):
-    """A policy ACL. ``order`` goes before the place in the list where several patterns of the same rank mean a URL."""
+    """A policy ACL. ``order`` precedes the place in the list if several patterns of the same rank match a URL."""
 
     name: Annotated[str, AfterValidator(check_name_or_none)] = ""
     pattern: RulePattern
@@ -57,7 +57,7 @@ class PolicyAclSettings(Section):
 
 
 def policies_of(entries: Sequence[PolicyAclSettings]) -> list[PolicyAcl]:
-    """Returns the policies that the settings make, in the order in which they are tried."""
+    """Returns the policies of the settings, in the order in which they are tried."""
     named = [(entry.name or f"file-{place}", entry) for place, entry in enumerate(entries, start=1)]
     return [_policy_of(name, entry) for name, entry in sorted(named, key=lambda pair: pair[1].order)]
 
@@ -90,7 +90,7 @@ def _iter_entries(entry: PolicyAclSettings) -> Iterator[Entry]:
 
 
 def check_policies(entries: Iterable[PolicyAclSettings]) -> Iterator[Fault]:
-    """Yields what is wrong between the entries: a pattern can have one policy."""
+    """Yields faults between the entries: a pattern can have one policy only."""
     seen: set[str] = set()
     for place, entry in enumerate(entries):
         pattern = entry.pattern.strip()

@@ -1,4 +1,4 @@
-"""Takes files of policy ACLs into the settings, and gives them out again."""
+"""Imports files of policy ACLs into the settings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"policy-([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedPolicies:
-    """What an import did. ``changed`` are those whose pattern was known."""
+    """The result of an import. ``changed`` counts the policies whose pattern had a policy before."""
 
     added: int
     changed: int
@@ -26,9 +26,9 @@ class ImportedPolicies:
 
 
 def import_policies(editor: SettingsEditor, data: bytes, *, replaces: bool = False) -> ImportedPolicies:
-    """Sets the policies of a file; with ``replaces`` gives up all others that were set by API. Errors: BadRequest with lines.
+    """Sets the policies of a file; with ``replaces`` removes all others that the API set. Errors: BadRequest with lines.
 
-    A pattern that has a policy keeps its name; the others are numbered in the order of the file.
+    A pattern that has a policy retains the policy's name; the others are numbered in the order of the file.
     """
     read = read_policies(decode_file(data))
     held = editor.list(SECTION)
@@ -54,7 +54,7 @@ def _name_all(read: Sequence[PolicyAcl], known: Mapping[str, HeldEntry], held: S
 
 
 def _value_of(policy: PolicyAcl, order: int) -> dict[str, Any]:
-    """Returns a policy as a table of the settings has it: what is plain in the four lists, the rest one by one."""
+    """Returns a policy as a table of the settings: plain principals in the four lists, the others one by one."""
     value: dict[str, Any] = {"pattern": policy.pattern, "order": order}
     for entry in policy.entries:
         who, access = entry.principal, entry.access.value

@@ -1,4 +1,4 @@
-"""Secrets that the settings name instead of holding them: ``env:NAME`` and files."""
+"""Reads secrets that the settings refer to instead of containing them: ``env:NAME`` and files."""
 
 import os
 from pathlib import Path
@@ -10,9 +10,9 @@ _PREFIX = "env:"
 
 
 def read_secret(text: str, file: str = "") -> str:
-    """Returns a secret: the content of the file where one is named, a variable's for ``env:NAME``, else the text itself.
+    """Returns a secret: the content of the file if one is named, the variable for ``env:NAME``, else the text itself.
 
-    Errors: BadRequest, for one that is not there.
+    Errors: BadRequest if the file or the variable is missing.
     """
     if file:
         return _read_file(file)

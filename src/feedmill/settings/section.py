@@ -1,4 +1,4 @@
-"""What every table of the settings is, and the texts that several of them hold."""
+"""The base classes of the tables of the settings, and the text types that several tables use."""
 
 from typing import Annotated
 
@@ -12,13 +12,13 @@ MAX_EXPRESSIONS = 1_000
 
 
 class Section(BaseModel):
-    """A table of the file."""
+    """A table of the settings file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class OpenSection(BaseModel):
-    """A table that is known by name and whose keys belong to the part that reads it."""
+    """A table whose name is known and whose keys are checked by the part that reads it."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
@@ -36,14 +36,14 @@ def _check_list_entry(text: str) -> str:
 
 
 def _check_rule_pattern(text: str) -> str:
-    """Refuses exceptions where each pattern has a rule of its own."""
+    """Refuses exceptions in lists in which each pattern has a rule of its own."""
     if parse_pattern(_check_pattern(text)).is_exception:
         raise ValueError(f"'{text}' is an exception; put a rule of its own before the others instead")
     return text
 
 
 def _check_number_of_expressions(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuses lists of too many regular expressions, each of which is held against every URL."""
+    """Refuses lists with too many regular expressions, since each is matched against every URL."""
     count = sum(is_expression(line) for line in lines)
     if count > MAX_EXPRESSIONS:
         raise ValueError(f"{count} regular expressions, and a list may hold {MAX_EXPRESSIONS}")
@@ -51,7 +51,7 @@ def _check_number_of_expressions(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_network(text: str) -> str:
-    """Refuses what is no address, no network and not the word for all of them. Errors: ValueError."""
+    """Refuses a text that is no address, no network and not the word for all of them. Errors: ValueError."""
     if text == EVERYBODY:
         return text
     try:
@@ -62,7 +62,7 @@ def check_network(text: str) -> str:
 
 
 def wrap_word(value: object) -> object:
-    """Lets ``trusted = "all"`` stand for a list of one."""
+    """Accepts ``trusted = "all"`` as a list of one."""
     if value == EVERYBODY:
         return (value,)
     return tuple(value) if isinstance(value, list) else value

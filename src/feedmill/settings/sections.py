@@ -1,7 +1,7 @@
-"""The sections of the settings, one model each; names and defaults are promises to operators and stand in docs/reference/settings.md.
+"""The sections of the settings, one model each. Operators rely on the names and defaults, which docs/reference/settings.md lists.
 
-Every model is frozen, refuses keys it does not know, and takes no value of another type than it names (a port in quotes is a fault).
-Checks that need more than one key, or the disk, stand in ``checks``.
+Every model is frozen, refuses unknown keys, and accepts no value of another type than its own (a port in quotes is a fault). ``checks``
+has the checks that need more than one key, or the disk.
 """
 
 import re
@@ -98,8 +98,10 @@ class Gate(Section):
 
 
 class Search(Section):
-    """The search port; with a certificate it speaks TLS. Units: days that clicks are kept, 0 keeps none;
-    seconds that a search may take; searches of one client at once."""
+    """The search port; with a certificate it speaks TLS.
+
+    Units: days for which clicks are stored, 0 stores none; seconds that a search may take; searches of one client at once.
+    """
 
     port: Port = 8080
     bind: Bind = "127.0.0.1"
@@ -113,7 +115,7 @@ class Search(Section):
 
 
 class Admin(Section):
-    """The admin port; whatever its bind, it answers peers on this machine alone."""
+    """The admin port. It answers only clients on this machine, whatever its bind."""
 
     port: Port = 8000
     bind: Bind = "127.0.0.1"
@@ -123,7 +125,7 @@ class Admin(Section):
 
 
 class Dtd(Section):
-    """The port that gives the feed DTD to validators."""
+    """The port that serves the feed DTD to validators."""
 
     port: Port = 7800
     bind: Bind = "127.0.0.1"
@@ -131,7 +133,7 @@ class Dtd(Section):
 
 
 class DataSourceSettings(Section):
-    """What is set for one data source."""
+    """The settings of one data source."""
 
     name: SourceName
     secure: bool = False
@@ -146,7 +148,7 @@ class Urls(Section):
 
 
 class CrawlAccess(Section):
-    """Credentials for the URLs of a pattern; what they open is not public unless ``make_public`` says so."""
+    """Credentials for the URLs of a pattern; documents read with them are not public unless ``make_public`` is set."""
 
     pattern: RulePattern
     user: str = ""
@@ -165,7 +167,7 @@ class Crawl(Section):
 
 
 class Limits(Section):
-    """How much is kept, and when a queue counts as stuck. Units: documents, 0 = any number; bytes; seconds without movement."""
+    """How much is stored, and when a queue counts as stuck. Units: documents, 0 = any number; bytes; seconds without movement."""
 
     max_documents: Annotated[int, Field(ge=0)] = 0
     max_document_bytes: Annotated[int, Field(ge=1)] = 31_457_280
@@ -175,13 +177,13 @@ class Limits(Section):
 
 
 class StoreSettings(Section):
-    """Where the truth is kept; "" is SQLite in the data folder."""
+    """The address of the store; "" is SQLite in the data folder."""
 
     url: Annotated[str, AfterValidator(_check_store), Field(repr=False)] = ""
 
 
 class ExtractionSettings(Section):
-    """What extraction may cost. Units: processes (0 = by the number of processors), seconds a document, bytes of memory a process."""
+    """Limits of extraction. Units: processes (0 = by the number of processors), seconds a document, bytes of memory a process."""
 
     workers: Annotated[int, Field(ge=0, le=256)] = 0
     seconds: Annotated[float, Field(gt=0, le=3600)] = 30.0
@@ -192,7 +194,7 @@ Weight = Annotated[float, Field(ge=0, le=10)]
 
 
 class RankingSettings(Section):
-    """What counts for the order of results, as shares of a word's own score; 0 leaves a part out. Units: days, results."""
+    """Weights in the order of results, as shares of a word's own score; 0 switches a part off. Units: days, results."""
 
     title: Weight = 0.3
     headings: Weight = 0.15
@@ -212,14 +214,14 @@ class RankingSettings(Section):
 
 
 class Logs(Section):
-    """How the log on standard error looks; ``auto`` is ``pretty`` on a terminal, else ``json``."""
+    """The format of the log on standard error; ``auto`` is ``pretty`` on a terminal, else ``json``."""
 
     format: Literal["auto", "json", "pretty"] = "auto"
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class Named(OpenSection):
-    """An entry of a list of tables that is known by its name."""
+    """An entry of a list of tables that is identified by its name."""
 
     name: str
 
@@ -255,12 +257,12 @@ class Settings(Section):
     dataload: OpenSection = OpenSection()
 
     def is_secure_source(self, name: str) -> bool:
-        """Whether a data source's documents without an ACL are for nobody."""
+        """Whether documents of a data source are closed to all users if they have no ACL."""
         return any(source.secure for source in self.datasources if source.name == name)
 
 
 def list_keys(model: type[BaseModel] = Settings, path: Sequence[str] = ()) -> list[tuple[tuple[str, ...], Any]]:
-    """Lists every key that a variable of the environment can set, with its type; lists of tables have none."""
+    """Returns every key that an environment variable can set, with its type; keys of lists of tables are not among them."""
     found: list[tuple[tuple[str, ...], Any]] = []
     for name, field in model.model_fields.items():
         here = (*path, name)

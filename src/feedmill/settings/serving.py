@@ -1,6 +1,6 @@
-"""The settings of serving, from the file and from what was kept by API, as the model has them.
+"""Merges the search settings of the file with the stored ones, and converts them to the model.
 
-An entry that was kept wins over the file's of the same name, whole; others stand beside it. Sections without names are kept under "".
+A stored entry replaces the whole entry of the file with the same name; other entries are added to those of the file.
 """
 
 import json
@@ -51,21 +51,21 @@ SECTIONS: Mapping[str, type[BaseModel]] = MappingProxyType(
         "policy_acls": PolicyAclSettings,
     }
 )
-"""The sections that can be kept by API, with the model of an entry."""
+"""The sections that the API can store, with the model of an entry."""
 
 WHOLE = frozenset({"query"})
-"""Those that are one table and not a list of entries; they are kept under their own name."""
+"""The sections that are one table and not a list of entries. They are stored under their own name."""
 
 
 def name_of(section: str, entry: BaseModel, place: int) -> str:
-    """Returns the name under which an entry of the file is known: its own, else its place in the list."""
+    """Returns the name of an entry of the file: its own, else one made of its place in the list."""
     if section in WHOLE:
         return section
     return str(getattr(entry, "name", "")) or f"file-{place + 1}"
 
 
 def read_entry(section: str, name: str, value: Any) -> BaseModel:
-    """Reads an entry as JSON gave it. Errors: NotFound, BadRequest with all that is wrong."""
+    """Reads an entry from JSON. Errors: NotFound, BadRequest with all faults."""
     if section in WHOLE and name != section:
         raise NotFound(f"there is no {section}/{name[:200]}; it is one table, {section}/{section}")
     if not isinstance(value, dict):
@@ -86,14 +86,14 @@ def read_entry(section: str, name: str, value: Any) -> BaseModel:
 
 
 def list_entries(settings: Settings, section: str) -> dict[str, BaseModel]:
-    """Lists the entries of a section by name."""
+    """Returns the entries of a section by name."""
     held = getattr(settings, section)
     entries = [held] if section in WHOLE else held
     return {name_of(section, entry, place): entry for place, entry in enumerate(entries)}
 
 
 def merge_stored(settings: Settings, kept: Sequence[StoredSetting]) -> Settings:
-    """Returns the settings with what was kept in place of the file's. Errors: Corrupt for what cannot be read back."""
+    """Returns the settings with stored entries in place of the file's. Errors: Corrupt for an entry that cannot be read."""
     changed: dict[str, Any] = {}
     for section in {one.section for one in kept} & set(SECTIONS):
         entries = list_entries(settings, section)
@@ -112,7 +112,7 @@ def _read_kept(kept: StoredSetting) -> BaseModel:
 
 
 def serving_of(settings: Settings) -> Serving:
-    """Returns the settings of serving as the model has them."""
+    """Returns the search settings as the model defines them."""
     return Serving(
         collections=MappingProxyType({one.name: _collection_of(one) for one in settings.collections}),
         frontends=MappingProxyType({one.name: _frontend_of(one) for one in settings.frontends}),

@@ -1,4 +1,4 @@
-"""The sections that say how results are served. Every key may stand in the file and be set by API; both are checked by these models."""
+"""The sections of search settings. The file or the API can set each key, and these models check both."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ def _check_name(text: str) -> str:
 
 
 def check_name_or_none(text: str) -> str:
-    """Refuses what is no name, but for none at all. Errors: ValueError."""
+    """Refuses an invalid name; accepts an empty one. Errors: ValueError."""
     return text and _check_name(text)
 
 
@@ -48,7 +48,7 @@ Weight = Annotated[int, Field(ge=-10, le=10)]
 
 
 class CollectionSettings(Section):
-    """A collection: URL patterns that mean its documents, and those that do not after all."""
+    """A collection: patterns of the URLs that belong to it, and of exceptions among them."""
 
     name: Name
     include: PatternList = ()
@@ -56,7 +56,7 @@ class CollectionSettings(Section):
 
 
 class KeyMatchSettings(Section):
-    """A page shown above the results; an entry without term and URL counts for nothing."""
+    """A page shown above the results; an entry without term and URL has no effect."""
 
     type: Literal["keyword", "phrase", "exact"] = "keyword"
     term: Annotated[str, Field(max_length=MAX_TERM_CHARACTERS)] = ""
@@ -73,7 +73,7 @@ class KeyMatchSettings(Section):
 
 
 class RelatedSettings(Section):
-    """A query offered beside another; an entry without both counts for nothing."""
+    """A query that is offered with another one; an entry without both has no effect."""
 
     term: Annotated[str, Field(max_length=MAX_TERM_CHARACTERS)] = ""
     query: Annotated[str, Field(max_length=MAX_TERM_CHARACTERS)] = ""
@@ -148,6 +148,6 @@ class BiasSettings(Section):
 
 
 class QuerySettings(Section):
-    """How queries are read."""
+    """How queries are parsed."""
 
     stop_words: tuple[StopWord, ...] = ()

@@ -1,4 +1,4 @@
-"""How people sign in, and how long the audit log and what was before are kept."""
+"""Settings of sign-in, and of how long the audit log and the history are stored."""
 
 import re
 from typing import Annotated
@@ -26,7 +26,7 @@ def _check_proxy_network(text: str) -> str:
 
 
 def _refuse_everybody(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuses networks that are every address together: they mean what the word ``all`` means."""
+    """Refuses networks that together cover every address, as the word ``all`` does."""
     if Networks.parse(texts).covers_everybody:
         raise ValueError(f"{', '.join(texts)} is every address, and everybody could be whoever he says; name the addresses of your proxies")
     return texts
@@ -47,7 +47,7 @@ Namespace = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_
 
 
 class SignInProxy(Section):
-    """Which reverse proxies are believed when they say who asks, and how they say it."""
+    """The reverse proxies that may name the user of a request, and the headers with which they do."""
 
     trusted: ProxyList = ()
     user_header: HeaderName = "X-Forwarded-User"
@@ -59,7 +59,7 @@ class SignInProxy(Section):
 
 
 class ClientAddress(Section):
-    """Which reverse proxies are believed when they say from which address a request comes; for counting and the log alone."""
+    """The reverse proxies that may name the client's address of a request; it is used only for counting and the log."""
 
     trusted: ProxyList = ()
     header: HeaderName = "X-Forwarded-For"
@@ -94,7 +94,7 @@ Filter = Annotated[str, AfterValidator(_check_filter)]
 
 
 class Provider(Section):
-    """What every other provider than this server has. Shape: ``administrators`` and so on are names of groups."""
+    """The settings that all external providers have. Shape: ``administrators`` and so on are names of groups."""
 
     name: ProviderName
     namespace: Namespace = DEFAULT_NAMESPACE
@@ -105,7 +105,7 @@ class Provider(Section):
 
 
 class LdapProvider(Provider):
-    """A directory that proves users by their passwords. Units: seconds."""
+    """A directory that checks users' passwords. Units: seconds."""
 
     urls: Annotated[tuple[Annotated[str, AfterValidator(_check_ldap_url)], ...], Field(min_length=1)]
     start_tls: bool = True
@@ -168,7 +168,7 @@ class SamlSettings(Provider):
 
 
 class SignIn(Section):
-    """How people sign in. Units: minutes."""
+    """How users sign in. Units: minutes."""
 
     basic: bool = True
     session_minutes: Annotated[int, Field(ge=1, le=43_200)] = 720
@@ -185,12 +185,12 @@ class SignIn(Section):
 
 
 class Audit(Section):
-    """How long the audit log is kept. Units: days, 0 = for ever."""
+    """How long the audit log is stored. Units: days, 0 = for ever."""
 
     days: Annotated[int, Field(ge=0, le=36_500)] = 365
 
 
 class History(Section):
-    """How long the store keeps what was before: ACLs, groups, what happened to documents. Units: days."""
+    """How long the store retains history: ACLs, groups, events of documents. Units: days."""
 
     days: Annotated[int, Field(ge=1, le=3_650)] = 90

@@ -1,4 +1,4 @@
-"""Checks of the providers that people sign in with: the files and variables they name, names given twice."""
+"""Checks the sign-in providers: the files and variables that they name, and duplicate names."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from feedmill.settings.signin import SignIn, SignInProxy
 
 
 def check_providers(signin: SignIn) -> Iterator[Fault]:
-    """Yields what is wrong with the providers."""
+    """Yields the faults of the providers."""
     yield from _check_proxy(signin.proxy)
     for place, provider in enumerate(signin.ldap):
         here: KeyPath = ("signin", "ldap", place)
@@ -33,7 +33,7 @@ def check_providers(signin: SignIn) -> Iterator[Fault]:
 
 
 def _check_proxy(proxy: SignInProxy) -> Iterator[Fault]:
-    """Yields what is wrong with the secret that is shared with a proxy."""
+    """Yields the faults of the secret that is shared with a proxy."""
     here: KeyPath = ("signin", "proxy")
     key = "secret_file" if proxy.secret_file else "secret"
     given = bool(proxy.secret or proxy.secret_file)
@@ -68,7 +68,7 @@ def _check_package(path: KeyPath, package: str) -> Iterator[Fault]:
 
 
 def _check_metadata(path: KeyPath, file: str) -> Iterator[Fault]:
-    # what reads certificates takes long to load, and every command reads settings
+    # imported here, since the module that reads certificates loads slowly and every command reads settings
     from feedmill.adapters.identity.samlmetadata import read_metadata
 
     try:

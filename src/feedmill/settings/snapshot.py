@@ -1,6 +1,6 @@
-"""The settings in force, as the parent process found them good: every role reads these, and ``feedmill status`` shows them.
+"""The settings in force, as the parent process validated them: every role reads them, and ``feedmill status`` shows them.
 
-A role that is started again must not trip over a file that was spoilt meanwhile.
+A role that is restarted must not fail because the file was broken meanwhile.
 """
 
 import json
@@ -18,7 +18,10 @@ FILE = "settings.json"
 
 
 def write_snapshot(data: Path, loaded: Loaded) -> str:
-    """Puts the settings in force into the data folder, for its owner's eyes alone: they may hold passwords. Returns the file's SHA-256."""
+    """Writes the settings in force to the data folder. Returns the file's SHA-256.
+
+    Only the owner can read the file, since it may hold passwords.
+    """
     held = {"settings": loaded.settings.model_dump(mode="json"), "origins": dict(loaded.origins), "warnings": list(loaded.warnings)}
     text = json.dumps(held, indent=1)
     fresh = data / (FILE + ".new")

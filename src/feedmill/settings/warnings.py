@@ -1,7 +1,7 @@
-"""Warnings: settings that are valid and open more than an operator may have meant.
+"""Yields warnings about settings that are valid and allow more than an operator may have intended.
 
-Each check is one function that yields (path of the key, text). The text says what follows from the setting and what to do about it.
-A warning stops nothing: the server starts, and ``feedmill config check`` exits 0. docs/reference/settings.md lists all of them.
+Each check is one function that yields (path of the key, text). The text states the effect of the setting and what to do about it. A
+warning stops nothing: the server starts, and ``feedmill config check`` exits 0. docs/reference/settings.md lists all of them.
 """
 
 import os
@@ -19,12 +19,15 @@ _SECRETS: Final = frozenset({"password", "client_secret", "secret"})
 _SECRET_FILES: Final = frozenset({"password_file", "client_secret_file", "secret_file", "key"})
 _READABLE_BY_OTHERS: Final = 0o004
 _WIDEST: Final = {4: 8, 6: 32}
-"""The shortest prefix of a network of proxies that passes without a warning, by IP version."""
+"""The shortest prefix of a network of proxies that causes no warning, by IP version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Settings with what they were read from. Shape: ``values`` as the file and the environment hold them; ``file`` "" for none."""
+    """Settings with their sources.
+
+    Shape: ``values`` as the file and the environment hold them; ``file`` is "" for none.
+    """
 
     settings: Settings
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -159,7 +162,7 @@ CHECKS: Final[tuple[Callable[[Given], Iterator[Fault]], ...]] = (
 
 
 def _find_secrets(given: Given) -> Iterator[KeyPath]:
-    """Finds the secrets that the file holds itself."""
+    """Finds the secrets that the file itself contains."""
     for path, value in _walk(given.values, ()):
         if path[-1] in _SECRETS and not value.startswith("env:") and path not in given.from_environment:
             yield path
