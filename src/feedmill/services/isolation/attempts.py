@@ -19,9 +19,9 @@ from feedmill.services.isolation.inflight import NoInFlight
 
 MAX_INTERRUPTIONS = 2
 OTHERS_FIRST_SECONDS = 0.5
-"""For how long a process works on other items alone before it tries a suspected one, so that what it costs others is one restart."""
+"""How long a process works on other items only before it tries a suspected one, so that a suspected item costs others one restart."""
 LONGEST_SECONDS = 12.0
-"""After how long it tries a suspected one although there are still others to work on."""
+"""After this time it tries a suspected item even if others still wait."""
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ def key_of(step: str, item: str) -> str:
 
 
 class Attempts:
-    """The interruptions of one role's items. Counts what its predecessor left when it is made.
+    """The interruptions of one role's items. Counts the note of the previous process when it is created.
 
     Shape: keys are short texts, ``STEP ITEM``. Errors of all methods but ``count``: Busy, DiskFull, Corrupt.
     """
@@ -62,9 +62,9 @@ class Attempts:
 
     @contextmanager
     def bounded(self, seconds: float) -> Iterator[None]:
-        """Ends the process where a block takes longer: the item in flight is then counted as interrupted.
+        """Ends the process if a block takes longer: the item in flight is then counted as interrupted.
 
-        A thread of the interpreter does so that needs no lock of it, so that code in C is ended as well.
+        A thread of the interpreter does this that needs no lock of it, so that code in C is ended as well.
         """
         if isinstance(self._in_flight, NoInFlight):
             yield

@@ -79,7 +79,7 @@ def run_halved(items: Sequence[T], work: Callable[[Sequence[T]], object], *, ste
 
 
 def run_each(items: Iterable[T], work: Callable[[T], R], *, step: str) -> tuple[list[tuple[T, R]], list[Failed[T]]]:
-    """Runs work on each item and returns the items with what came of them, and those that failed. Errors: those of infrastructure."""
+    """Runs work on each item. Returns items with their results, and the items that failed. Errors: those of infrastructure."""
     done: list[tuple[T, R]] = []
     failed: list[Failed[T]] = []
     for item in items:
@@ -93,7 +93,7 @@ def run_each(items: Iterable[T], work: Callable[[T], R], *, step: str) -> tuple[
 
 
 def attempt(work: Callable[[], R], otherwise: R, *, step: str, url: str = "") -> R:
-    """Returns what work comes to, or something else where an item makes it fail; the log has why. Errors: those of infrastructure."""
+    """Returns the result of ``work``, ``otherwise`` if an item makes it fail; the log has the reason. Errors: those of infrastructure."""
     try:
         return work()
     except BaseException as error:

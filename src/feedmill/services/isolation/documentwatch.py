@@ -1,8 +1,8 @@
 """Documents that end the process that sweeps over them.
 
-A sweep goes through stored documents by itself, without a feed to which they belong. It notes each before it works on it; one that ended
-the process waits until the process has worked on others for a while, and is left alone after ``MAX_INTERRUPTIONS``. What the sweep does
-with such a document, it knows itself.
+A sweep goes through stored documents on its own initiative, not for a feed. It notes each document before it works on it. A document that
+ended the process waits until the process has worked on others for a while, and is left alone after ``MAX_INTERRUPTIONS``. Each sweep
+decides what to do with such a document.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _BATCH = "batch"
 
 
 class DocumentWatch:
-    """The documents of one step of a sweep, by id. Without ``attempts`` nobody learns which one ended the process."""
+    """The documents of one step of a sweep, by id. Without ``attempts`` the document that ended the process is not noted."""
 
     def __init__(self, step: str, attempts: Attempts | None = None, notes: InFlight | None = None) -> None:
         self._step = step
@@ -59,7 +59,7 @@ class DocumentWatch:
         return read_interruptions(self._step, self._count(self._key_of(document_id)))
 
     def tell_once(self, document_id: int) -> str | None:
-        """Returns why a document is left alone, None where this process said so before."""
+        """Returns why a document is left alone, None if this process has reported it before."""
         if document_id in self._told:
             return None
         self._told.add(document_id)

@@ -34,7 +34,7 @@ _faults: _Faults = _parse(os.environ.get(VARIABLE, ""))
 
 
 def fault_point(step: str, url: str) -> None:
-    """Fails here where a test asked for it. Errors: RuntimeError in a test; none in production."""
+    """Fails here if a test requests it. Errors: RuntimeError in a test; none in production."""
     if _faults:
         _fail(step, url)
 

@@ -1,8 +1,8 @@
-"""No note of what is in flight, for what runs without a data folder of its own."""
+"""An empty implementation of notes about items in flight, for programs without a data folder of their own."""
 
 
 class NoInFlight:
-    """Fills ``ports.InFlight`` and keeps nothing."""
+    """Implements ``ports.InFlight`` and stores nothing."""
 
     def find_left(self) -> str | None:
         """Returns None."""

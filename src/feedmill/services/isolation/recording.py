@@ -1,4 +1,4 @@
-"""Where failures of documents are told: the store, the log of their feed, the log of the process."""
+"""Reports failures of documents: to the store, to the log of their feed, and to the log of the process."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -18,7 +18,7 @@ def _ignore(_step: str) -> None:
 
 
 class FailureRecorder:
-    """Records failures of documents. ``program`` is the version of the program; ``on_failed`` hears the step of each new failure."""
+    """Records failures of documents. ``program`` is the version of the program; ``on_failed`` receives the step of each new failure."""
 
     def __init__(self, clock: Clock, program: str, on_failed: Callable[[str], None] = _ignore) -> None:
         self.program = program
@@ -28,15 +28,15 @@ class FailureRecorder:
     def record(
         self, unit: UnitOfWork, failed: Sequence[Failed[Document]], *, feeds: Mapping[int, int] | None = None, is_found: bool = False
     ) -> None:
-        """Stores failures and tells each new one: in the process's log, and as a warning in the log of the document's feed.
+        """Stores failures and reports each new one: in the process's log, and as a warning in the log of the document's feed.
 
-        Shape: stored documents; ``feeds`` gives by document the feed that waits, else it is that of the last change, 0 for none;
-        ``is_found``: the index has them in a reduced form. A failure in the same step of the same version is told once, however often
-        it is tried. The feed's count of errors stays: it counts records that were not taken, and these were.
+        Shape: stored documents; ``feeds`` has by document the feed that waits, else it is that of the last change, 0 for none;
+        ``is_found``: the index has them in a reduced form. A failure in the same step of the same version is reported once, however often
+        it is retried. The feed's count of errors stays: it counts records that were not accepted, and these were.
         """
         known = unit.failures.find_many([document.id for document in _documents(failed) if document.id is not None])
         if is_found:
-            # what fails in a later stage does not make a document found that is not
+            # a failure in a later stage does not make a document findable that was not findable before
             failed = [each for each in failed if not _hides(known.get(each.item.id or 0), each)]
         unit.failures.put_many([self._failure_of(each, is_found) for each in failed])
         late: dict[int, list[LogEntry]] = {}
@@ -53,7 +53,7 @@ class FailureRecorder:
             unit.feeds.log_late(feed_id, entries)
 
     def clear(self, unit: UnitOfWork, document_ids: Sequence[int], steps: str) -> None:
-        """Removes the failures of documents in steps whose names begin so."""
+        """Removes the failures of documents in steps whose names have this prefix."""
         known = unit.failures.find_many(document_ids)
         unit.failures.remove_many([key for key, failure in known.items() if failure.step.startswith(steps)])
 
@@ -82,7 +82,7 @@ def _documents(failed: Sequence[Failed[Document]]) -> list[Document]:
 
 
 def _entry_of(unit: UnitOfWork, failed: Failed[Document], feed_id: int, is_found: bool) -> LogEntry:
-    """Returns the log entry of a failure, with the line of the document's record where the history still has it."""
+    """Returns the log entry of a failure, with the line of the document's record if the history still has it."""
     assert failed.item.id is not None
     line = next((event.line for event in reversed(unit.documents.list_events(failed.item.id)) if event.feed_id == feed_id), 0)
     state = "the document is indexed in a reduced form" if is_found else "the document is not searchable"
