@@ -19,7 +19,7 @@ from feedmill.model.scope import Scope
 
 
 def render_decision(decision: Decision, user: str | None) -> dict[str, Any]:
-    """Returns a decision as JSON. Shape: ``user`` as it was asked for, None for nobody."""
+    """Returns a decision as JSON. Shape: ``user`` as in the request, None for anonymous."""
     return {
         "url": decision.url,
         "user": user,
@@ -69,7 +69,7 @@ def _render_match(match: EntryMatch) -> dict[str, Any]:
 
 
 def render_principal(principal: Principal) -> dict[str, Any]:
-    """Returns whom an ACL names as JSON."""
+    """Returns the principal of an ACL as JSON."""
     return {
         "scope": principal.scope.value,
         "namespace": principal.namespace,
@@ -79,12 +79,12 @@ def render_principal(principal: Principal) -> dict[str, Any]:
 
 
 def render_named(principal: Principal, verdict: Verdict) -> dict[str, Any]:
-    """Returns whom an ACL names, and what the chain says to him, as JSON."""
+    """Returns the principal of an ACL, and the chain's verdict on it, as JSON."""
     return {**render_principal(principal), "decision": verdict.value}
 
 
 def render_change(change: AccessChange) -> dict[str, Any]:
-    """Returns a document that somebody gained or lost, with what did it, as JSON."""
+    """Returns a document that a user gained or lost, with the cause, as JSON."""
     return {
         "change": "gained" if change.is_gained else "lost",
         "url": change.url,
@@ -106,7 +106,7 @@ def _render_origin(origin: ChangeOrigin) -> dict[str, Any]:
 
 
 def parse_question(line: str) -> tuple[str, str | None, Identity]:
-    """Reads one line: the URL, the user as asked for, and who asks. Errors: BadRequest, saying what is wrong."""
+    """Reads one line: the URL, the user as written, and their identity. Errors: BadRequest, with the fault."""
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError) as exc:

@@ -62,7 +62,7 @@ def read_principal(attributes: Mapping[str, str], name: str) -> Principal:
 
 @lru_cache(maxsize=1_024)
 def _remember(scope: str, namespace: str, case: str, kind: str) -> tuple[Scope, str, bool, bool] | None:
-    """Returns what attributes say; None for those that cannot be read, whose fault is told with the principal's name."""
+    """Returns the values of attributes; None for those that cannot be read, whose fault is reported with the principal's name."""
     attributes = {"scope": scope, "namespace": namespace, "case-sensitivity-type": case, "principal-type": kind}
     try:
         return _read_attributes(attributes, "")

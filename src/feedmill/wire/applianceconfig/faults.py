@@ -1,4 +1,4 @@
-"""What is wrong with a file: its encoding, or what its lines hold, told all at once."""
+"""Faults of a file: its encoding, or the content of its lines, all reported together."""
 
 from collections.abc import Sequence
 

@@ -23,7 +23,7 @@ _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _KEYS = "right|namespace|case|unqualified"
 _PATTERN = re.compile(rf"\s*({_QUOTED}(?=\s|\Z)|\S+)")
 _PREFIX = re.compile(r"\s*(?:(user|group):\s*)?")
-# a name ends at the first of several blanks, and is not looked for from each of them anew
+# a name ends at the first of several blanks, so the end is not searched from each of them again
 _NAME = re.compile(rf"{_QUOTED}(?=\s|\Z)|.+?(?=(?<!\s)\s++(?:(?:user|group):|(?:{_KEYS})=)|(?<!\s)\s*+\Z)", re.DOTALL)
 _MARK = re.compile(rf"\s+({_KEYS})=({_QUOTED}|\S+)")
 _NO_NAME = re.compile(rf"(?:user|group):|(?:{_KEYS})=")

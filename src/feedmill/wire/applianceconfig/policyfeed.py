@@ -1,4 +1,4 @@
-"""Policy ACLs as the old appliance's administration API gave them out: an Atom feed with two properties an entry.
+"""Policy ACLs as the old appliance's administration API returned them: an Atom feed with two properties an entry.
 
 Only ``entry/content`` of the API's namespace counts, with the names ``urlPattern`` and ``acl``.
 Source: the appliance's Administrative API, policy ACLs.
@@ -51,13 +51,13 @@ class _Reading(SmallReader):
             self._values[self._name] = ""
 
     def end(self, name: str) -> None:
-        """Keeps an entry."""
+        """Stores an entry."""
         if name == _ENTRY:
             self.found.append((self._line, self._values.get("urlPattern", "").strip(), self._values.get("acl", "").strip()))
         elif name == _CONTENT:
             self._name = None
 
     def take_text(self, text: str) -> None:
-        """Keeps the text of a property."""
+        """Collects the text of a property."""
         if self._name is not None:
             self._values[self._name] += text

@@ -1,1 +1,1 @@
-"""Asking a connector manager who may see documents: XML over HTTP."""
+"""Queries to a connector manager about access to documents: XML over HTTP."""

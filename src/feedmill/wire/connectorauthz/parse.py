@@ -74,7 +74,7 @@ class _Reading(SmallReader):
             self._one = _One()
 
     def end(self, _name: str) -> None:
-        """Keeps what stood in an element that counts."""
+        """Stores the value of an element that counts."""
         text = "".join(self._text).strip()
         if self.way == _RESOURCE:
             self._one.resources.append(text)
@@ -87,7 +87,7 @@ class _Reading(SmallReader):
         self._text, self._size = [], 0
 
     def take_text(self, text: str) -> None:
-        """Keeps the text of the element at hand."""
+        """Collects the text of the open element."""
         self._size += len(text)
         if self._size > MAX_TEXT:
             raise Unanswered(f"a text in it is longer than {MAX_TEXT} characters")

@@ -21,7 +21,7 @@ def connector_of(url: str, default: str) -> str:
 
 
 def is_writable(text: str) -> bool:
-    """Whether a text can stand in XML as it is, and comes back as it is."""
+    """Whether XML can hold a text and return it unchanged."""
     return is_clean(text) and "\r" not in text and text == text.strip()
 
 

@@ -3,10 +3,10 @@
 Rules:
 
 1. White space around names is dropped, a principal without a name is skipped. Anything else that cannot be read makes the whole ACL
-   unreadable: an ACL is never kept in part.
+   unreadable: an ACL is never stored in part.
 2. Of an older entry ``=owner``, ``=writer`` and ``=reader`` at the end are cut off, one that ends in ``=peeker`` is ignored, for permits
    and denies alike. Older entries are case-sensitive, of namespace Default.
-3. An entry that is ignored or empty still says that there is an ACL: nobody is let in by it, and the document is not public.
+3. An entry that is ignored or empty still says that there is an ACL: it permits no user, and the document is not public.
 4. ``google:acl`` with any other ending is unreadable, so that a misspelt entry opens nothing.
 Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance", "Legacy Metadata Format".
 """

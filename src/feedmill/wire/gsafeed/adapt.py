@@ -5,11 +5,11 @@ Rules:
 1. A record's action beats its group's; ``remove`` is ``delete``; none is ``add``; any other is an error of what it stands on.
 2. Content feeds put documents: whole ones in a full feed, where metadata without content is an error. Metadata-and-url feeds ask for
    crawls; content there is ignored with a warning.
-3. What only decorates (dates, ranks, switches, mimetype) is ignored with a warning where it cannot be read; what guards (ACL,
+3. An unreadable decoration (dates, ranks, switches, mimetype) is ignored with a warning; an unreadable access rule (ACL,
    authmethod) makes the record an error.
 4. pagerank and feedrank come from the record, else from the group; a feedrank is ignored where there is a pagerank.
-5. A record's ``<acl>`` beats its ``google:acl*`` metadata, whose loss is told. In a group, an ``<acl>`` needs a url of its own.
-6. A URL is trimmed and otherwise kept byte for byte. That a host is missing or short matters to puts, not to deletes and ACLs.
+5. A record's ``<acl>`` beats its ``google:acl*`` metadata, whose loss is reported. In a group, an ``<acl>`` needs a url of its own.
+6. A URL is trimmed and otherwise stored byte for byte. That a host is missing or short matters to puts, not to deletes and ACLs.
 Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document"; docs/explanation/ownership.md.
 """
 
@@ -36,7 +36,10 @@ class Adapter:
     require_fqdn: bool = False
 
     def adapt(self, item: Item) -> Change:
-        """Returns what an item asks for. Content that the change does not carry is closed. Errors: none, a bad item is a Faulty."""
+        """Returns the change that an item requests.
+
+        Content that the change does not carry is closed. Errors: none, a bad item is a Faulty.
+        """
         if isinstance(item, GroupAcl):
             return _adapt_acl(item)
         change = self._adapt_record(item)

@@ -16,7 +16,7 @@ _SCORINGS = ("content", "web")
 
 
 def read_attributes(group: Attributes, own: Attributes) -> tuple[DocumentAttributes, list[str]]:
-    """Reads them, with warnings for what is ignored. Errors: Unreadable for an authmethod that nobody knows."""
+    """Reads them, with warnings for what is ignored. Errors: Unreadable for an unknown authmethod."""
     warnings: list[str] = []
     pagerank = _read_rank("pagerank", PAGERANKS, group, own, warnings)
     feedrank = _read_rank("feedrank", FEEDRANKS, group, own, warnings)

@@ -36,7 +36,7 @@ class Decoder(Protocol):
     """Turns the text of a content into bytes, piece by piece. Errors: Undecodable."""
 
     def decode(self, text: str, sink: Callable[[bytes], object]) -> None:
-        """Takes the next text and gives bytes to the sink."""
+        """Decodes the next text and passes the bytes to the sink."""
 
     def finish(self, sink: Callable[[bytes], object]) -> None:
         """Takes the end of the text."""
@@ -144,7 +144,7 @@ class ContentWriter:
             self._guard(lambda: self._decoder.decode(text, self._keep))
 
     def close(self, text: str) -> Content | None:
-        """Takes the last text and gives the content, None when there is a fault."""
+        """Decodes the last text and returns the content, None if there is a fault."""
         self.write(text)
         if self.fault is None:
             self._guard(lambda: self._decoder.finish(self._keep))

@@ -1,4 +1,4 @@
-"""Gathers what stands in one record or ACL, within limits; beyond them only the fault is kept."""
+"""Collects the parts of one record or ACL, within limits; beyond them only the fault is stored."""
 
 from feedmill.model.change import Content
 from feedmill.wire.gsafeed.schema import (
@@ -23,7 +23,7 @@ class AclBuilder:
         self._fault: str | None = None
 
     def add_principal(self, attributes: Attributes, text: str) -> None:
-        """Adds a principal; beyond the limits only the fault is kept."""
+        """Adds a principal; beyond the limits only the fault is stored."""
         if self._fault is not None:
             return
         name = text.strip()
@@ -58,12 +58,12 @@ class RecordBuilder:
         self._remarks: list[str] = []
 
     def add_overwrite(self, value: str) -> None:
-        """Keeps the ``overwrite-acls`` of a metadata element; among several one that keeps ACLs wins."""
+        """Stores the ``overwrite-acls`` of a metadata element; among several, one that retains ACLs wins."""
         if self._overwrite is None or self._overwrite.strip().lower() == "true":
             self._overwrite = value
 
     def add_meta(self, attributes: Attributes) -> None:
-        """Adds a meta; beyond the limits only the fault is kept."""
+        """Adds a meta; beyond the limits only the fault is stored."""
         if self._fault is not None:
             return
         self._characters += sum(map(len, attributes.values()))
@@ -75,7 +75,7 @@ class RecordBuilder:
             self._metas.append(attributes)
 
     def set_content(self, content: Content | None, fault: str | None) -> None:
-        """Keeps a content; an earlier one is dropped."""
+        """Stores a content; an earlier one is dropped."""
         if self._content is not None or self._content_fault is not None:
             self._remarks.append("more than one <content>, the last was taken")
         if self._content is not None:
@@ -88,13 +88,13 @@ class RecordBuilder:
             self._content.stream.close()
 
     def set_acl(self, acl: AclElement) -> None:
-        """Keeps the record's ACL; a second one makes the record unreadable."""
+        """Stores the record's ACL; a second one makes the record unreadable."""
         if self._acl is not None:
             self._fault = "more than one <acl> in a record"
         self._acl = acl
 
     def note_strayed_acl(self) -> None:
-        """Notes that the ACL which comes stands inside the metadata."""
+        """Notes that the next ACL is inside the metadata."""
         self._remarks.append("an <acl> inside <metadata> was taken as the record's own")
 
     def refuse_strayed_principal(self) -> None:

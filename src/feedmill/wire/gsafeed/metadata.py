@@ -2,7 +2,7 @@
 
 Rules:
 
-1. White space around a name is dropped, a value is kept as written. Names keep their spelling, values their order.
+1. White space around a name is dropped, a value stays as written. Names retain their spelling, values their order.
 2. An entry without name or value is dropped with a warning. When nothing is left, that is no metadata at all.
 3. ``encoding="base64binary"`` encodes name and value. One that cannot be decoded is dropped with a warning, unless its name may be that
    of an ACL entry: then the record is unreadable.
@@ -20,7 +20,7 @@ from feedmill.wire.gsafeed.content import Undecodable, decode_base64
 from feedmill.wire.gsafeed.schema import Attributes
 from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, read_token, shorten
 
-# How "google:acl" begins in base64, whatever follows.
+# The beginnings of base64 texts that encode a name with the prefix "google:acl".
 _LEGACY_IN_BASE64 = "Z29vZ2xlOmFjb"
 
 

@@ -1,12 +1,12 @@
-"""Turns the XML of a feed into records and group-level ACLs, in order, in flat memory.
+"""Turns the XML of a feed into records and group-level ACLs, in order, in constant memory.
 
 Rules:
 
-1. The root is ``gsafeed`` and holds at least one ``<group>``; a record or ACL beside the groups counts as one in a group of its own.
-2. The children of a record come in any order; a ``<meta>`` may stand without ``<metadata>`` around it; of several contents the last
-   counts; two ACLs in a record make it unreadable, since nobody knows which was meant.
-3. One item leaves for each ``<record>`` and each ``<acl>`` outside a record, whatever its faults, so that a reading may skip the
-   first items that an earlier one has dealt with: of those nothing is decoded or kept.
+1. The root is ``gsafeed`` and holds at least one ``<group>``; a record or ACL outside the groups counts as one in a group of its own.
+2. The children of a record come in any order; a ``<meta>`` may occur without ``<metadata>`` around it; of several contents the last
+   counts; two ACLs in a record make it unreadable, because it is unclear which was meant.
+3. Each ``<record>`` and each ``<acl>`` outside a record yields one item, whatever its faults, so that a reading may skip the
+   first items that an earlier one has processed: of those nothing is decoded or stored.
 """
 
 import sys
@@ -33,13 +33,13 @@ from feedmill.wire.inflation import DEFAULT_RATIO, inflation_of_feed
 from feedmill.wire.xmlstream.reader import Element, XmlReader
 
 EVERYTHING = sys.maxsize
-"""As ``skip``: count only, give no item."""
+"""As ``skip``: count only, return no item."""
 
 
 class FeedParser:
-    """One reading of one feed. Give it bytes with ``feed``, take items; ``close`` at the end.
+    """One reading of one feed. Pass bytes to ``feed``, which returns items; call ``close`` at the end.
 
-    ``records`` and ``items`` count what was met so far, skipped ones too.
+    ``records`` and ``items`` count what was read so far, skipped ones too.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class FeedParser:
         self._reader = XmlReader("gsafeed", self._describe())
 
     def feed(self, data: bytes) -> list[Item]:
-        """Takes the next bytes and gives the items that ended in them. Errors: BadFeed."""
+        """Reads the next bytes and returns the items that ended in them. Errors: BadFeed."""
         self._reader.feed(data)
         ready, self._ready = self._ready, []
         return ready
 
     def close(self) -> list[Item]:
-        """Takes the end of the feed and gives the last items. Errors: BadFeed."""
+        """Ends the feed and returns the last items. Errors: BadFeed."""
         self._reader.close()
         if not self._groups:
             self._reader.refuse("a feed needs at least one <group>; an empty feed is written with <group/>")
@@ -100,7 +100,7 @@ class FeedParser:
         record_acl = Element(attributes=ACL_ATTRIBUTES, children=acl, start=self._start_record_acl, end=self._end_record_acl)
         group_acl = Element(attributes=ACL_ATTRIBUTES, children=acl, start=self._start_group_acl, end=self._end_group_acl)
         meta = Element(attributes=META_ATTRIBUTES, start=self._start_meta)
-        # who may see a document is never ignored, wherever it stands
+        # an access rule is never ignored, wherever it occurs
         strayed_acl = Element(attributes=ACL_ATTRIBUTES, children=acl, start=self._start_strayed_acl, end=self._end_record_acl)
         strayed = Element(attributes=PRINCIPAL_ATTRIBUTES, start=self._start_strayed_principal)
         inside_metadata = {"meta": meta, "acl": strayed_acl, "principal": strayed}

@@ -1,4 +1,4 @@
-"""What a feed says, element by element, before anybody judges what it means.
+"""The elements of a feed as values, before their meaning is checked.
 
 Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document", and its DTD; generation 5.0 is a subset.
 """
@@ -41,7 +41,7 @@ PRINCIPAL_ATTRIBUTES = frozenset({"scope", "access", "namespace", "case-sensitiv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What the feed says of itself; None where it says nothing. What was posted beside the feed wins."""
+    """The feed's header; None for a missing value. Values posted with the feed win."""
 
     datasource: str | None = None
     feedtype: str | None = None
@@ -59,7 +59,7 @@ class AclElement:
 
 @dataclass(frozen=True, slots=True)
 class GroupAcl:
-    """An ``<acl>`` that stands in a group, with the group's attributes."""
+    """An ``<acl>`` in a group, with the group's attributes."""
 
     group: Attributes
     acl: AclElement

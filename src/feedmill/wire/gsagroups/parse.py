@@ -2,7 +2,7 @@
 
 Rules: the root is ``xmlgroups`` and may be empty. A ``<membership>`` has one ``<principal>``, which is a group with a name; ``<members>``
 may be absent or empty. Members without a name are skipped. Anything in a membership that cannot be read makes it a record in error.
-The ``source`` of a membership is ignored, what was posted beside the feed counts.
+The ``source`` of a membership is ignored, the posted source counts.
 Source: Feeds Protocol Developer's Guide, "Designing an XML Groups Feed".
 """
 
@@ -17,9 +17,9 @@ _PRINCIPAL_ATTRIBUTES = frozenset({"scope", "namespace", "case-sensitivity-type"
 
 
 class GroupsParser:
-    """One reading of one groups feed. Give it bytes with ``feed``, take definitions; ``close`` at the end.
+    """One reading of one groups feed. Pass bytes to ``feed``, which returns definitions; call ``close`` at the end.
 
-    ``records`` counts the memberships met so far; the first ``skip`` of them are passed over.
+    ``records`` counts the memberships read so far; the first ``skip`` of them are skipped.
     """
 
     def __init__(self, *, skip: int = 0) -> None:
@@ -31,13 +31,13 @@ class GroupsParser:
         self._reader = XmlReader("xmlgroups", self._describe())
 
     def feed(self, data: bytes) -> list[GroupChange]:
-        """Takes the next bytes and gives the definitions that ended in them. Errors: BadFeed."""
+        """Reads the next bytes and returns the definitions that ended in them. Errors: BadFeed."""
         self._reader.feed(data)
         ready, self._ready = self._ready, []
         return ready
 
     def close(self) -> list[GroupChange]:
-        """Takes the end of the feed and gives the last definitions. Errors: BadFeed."""
+        """Ends the feed and returns the last definitions. Errors: BadFeed."""
         self._reader.close()
         ready, self._ready = self._ready, []
         return ready
@@ -90,7 +90,7 @@ class GroupsParser:
 
 
 class _Membership:
-    """Gathers one membership; after a fault only that is kept."""
+    """Collects one membership; after a fault only the fault is stored."""
 
     def __init__(self, place: SourcePosition) -> None:
         self._place = place
@@ -99,7 +99,7 @@ class _Membership:
         self._fault: str | None = None
 
     def set_group(self, attributes: Attributes, name: str) -> None:
-        """Keeps the group that is defined."""
+        """Stores the group that is defined."""
         if self._group is not None:
             self._fail("more than one <principal> outside of <members>")
         elif not name:

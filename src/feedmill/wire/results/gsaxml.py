@@ -43,9 +43,9 @@ _MARKUP = re.compile("[&<>]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What an answer holds besides results.
+    """The parts of a response other than results.
 
-    Shape: ``previous`` and ``following`` are relative URLs or "". ``shows_total``: M is told.
+    Shape: ``previous`` and ``following`` are relative URLs or "". ``shows_total``: M is written.
     """
 
     query: str
@@ -99,7 +99,7 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def _render_offers(found: ResultList) -> str:
-    """Renders related queries and KeyMatches, which stand there whether anything was found or not."""
+    """Renders related queries and KeyMatches, which appear with and without results."""
     related = "".join(
         f"<OneSynonym{_attributes(q=quote_plus(query, errors='replace'))}>{_text(query)}</OneSynonym>" for query in found.related
     )
@@ -181,7 +181,7 @@ def _rank(pagerank: int) -> int:
 
 
 def _crawl_date(updated_at: datetime | None, now: datetime) -> str:
-    """Tells the day of the last update where it is not longer ago than two days."""
+    """Returns the day of the last update if it is at most two days ago."""
     if updated_at is None or now - updated_at > FRESH:
         return ""
     return f"<CRAWLDATE>{updated_at.day} {_MONTHS[updated_at.month - 1]} {updated_at.year}</CRAWLDATE>"

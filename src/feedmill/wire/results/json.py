@@ -40,7 +40,7 @@ def render_page(page: ResultPage, next_cursor: str | None = None, *, shows_score
 
 
 def render_document(document: Document, *, is_searchable: bool) -> bytes:
-    """Renders a document for somebody who may see it: all but its owner and its ACL."""
+    """Renders a document for a user who may see it: all but its owner and its ACL."""
     attributes, text = document.attributes, document.text
     return _encode(
         {

@@ -1,8 +1,8 @@
-"""Turns what was stated into a decision for each document that was asked about; fails closed.
+"""Turns statements into a decision for each document that was queried; fails closed.
 
-A statement counts for the query that it answers, by id, and only for that query's document, for the user who was asked about, in the time
-for which it says that it holds, and where it is meant for who asked. Of several for one query the strictest counts (``core.strictness``).
-What nobody asked for changes nothing.
+A statement counts for the query that it answers, by id. It counts only for that query's document and user, in its validity period, and
+if this server is in its audience. Of several statements for one query the strictest counts (``core.strictness``). A statement that no
+query requested changes nothing.
 """
 
 from collections.abc import Iterable, Sequence

@@ -2,8 +2,8 @@
 
 Rules:
 
-1. Only what stands where it belongs counts: ``Envelope/Body/Response/Assertion/AuthzDecisionStatement``. A decision anywhere else, such as
-   in advice or evidence or in a detail of somebody else's, is passed over.
+1. Only elements in their proper place count: ``Envelope/Body/Response/Assertion/AuthzDecisionStatement``. A decision anywhere else, such
+   as in advice or evidence or in a detail of another vendor, is ignored.
 2. A ``Response`` that does not report success states nothing. Nor does one whose ``InResponseTo`` is missing, a decision that is none of
    the three words, a statement about another action than ``GET``, or an assertion whose times cannot be read.
 3. Everything is bounded: bytes, depth, statements; a document type declaration is refused (``wire/xmlstream/small``).
@@ -38,7 +38,7 @@ _ACTION = (*_STATEMENT, f"{ASSERTION} Action")
 
 @dataclass(slots=True)
 class _Answer:
-    """A response on its way; ``statements`` are those of all its assertions, ``assertion`` those of the one at hand."""
+    """An unfinished response; ``statements`` are those of all its assertions, ``assertion`` is the open one."""
 
     in_response_to: str
     is_success: bool = False
@@ -84,7 +84,7 @@ class _Reading(SmallReader):
         return tuple(way[2:]) if is_below else None
 
     def start(self, _name: str, attributes: dict[str, str]) -> None:
-        """Begins what the element stands for, where it stands where it belongs."""
+        """Begins the value for an element if the element is in its proper place."""
         self._text = None
         self.has_body = self.has_body or self.way in ([f"{uri} Envelope", f"{uri} Body"] for uri in (SOAP, SOAP_12))
         place = self._place()
@@ -112,7 +112,7 @@ class _Reading(SmallReader):
             self._text = []
 
     def end(self, _name: str) -> None:
-        """Keeps what stood in an element that counts."""
+        """Stores the value of an element that counts."""
         place = self._place()
         text, self._text = self._text, None
         if place is not None:
@@ -125,7 +125,7 @@ class _Reading(SmallReader):
                 self._end_inside(self._answer, place, said)
 
     def take_text(self, text: str) -> None:
-        """Keeps the text of an element that counts."""
+        """Collects the text of an element that counts."""
         if self._text is None:
             return
         self._text.append(text)

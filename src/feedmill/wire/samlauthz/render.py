@@ -1,7 +1,7 @@
 """Writes authorization decision queries, all about one user, in one SOAP envelope.
 
-The name that stands as the subject is the user's plain name where his credential goes along in Google's extension, which has the domain
-beside it; else it is ``name@domain``, since there is no other place for the domain.
+The subject is the user's plain name if their credential is sent in Google's extension, which has a separate place for the domain. Otherwise
+it is ``name@domain``, because there is no other place for the domain.
 Source: googlegsa/library, ``SamlBatchAuthzHandler``; googlegsa/secmgr.
 """
 
@@ -22,9 +22,9 @@ _IN_ATTRIBUTES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def resource_of(url: str) -> str:
-    """Returns a document's URL as a legal URI: what none may hold is percent-encoded, all else stays as it is.
+    """Returns a document's URL as a legal URI: characters that no URI may hold are percent-encoded, all others stay.
 
-    Shape: brackets stay where the host is an IPv6 address.
+    Shape: brackets stay if the host is an IPv6 address.
     """
     head, sign, rest = url.partition("://")
     host, slash, path = rest.partition("/")
@@ -40,13 +40,13 @@ def _encode(text: str) -> str:
 
 
 def name_of(envelope: Envelope) -> str:
-    """Returns the name that stands as the subject of all queries."""
+    """Returns the name for the subject of all queries."""
     user = envelope.user
     return f"{user.name}@{user.domain}" if user.domain and not envelope.holds_credential else user.name
 
 
 def is_writable(user: Subject) -> bool:
-    """Whether a user's name can stand in XML as it is; another name must not be asked about in its place."""
+    """Whether XML can hold a user's name unchanged; no query may use another name in its place."""
     return bool(user.name) and all(map(is_clean, (user.name, user.domain, user.namespace)))
 
 

@@ -35,7 +35,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """What all queries of one request share. ``holds_credential``: the user goes with them in Google's extension, with his groups."""
+    """The common part of all queries of one request. ``holds_credential``: Google's extension carries the user with their groups."""
 
     issuer: str
     issued_at: datetime

@@ -1,1 +1,1 @@
-"""Request bodies of the feed port: multipart, form-urlencoded and raw XML, told apart by their bytes, read as they arrive."""
+"""Request bodies of the feed port: multipart, form-urlencoded and raw XML, distinguished by their bytes, read as they arrive."""

@@ -95,7 +95,7 @@ class Inflater:
 
 
 def choose_decoder(content_encoding: str) -> Decoder:
-    """Returns the decoder that a Content-Encoding header asks for. Errors: BadRequest for a coding that is not known."""
+    """Returns the decoder for a Content-Encoding header. Errors: BadRequest for an unknown coding."""
     codings = [coding.strip().lower() for coding in content_encoding.split(",")]
     named = [coding for coding in codings if coding not in ("", "identity")]
     if not named:

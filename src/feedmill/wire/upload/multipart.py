@@ -22,7 +22,7 @@ MAX_PARTS: Final = 64
 
 
 class MultipartReader:
-    """Reads one multipart body with a given boundary."""
+    """Reads one multipart body with a known boundary."""
 
     def __init__(self, boundary: bytes) -> None:
         self._delimiter = b"\r\n--" + boundary
@@ -30,7 +30,7 @@ class MultipartReader:
         self._parser = PushMultipartParser(boundary, max_segment_count=MAX_PARTS, header_charset="latin-1")
 
     def read(self, chunk: bytes) -> Iterator[FormEvent]:
-        """Yields fields and their bytes; what follows the last delimiter is passed over."""
+        """Yields fields and their bytes; bytes after the last delimiter are ignored."""
         if not chunk:
             return  # the parser would take no bytes for the end
         if self._is_inside and self._holds_no_delimiter(chunk):

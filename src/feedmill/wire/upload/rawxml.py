@@ -1,4 +1,4 @@
-"""A body that is the feed itself, without a form around it: its XML header gives the fields.
+"""A body that is the feed itself, without a form around it: its XML header holds the fields.
 
 Only the head is looked at, and not by a parser: comments are taken out, then the text of ``<datasource>`` and ``<feedtype>`` is what
 counts, wherever the header stands before the first group. Whatever is wrong with the XML is for the feed's own parser to say.
@@ -20,7 +20,7 @@ _FIELD: Final = re.compile(r"<(datasource|feedtype)\s*>(?:([^<]{0,1024})|[^<]{0,
 
 
 class RawXmlReader:
-    """Reads a body that is XML; gives the header's fields first and then all of the body as ``data``."""
+    """Reads a body that is XML; yields the header's fields first and then all of the body as ``data``."""
 
     def __init__(self) -> None:
         self._head: bytearray | None = bytearray()

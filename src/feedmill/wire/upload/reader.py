@@ -1,8 +1,8 @@
-"""Reads one request body as it arrives, whatever it is written in.
+"""Reads one request body as it arrives, in any of the formats.
 
-The feed's own bytes come out as they come in; the short fields beside them are kept and asked for at the end. Nothing is held in memory
-but the short fields, each bounded, and the first bytes while the format is not yet clear. Limits count the feed after inflating; a body
-as a whole may be a little more than three times that, which is what percent-encoding costs.
+The feed's own bytes are passed on as they arrive; the short fields are stored and can be read at the end. Memory holds only
+the short fields, each bounded, and the first bytes while the format is not yet clear. Limits count the feed after inflating; a body
+as a whole may be a little more than three times that, which is the cost of percent-encoding.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ MAX_VALUE_BYTES: Final = 1024
 """The longest a short field may be."""
 
 OVERHEAD_BYTES: Final = 65_536
-"""What a body may have beside the feed: delimiters, part headers, short fields."""
+"""The allowance for a body in addition to the feed: delimiters, part headers, short fields."""
 
 LIMIT_SETTING: Final = "gate.max_feed_bytes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """Which fields a request has: those that hold the feed, and the short ones beside it; others are passed over."""
+    """The fields of a request: those that hold the feed, and the short ones; others are ignored."""
 
     streams: frozenset[str]
     values: frozenset[str]

@@ -1,9 +1,9 @@
-"""Tells what a body is by its first bytes, because clients' headers do not.
+"""Recognises the format of a body by its first bytes, because clients' headers are unreliable.
 
 In this order:
 
 1. The header names a multipart boundary and its delimiter opens the body, or opens a line in the first bytes (a preamble): multipart.
-2. The body begins with ``--``: multipart with whatever boundary its first line gives.
+2. The body begins with ``--``: multipart with the boundary in its first line.
 3. The first thing that is no white space and no byte order mark is ``<``: the feed itself, as raw XML.
 4. Anything else is form-urlencoded, whatever the header says; the guide's own sample sends it as ``multipart/form-data``.
 
@@ -18,7 +18,7 @@ from typing import Final
 from feedmill.model.errors import BadRequest
 
 HEAD_BYTES: Final = 4096
-"""How many bytes are waited for before a body is judged as it stands."""
+"""After this many bytes a body is judged without waiting for more."""
 
 MAX_BOUNDARY_BYTES: Final = 256
 _SPACE: Final = b" \t\r\n"
@@ -59,7 +59,7 @@ def find_boundary(content_type: str) -> bytes | None:
 
 
 def sniff(head: bytes, boundary: bytes | None, *, is_whole: bool) -> BodyFormat | None:
-    """Tells a body's format, None when more bytes are needed. Errors: BadRequest for a delimiter line without an end."""
+    """Returns a body's format, None if more bytes are needed. Errors: BadRequest for a delimiter line without an end."""
     is_enough = is_whole or len(head) >= HEAD_BYTES
     if boundary is not None:
         if _opens_line(head[:HEAD_BYTES], boundary):

@@ -77,7 +77,7 @@ class UrlEncodedReader:
 
 
 def decode_percent(text: bytes) -> bytes:
-    """Decodes ``+`` and ``%XX``; anything else stands for itself."""
+    """Decodes ``+`` and ``%XX``; anything else stays as it is."""
     first, *others = text.replace(b"+", b" ").split(b"%")
     if not others:
         return first

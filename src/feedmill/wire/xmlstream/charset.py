@@ -3,11 +3,11 @@
 Rules, the first that applies:
 
 1. A byte order mark decides, whatever the declaration says.
-2. Zero bytes around the first ``<`` tell UTF-16 and UTF-32 without a mark.
-3. The label of the XML declaration decides, read through a table of the names in use: a label stands for the widest charset that
+2. Zero bytes around the first ``<`` identify UTF-16 and UTF-32 without a mark.
+3. The label of the XML declaration decides, read through a table of the names in use: a label means the widest charset that
    is written under it (ISO-8859-1 is windows-1252, GB2312 is GB18030, Shift_JIS is cp932, EUC-KR is cp949).
-4. A label that nobody knows, or one under which the declaration itself could not have been read (``utf-16`` over plain bytes),
-   counts as UTF-8, and the sender is told.
+4. An unknown label, or one under which the declaration itself could not have been read (``utf-16`` over plain bytes),
+   counts as UTF-8, with a remark to the sender.
 5. Without a label it is UTF-8.
 
 Bytes that the charset cannot decode are an error in a strict reading; a lenient one turns each into the character that it has in
@@ -35,7 +35,7 @@ _BARE = (
     (re.compile(rb"\x00<\x00[^\x00]"), "utf-16-be"),
 )
 
-# The label may stand between quotes of any kind: three bytes a curly quote in UTF-8, one in windows-1252.
+# The label may have quotes of any kind around it: a curly quote has three bytes in UTF-8, one in windows-1252.
 _LABEL = re.compile(rb"\s*+(?:\xef\xbb\xbf)?\s*+<\?xml\s[^>]{0,300}?\bencoding\s*=\s*[^A-Za-z0-9?>]{0,8}([A-Za-z0-9._:\-]{1,60})")
 
 _ALIASES = {
@@ -77,7 +77,7 @@ UNDECODABLE = re.compile("[\udc00-\udcff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charset:
-    """The charset of a text. ``doubt`` is what to tell the sender when the label could not be followed."""
+    """The charset of a text. ``doubt`` is the remark to the sender if the label could not be followed."""
 
     codec: str
     bom_bytes: int = 0
@@ -105,7 +105,7 @@ def sniff_charset(head: bytes) -> Charset:
 
 
 def find_codec(label: str) -> str | None:
-    """Finds the codec that a charset label stands for, None when nobody knows the label. Errors: none."""
+    """Returns the codec for a charset label, None for an unknown label. Errors: none."""
     squeezed = re.sub(r"[^a-z0-9]", "", label.lower())
     for name in (squeezed, squeezed.removeprefix("x"), squeezed.removeprefix("cs")):
         if name in _ALIASES:

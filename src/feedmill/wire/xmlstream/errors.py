@@ -1,4 +1,4 @@
-"""What can be wrong with XML as such, whatever protocol it carries."""
+"""Errors of XML itself, independent of the protocol."""
 
 from feedmill.model.errors import BadFeed
 

@@ -11,10 +11,10 @@ from feedmill.wire.xmlstream.prolog import clean_prolog
 
 
 class Front:
-    """Finds the charset, decodes, cleans the prolog. A text in UTF-8 passes untouched behind its prolog.
+    """Finds the charset, decodes, cleans the prolog. A text in UTF-8 is passed through unchanged after its prolog.
 
     A lenient front marks undecodable bytes (see ``charset``), writes the marks as surrogates, and never cuts a character in two.
-    ``remarks`` tells what the sender should know of the head of the text.
+    ``remarks`` are for the sender, about the beginning of the text.
     """
 
     def __init__(self, *, lenient: bool = False) -> None:
@@ -27,7 +27,7 @@ class Front:
         self.remarks: list[LogEntry] = []
 
     def feed(self, data: bytes) -> bytes:
-        """Takes the next bytes and gives what is ready. Errors: BadFeed."""
+        """Reads the next bytes and returns those that are ready. Errors: BadFeed."""
         if not self._in_prolog:
             return self._decode(data, final=False)
         return self._open(data, final=False)

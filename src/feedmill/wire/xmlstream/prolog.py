@@ -2,15 +2,15 @@
 
 Rules:
 
-1. The XML declaration and the DOCTYPE are replaced by blanks, newlines kept, so that lines stay what they were. Nothing that they
-   name is ever fetched, and an entity that nobody defined is an error rather than skipped in silence.
+1. The XML declaration and the DOCTYPE are replaced by blanks, newlines retained, so that line numbers do not change. Nothing that they
+   name is ever fetched, and an undefined entity is an error rather than skipped in silence.
 2. An entity definition in the internal subset refuses the text. Other declarations there are ignored.
 3. A DOCTYPE whose quotes are misplaced ends at its first ``>`` outside of whole literals, or before the next ``<``; a literal that
-   holds ``<`` is not whole. Only a DOCTYPE without internal subset is mended so.
+   holds ``<`` is not whole. Only a DOCTYPE without internal subset is repaired in this way.
 4. White space, control bytes and byte order marks before the XML declaration are dropped.
 5. Comments and processing instructions stay.
 
-What was mended by 3 and 4 is told to the sender. Works on bytes seen as ISO-8859-1: every sign that matters is ASCII.
+The sender is informed of repairs by rules 3 and 4. Works on bytes read as ISO-8859-1: every significant character is ASCII.
 Source: XML 1.0, 2.8.
 """
 
@@ -40,7 +40,7 @@ class Prolog:
 
 
 class _Incomplete(Exception):
-    """The prolog goes on after the bytes at hand."""
+    """The prolog continues after the available bytes."""
 
 
 def clean_prolog(data: bytes, *, final: bool) -> Prolog | None:
@@ -63,7 +63,7 @@ def clean_prolog(data: bytes, *, final: bool) -> Prolog | None:
 
 
 class _Scanner:
-    """One walk over a prolog; the cursor stands at ``at``."""
+    """One walk over a prolog; ``at`` is the position of the cursor."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -73,7 +73,7 @@ class _Scanner:
         self._doctypes = 0
 
     def scan(self) -> Prolog:
-        """Walks to the root element, or to whatever else no prolog holds. Errors: _Incomplete when the text ends first."""
+        """Walks to the root element, or to anything else that no prolog holds. Errors: _Incomplete if the text ends first."""
         self._skip_lead()
         while True:
             self._copy(self._match_space())

@@ -1,12 +1,12 @@
-"""Walks an XML text of any size in flat memory and calls what a protocol declared for each element.
+"""Reads an XML text of any size in constant memory and calls the handlers that a protocol declares for its elements.
 
-A protocol describes its grammar as a tree of ``Element`` values. What stands in an element and is not declared there is ignored with
-all it holds, and counted. Text is gathered only where an element asks for it.
+A protocol describes its grammar as a tree of ``Element`` values. Content of an element that is not declared there is ignored with
+all its descendants, and counted. Text is collected only for elements that request it.
 
-Guards, each of which refuses the text with its line: elements nested deeper than ``MAX_DEPTH``; one tag, comment or processing
-instruction longer than ``MAX_TOKEN_BYTES`` (the parser keeps it whole and, in older versions, reads it again at every piece); more
-than ``MAX_NAMES`` different names (the parser keeps each for ever), names longer than ``MAX_NAME`` characters, elements with more than
-``MAX_ATTRIBUTES`` attributes; a document type that came past the prolog. There are no entities but the five of XML, and nothing is
+Limits, each of which refuses the text with its line: elements nested deeper than ``MAX_DEPTH``; one tag, comment or processing
+instruction longer than ``MAX_TOKEN_BYTES`` (the parser holds it whole and, in older versions, reads it again at every piece); more
+than ``MAX_NAMES`` different names (the parser never frees one), names longer than ``MAX_NAME`` characters, elements with more than
+``MAX_ATTRIBUTES`` attributes; a document type after the prolog. There are no entities but the five of XML, and nothing is
 ever fetched.
 Source: XML 1.0; docs/adr/0002-expat-for-feeds.md.
 """
@@ -32,7 +32,7 @@ _NAMES_SHOWN = 5
 
 Attributes = Mapping[str, str]
 
-# What libexpat says, in words that tell the sender what to look for, and whether the repair pass knows the fault.
+# The errors of libexpat, in words that help the sender to find the fault, and whether the repair pass knows the fault.
 _SYNTAX, _INVALID, _PARTIAL, _MISMATCH, _UNDEFINED, _BAD_REFERENCE = 2, 4, 6, 7, 11, 14
 _REPAIRABLE = frozenset({_INVALID, _PARTIAL, _UNDEFINED, _BAD_REFERENCE})
 _PLAIN_WORDS = {
@@ -55,10 +55,10 @@ def _do_nothing(_: Attributes) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """What may stand in an element, and whom to call.
+    """The permitted content of an element, and its handlers.
 
-    ``start`` gets the attributes. ``end`` gets the text (empty unless ``text`` asks for it, then that of undeclared elements inside
-    too). ``part`` gets what text there is so far whenever a piece of input ends, so that a huge text is never held whole; without it a
+    ``start`` gets the attributes. ``end`` gets the text (empty unless ``text`` requests it, then that of undeclared elements inside
+    too). ``part`` gets the text so far whenever a piece of input ends, so that a huge text is never held whole; without it a
     text is cut somewhere beyond ``MAX_TEXT`` characters. No text element may be declared inside another.
     """
 
@@ -143,7 +143,7 @@ class XmlReader:
             self._hand_over(self._text)
 
     def _hand_over(self, element: Element) -> None:
-        """Keeps what was gathered of an unfinished text small."""
+        """Limits the memory for the collected part of an unfinished text."""
         text = "".join(self._pieces)
         self._pieces.clear()
         if element.part is not None:

@@ -1,18 +1,18 @@
-"""Repairs, in one pass over a text that is not well-formed, what real clients get wrong and what can only have been meant in one way.
+"""Repairs a text that is not well-formed, in one pass: common client faults that can be corrected in only one way.
 
 Rules:
 
-1. A raw ``&`` becomes ``&amp;``, an HTML entity the characters that it stands for, a reference to a character that XML forbids a blank.
+1. A raw ``&`` becomes ``&amp;``, an HTML entity the characters that it means, a reference to a character that XML forbids a blank.
 2. Curly quotes around an attribute's value become straight ones. A value opened by a double curly quote ends at the next double one, a
-   value opened by a single one at the next single one behind which the tag goes on; straight quotes inside become references.
-3. Where a blank is missing between an attribute's value and the next name, one is put.
+   value opened by a single one at the next single one after which the tag continues; straight quotes inside become references.
+3. A missing blank between an attribute's value and the next name is inserted.
 4. Control bytes become blanks; bytes that the charset cannot decode become the characters that they are in windows-1252.
 5. The prolog is cleaned as in every reading (see ``prolog``), and the result is UTF-8 without declaration.
-6. Nothing else is touched. In CDATA sections, comments and processing instructions only rule 4 applies. No line is added or removed, so
+6. Nothing else changes. In CDATA sections, comments and processing instructions only rule 4 applies. No line is added or removed, so
    that lines of the result are lines of the text as received.
 
-What a repaired text says is judged by a strict reading afterwards: a ``<`` in an attribute, a tag never closed and the like stay errors.
-The pass holds no more than a piece of input; what it does depends on the text alone, never on where pieces end.
+A strict reading checks the repaired text afterwards: a ``<`` in an attribute, a tag never closed and the like stay errors.
+The pass holds no more than a piece of input; its result depends on the text alone, never on the boundaries of pieces.
 """
 
 import re
@@ -47,7 +47,7 @@ class _Tally:
 _Step = Callable[[str, int, bool], int]
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# As much as needs no repair at once: text, the references of XML, CDATA sections and comments, tags whose attributes are in order.
+# The longest run that needs no repair: text, the references of XML, CDATA sections and comments, tags whose attributes are correct.
 _GOOD = re.compile(
     r"""(?>[^<&]++|&(?:amp|lt|gt|quot|apos);|<!\[CDATA\[.*?\]\]>|<!--.*?-->
         |</?[^\s<>/="'&!?]++(?>\s++[^\s<>/="'&]++\s*+=\s*+(?:"[^"&<]*+"|'[^'&<]*+'))*+\s*+/?>)*+""",
@@ -72,7 +72,7 @@ _ENDS_VALUE = frozenset(" \t\r\n/>?")
 
 
 class Repairer:
-    """One repair of one text. ``feed`` pieces in order, then ``close``; each gives repaired bytes. ``report`` tells what was done.
+    """One repair of one text. ``feed`` pieces in order, then ``close``; each returns repaired bytes. ``report`` says what was repaired.
 
     Errors: BadFeed from ``feed`` and ``close``, for a prolog that is refused.
     """
@@ -99,11 +99,11 @@ class Repairer:
         return told
 
     def feed(self, data: bytes) -> bytes:
-        """Takes the next bytes and gives what is repaired."""
+        """Reads the next bytes and returns repaired ones."""
         return self._repair(self._front.feed(data), final=False)
 
     def close(self) -> bytes:
-        """Takes the end of the text and gives the rest."""
+        """Ends the text and returns the remaining bytes."""
         return self._repair(self._front.close(), final=True)
 
     def _repair(self, data: bytes, *, final: bool) -> bytes:
@@ -142,7 +142,7 @@ class Repairer:
         is_first = kind not in self._tallies
         self._report(kind, self._line - text.count("\n", at) if is_first else 0)
 
-    # Each step below looks at the text from ``at`` on, writes what it has dealt with and gives where it stands then.
+    # Each step below reads the text from ``at`` on, writes what it has processed and returns the position after it.
 
     def _in_text(self, text: str, at: int, final: bool) -> int:
         found = _GOOD.match(text, at)
@@ -236,7 +236,7 @@ class Repairer:
         return at + 1
 
     def _find_sign(self, text: str, at: int) -> int | None:
-        """Writes up to the next sign that matters in a value and gives its place, None when there is none and all was written."""
+        """Writes up to the next significant character in a value. Returns its position, or None if there is none and all was written."""
         found = _IN_VALUE[self._closer].search(text, at)
         self._out.append(text[at : found.start()] if found else text[at:])
         return found.start() if found else None
@@ -262,7 +262,7 @@ class Repairer:
 
 
 def _read_reference(found: re.Match[str] | None) -> tuple[str, Kind | None]:
-    """Returns what to write for a reference, and what kind of repair that is; None when it is good as it stands."""
+    """Returns what to write for a reference, and the kind of that repair; None for a correct reference."""
     if found is None:
         return "&amp;", Kind.AMPERSAND
     decimal, hexadecimal, name = found.groups()
