@@ -1,4 +1,4 @@
-"""Who may see what: principals, access control lists, security of a document.
+"""Access to documents: principals, access control lists, and the security of a document.
 
 Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance".
 """
@@ -15,7 +15,7 @@ from feedmill.model.latebinding import LateAccess
 from feedmill.model.scope import Scope as Scope
 
 ACL_NAME_PREFIX = "google:acl"
-"""How the metadata names begin that are access rules, in any letter case."""
+"""The prefix of metadata names that are access rules, in any letter case."""
 
 
 class Access(Enum):
@@ -26,7 +26,7 @@ class Access(Enum):
 
 
 class InheritanceType(Enum):
-    """How a parent's decision and its child's are combined; the parent's own type governs."""
+    """How the decisions of a parent and its child are combined; the parent's own type applies."""
 
     CHILD_OVERRIDES = "child-overrides"
     PARENT_OVERRIDES = "parent-overrides"
@@ -43,7 +43,7 @@ class AclOrigin(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """One user or group as an ACL or a group names it; the name is kept as written, its notation split by the evaluator."""
+    """One user or group as an ACL or a group names it. The name is stored as written; the evaluator splits its notation."""
 
     scope: Scope
     name: str
@@ -69,13 +69,13 @@ class Acl:
     inherit_from: str | None = None
 
     def __hash__(self) -> int:
-        # names alone nearly always tell ACLs apart; all of every entry, many times a document, was a tenth of feeding
+        # names alone nearly always distinguish ACLs; hashing every entry completely took a tenth of the time of feeding
         return hash((self.inherit_from, *(entry.principal.name for entry in self.entries)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAcl:
-    """An ACL with the URL it stands for and the source that wrote it last."""
+    """An ACL with its URL and the source that wrote it last."""
 
     url: str
     acl: Acl
@@ -86,7 +86,7 @@ class StoredAcl:
 
 
 class AccessClass(IntEnum):
-    """The class numbers that exist before any ACL is evaluated: everybody's documents and nobody's."""
+    """The class numbers that exist before any ACL is evaluated: public documents and closed ones, which no user may see."""
 
     PUBLIC = 0
     CLOSED = 1
@@ -94,10 +94,10 @@ class AccessClass(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessKey:
-    """What documents of one class have in common; never the effective result, so that a changed parent moves no document.
+    """What documents of one class have in common. It never contains the effective result, so a changed parent moves no document.
 
-    Shape: entries of ``acl`` in one order and each once, blank ones left out (``core.access.key_of_acl``); ``rule`` is the number of the
-    policy rule that matches, 0 for none.
+    Shape: entries of ``acl`` in canonical order and each once, without blank ones (``core.access.in_one_order``); ``rule`` is the number of
+    the policy rule that matches, 0 for none.
     """
 
     acl: Acl | None
@@ -105,10 +105,10 @@ class AccessKey:
 
 
 class PackedClasses(NamedTuple):
-    """Classes as they are held in memory by the million: in columns, for an object of each would take longer than reading it.
+    """Millions of classes in memory, stored in columns, since creating an object for each would take longer than reading it.
 
-    Shape: all columns are equally long. ``keys`` has 17 bytes an entry: the digest of its key and 0 for a permit, 1 for a denial;
-    ``inheritance_types`` has values of ``InheritanceType``, None where the class has no ACL.
+    Shape: all columns have the same length. ``keys`` has 17 bytes for each entry: the digest of its key, then 0 for a permit or 1 for a
+    denial. ``inheritance_types`` has values of ``InheritanceType``, None if the class has no ACL.
     """
 
     numbers: Sequence[int]
@@ -120,7 +120,7 @@ class PackedClasses(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclVersion:
-    """A URL's ACL from a time on, by the class of a document that has this ACL and no policy rule; None: it had none from then on."""
+    """A URL's ACL from a time on, as the class of a document with this ACL and no policy rule; None if it had no ACL from then on."""
 
     number: int
     url: str
@@ -139,7 +139,7 @@ class ClassPeriod:
 
 
 class ClassMap(Set[int]):
-    """A set of classes as a table with one byte a class, 1 for those in it; what lies beyond its end is not in it."""
+    """A set of classes as a table with one byte for each class, 1 for its members; numbers beyond the table are not in the set."""
 
     __slots__ = ("table",)
 
@@ -160,18 +160,19 @@ class ClassMap(Set[int]):
         return self.table.count(1)
 
     def united(self, other: "ClassMap") -> "ClassMap":
-        """Returns what is in one of both."""
+        """Returns the union of two sets."""
+        # each table as one large integer: a bitwise OR of these is a byte-wise OR of the tables, since all bytes are 0 or 1
         both = int.from_bytes(self.table, "little") | int.from_bytes(other.table, "little")
         return ClassMap(both.to_bytes(max(len(self.table), len(other.table)), "little"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessFilter:
-    """The classes an asker may see; no index query can be made without one.
+    """The classes that a user may see; every index query requires one.
 
-    A class that is not named is not permitted, so a class newer than the set is hidden. ``current_user`` is the signed-in
-    user, for whom each result is decided once more. ``late`` says of which other classes another server may be asked, document by document;
-    None: of none.
+    A class that is not in ``permitted`` is hidden, so a class that is newer than the set is hidden too. ``current_user`` is the signed-in
+    user, for whom each result is decided once more. ``late`` names the other classes whose documents another server may decide one by one;
+    None for no such class.
     """
 
     permitted: Set[int]
@@ -179,35 +180,36 @@ class AccessFilter:
     late: LateAccess | None = None
 
     def early(self) -> "AccessFilter":
-        """Returns it without what another server would have to be asked about."""
+        """Returns the filter without the classes that another server would decide."""
         return replace(self, late=None)
 
     def candidates(self) -> "AccessFilter":
-        """Returns the classes permitted and those to be asked about together.
+        """Returns the permitted classes together with those that another server decides.
 
-        Whatever is found by it must be decided before it is counted or shown.
+        Its results must be decided before they are counted or shown.
         """
         if self.late is None:
             return self
         return replace(self, permitted=unite(self.permitted, self.late.classes), late=None)
 
     def only_public(self) -> "AccessFilter":
-        """Returns what of it is everybody's."""
+        """Returns the filter for the public classes alone."""
         return replace(self, permitted=self.permitted & ANONYMOUS.permitted, late=None)
 
     def only_secure(self) -> "AccessFilter":
-        """Returns what of it is not everybody's."""
+        """Returns the filter without the public class."""
         if isinstance(self.permitted, ClassMap):
+            # sets the byte of class 0, PUBLIC, to zero
             return replace(self, permitted=ClassMap(b"\0" + self.permitted.table[1:]))
         return replace(self, permitted=frozenset(self.permitted) - {int(AccessClass.PUBLIC)})
 
 
 def unite(first: Set[int], second: Set[int]) -> Set[int]:
-    """Returns the classes that are in one of both."""
+    """Returns the union of two sets of classes."""
     if isinstance(first, ClassMap) and isinstance(second, ClassMap):
         return first.united(second)
     return frozenset(first) | frozenset(second)
 
 
 ANONYMOUS = AccessFilter(permitted=frozenset({int(AccessClass.PUBLIC)}))
-"""What somebody who is not signed in may see: public documents only."""
+"""The filter for users who are not signed in: public documents only."""

@@ -1,4 +1,4 @@
-"""What changed in what somebody may see, and what did it."""
+"""Changes in the documents that a user may see, with their causes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class ChangeCause(Enum):
-    """What kind of change it was."""
+    """The kind of a change."""
 
     ADDED = "document added"
     REMOVED = "document removed"
@@ -19,10 +19,10 @@ class ChangeCause(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeOrigin:
-    """What made somebody see a document, or see it no longer.
+    """The change that made a document visible or invisible to a user.
 
-    Shape: ``url`` is the one whose ACL changed, the document's own or an ancestor's; ``feed_id`` 0 where no feed did it (settings, a
-    deleted source); ``source`` is the data or groups source of the feed, "" where the feed is forgotten.
+    Shape: ``url`` is the one whose ACL changed, the document's own or an ancestor's; ``feed_id`` is 0 if no feed caused it (settings, a
+    deleted source); ``source`` is the data or groups source of the feed, "" if the feed is no longer stored.
     """
 
     cause: ChangeCause
@@ -34,9 +34,10 @@ class ChangeOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessChange:
-    """A document that somebody could not see then and could later, or the other way round.
+    """A document that a user could not see at first and could see later, or the reverse.
 
-    Shape: ``before`` and ``after`` tell for people what held at both times; ``origin`` is the last change that made it so.
+    Shape: ``before`` and ``after`` describe the decisions at both times for people; ``origin`` is the last change that caused the
+    difference.
     """
 
     document_id: int

@@ -1,4 +1,4 @@
-"""The audit log's words: what happened, who did it, and how entries hang together."""
+"""The types of the audit log: events, their actors, and chained entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class AuditKind(Enum):
-    """What happened."""
+    """The kind of an event."""
 
     SIGNED_IN = "signin.accepted"
     SIGN_IN_FAILED = "signin.failed"
@@ -28,7 +28,7 @@ Details = Mapping[str, Detail]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """One thing that happened. Shape: ``actor`` is who did it, "" where nobody is known; ``address`` is his, "" on this machine itself."""
+    """One event. Shape: ``actor`` caused it, "" if unknown; ``address`` is the actor's address, "" on this machine itself."""
 
     kind: AuditKind
     at: datetime
@@ -39,7 +39,7 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """An event in its place. Shape: ``number`` counts from 1; hashes are SHA-256 in hex, ``previous`` that of the entry before."""
+    """An event in the chain. Shape: ``number`` counts from 1; hashes are SHA-256 in hex, ``previous`` is that of the previous entry."""
 
     number: int
     event: AuditEvent

@@ -1,6 +1,6 @@
-"""What every protocol turns into: changes, in the order in which they were sent.
+"""Changes, the common form of every protocol's records, in the order in which they were sent.
 
-A parser yields them one by one; nothing behind it asks which protocol they came from.
+A parser yields them one by one. Later steps do not depend on the protocol.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from feedmill.model.feed import LogLevel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePosition:
-    """Where in its feed a change stands. Units: record counts from 1 over all ``<record>`` elements (0: not a record), line from 1."""
+    """The position of a change in its feed. Units: record counts from 1 over all ``<record>`` elements (0: not a record), line from 1."""
 
     record: int
     line: int
@@ -21,7 +21,7 @@ class SourcePosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something to tell the sender about a change that was taken all the same."""
+    """A message to the sender about a change that was applied nevertheless."""
 
     level: LogLevel
     reason: str
@@ -29,9 +29,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """The bytes of a document, decoded; ``stream`` is read once and closed by who applies the change.
+    """The bytes of a document, decoded. The caller that applies the change reads ``stream`` once and closes it.
 
-    ``charset`` is what the bytes are written in where the protocol settles it, None where the document itself must tell.
+    ``charset`` is the encoding of the bytes if the protocol determines it, None if the document itself must declare it.
     """
 
     stream: BinaryIO
@@ -41,10 +41,10 @@ class Content:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclChange:
-    """What a put says of its URL's ACL.
+    """What a put says about its URL's ACL.
 
-    ``element`` came as ``<acl>``; ``legacy`` from ``google:acl*`` metadata. ``overwrite`` is ``overwrite-acls`` as written, None
-    when it was not.
+    ``element`` came as ``<acl>``; ``legacy`` came from ``google:acl*`` metadata. ``overwrite`` is ``overwrite-acls`` as written, None if it
+    was absent.
     Source: docs/explanation/ownership.md.
     """
 
@@ -55,9 +55,9 @@ class AclChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutDocument:
-    """Put a document, or parts of it.
+    """Creates or changes a document, or parts of it.
 
-    ``whole``: what is not given is gone (a full feed); else it stays as it was. ``metadata`` and ``content`` are None when not given.
+    ``whole``: omitted parts are removed (a full feed); otherwise they stay unchanged. ``metadata`` and ``content`` are None if omitted.
     """
 
     place: SourcePosition
@@ -72,7 +72,7 @@ class PutDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCrawl:
-    """Name a URL for the crawler, with the metadata to keep beside what will be fetched."""
+    """Names a URL for the crawler, with the metadata to store with the fetched document."""
 
     place: SourcePosition
     url: str
@@ -84,7 +84,7 @@ class RequestCrawl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
-    """Delete a URL's document, or its ACL where it has no document."""
+    """Deletes a URL's document, or its ACL if it has no document."""
 
     place: SourcePosition
     url: str
@@ -93,7 +93,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutAcl:
-    """Put the ACL of a URL that stands apart from any record; None removes it."""
+    """Sets the ACL of a URL outside of any record; None removes it."""
 
     place: SourcePosition
     url: str
@@ -103,10 +103,9 @@ class PutAcl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvalidRecord:
-    """A record (or, with ``place.record`` 0, a group-level ACL) in error: it changes nothing and is counted.
+    """A record (or, with ``place.record`` 0, a group-level ACL) in error. It changes nothing and is counted.
 
-    ``url``, or in a groups feed ``group``, is kept when it could be read, so that a full feed does not sweep what an unreadable record
-    named.
+    ``url``, or in a groups feed ``group``, is set if it was readable, so that a full feed does not sweep what an invalid record named.
     """
 
     place: SourcePosition
@@ -118,7 +117,7 @@ class InvalidRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutGroup:
-    """Define a group anew: these members and no others; without members it is gone."""
+    """Redefines a group with exactly these members; a group without members is removed."""
 
     place: SourcePosition
     group: Principal
@@ -127,6 +126,6 @@ class PutGroup:
 
 
 GroupChange = PutGroup | InvalidRecord
-"""What a groups feed is made of; there a record is a membership."""
+"""The changes of a groups feed, in which a record is a membership."""
 
 Change = PutDocument | RequestCrawl | Delete | PutAcl | InvalidRecord

@@ -1,4 +1,4 @@
-"""What somebody did with a page of results."""
+"""Reports of users' actions on result pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ from datetime import datetime
 class Click:
     """One report of a result page.
 
-    Shape: ``kind`` is what was clicked, ``c`` a result; ``url`` where it led; ``place`` counts from 1 in the whole list, 0 where it was not
-    told; ``details`` is what else the front end sent along. Who clicked is not part of it.
+    Shape: ``kind`` is the clicked element, ``c`` for a result; ``url`` is its target; ``place`` counts from 1 in the whole list, 0 if
+    unknown; ``details`` is other data from the front end. The user is not part of the report.
     """
 
     at: datetime
@@ -24,7 +24,7 @@ class Click:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClickSender:
-    """Whose clicks are counted together, which is kept nowhere. ``is_many``: it is known to speak for many people."""
+    """The sender whose clicks are counted together; it is never stored. ``is_many``: the sender is known to represent many people."""
 
     name: str
     is_many: bool = False

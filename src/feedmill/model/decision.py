@@ -1,4 +1,4 @@
-"""What the ACLs of a URL say to somebody, and why."""
+"""Decisions of a URL's ACLs about a user, with their reasons."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from feedmill.model.identity import Subject
 
 
 class Verdict(Enum):
-    """What an ACL, or a whole chain of them, says; INDETERMINATE leaves it to others."""
+    """The result of an ACL or a whole chain; INDETERMINATE leaves the decision to other mechanisms."""
 
     PERMIT = "PERMIT"
     DENY = "DENY"
@@ -32,9 +32,9 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryMatch:
-    """An entry that names the asker.
+    """An entry that names the user.
 
-    ``way`` leads from what signed in, a user or a group, through nested groups to the one that the entry names; it is never empty.
+    ``way`` leads from a signed-in user or group through nested groups to the one that the entry names; it is never empty.
     """
 
     entry: Entry
@@ -43,7 +43,7 @@ class EntryMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One ACL of a chain: whose it is, what it says taken alone, and the entry by which it says so."""
+    """One ACL of a chain: its URL, its local decision, and the entry that causes it."""
 
     url: str
     acl: Acl
@@ -53,10 +53,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the chain of a URL says to somebody.
+    """The decision of a URL's chain about a user.
 
-    Shape: ``path`` begins with the URL's own ACL and goes up; it holds every ACL that was found, also where the chain is broken.
-    ``decisive`` is the ACL whose entry or inheritance type settled it, None where no single one did. ``reason`` is for people.
+    Shape: ``path`` begins with the URL's own ACL and goes up; it contains every ACL that was found, even if the chain is broken.
+    ``decisive`` is the ACL whose entry or inheritance type settled the decision, None if no single one did. ``reason`` is for people.
     """
 
     url: str

@@ -8,28 +8,28 @@ from typing import NewType
 from feedmill.model.access import AccessClass
 
 BlobRef = NewType("BlobRef", str)
-"""Where bytes are kept; opaque to everybody but the blob store that gave it."""
+"""The reference to stored bytes; opaque to all code but the blob store that returned it."""
 
 Metadata = tuple[tuple[str, str], ...]
-"""Name and value in the order they were given; a repeated name has several values, its spelling is kept."""
+"""Names and values in their original order; a repeated name has several values, and its spelling is retained."""
 
 
 class DocumentState(Enum):
-    """Whether the URL has a document now. A gone one keeps its row for its history alone."""
+    """Whether the URL has a document now. The row of one that is gone is stored only for its history."""
 
     LIVE = "live"
     GONE = "gone"
 
 
 class Origin(Enum):
-    """Which kind of feed owns the document: its content was fed, or it is to be fetched by the crawler."""
+    """The kind of feed that owns the document: its content was fed, or the crawler is to fetch it."""
 
     CONTENT = "content"
     WEB = "web"
 
 
 class AuthMethod(Enum):
-    """How the document's own server protects it; anything but NONE makes it secure."""
+    """How the document's own server protects it; any value but NONE makes it secure."""
 
     NONE = "none"
     HTTPBASIC = "httpbasic"
@@ -40,7 +40,7 @@ class AuthMethod(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
-    """What a record says of its document besides content and metadata.
+    """What a record says about its document besides content and metadata.
 
     Units: pagerank 68 to 100, feedrank 1 to 100; ``last_modified`` an aware UTC time.
     Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Document".
@@ -60,10 +60,10 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """What extraction made of a document's content.
+    """The result of extraction from a document's content.
 
-    ``source`` is the content it was made from, so that a text is known to be out of date when the content has changed;
-    ``blob`` holds the text itself, ``reason`` says why it is cut or missing.
+    ``source`` is the content that it was extracted from, so a text is known to be out of date after the content has changed. ``blob`` holds
+    the text itself, and ``reason`` says why it is cut or missing.
     """
 
     source: BlobRef
@@ -78,13 +78,16 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One URL as the store keeps it.
+    """One URL as the store holds it.
 
-    ``version`` grows with every change of the URL; ``feed_id`` is the feed of the last change, ``seen_feed_id`` that of the last
-    feed that named it (a full feed removes what it did not name). ``events`` counts all events ever, of which the last 20 are kept.
-    ``charset``: what the content is written in where its protocol settled that. ``access_class`` counts where the document is secure.
-    ``damage`` says which columns of its row could not be read, "" for none: they have empty values here, and the document is neither
-    indexed nor shown.
+    - ``version`` grows with every change of the URL.
+    - ``feed_id`` is the feed of the last change, ``seen_feed_id`` the last feed that named the URL (a full feed removes what it did not
+      name).
+    - ``events`` counts all events ever; the last 20 are stored.
+    - ``charset`` is the encoding of the content if its protocol determined it.
+    - ``access_class`` applies if the document is secure.
+    - ``damage`` names the columns of its row that are unreadable, "" for none. They have empty values here, and the document is neither
+      indexed nor shown.
     """
 
     id: int | None
@@ -109,12 +112,12 @@ class Document:
 
     @property
     def awaits_extraction(self) -> bool:
-        """Whether there is content that the kept text was not made from."""
+        """Whether there is content that the stored text was not extracted from."""
         return self.content is not None and (self.text is None or self.text.source != self.content)
 
     @property
     def rank(self) -> int:
-        """The pagerank that decides who goes first when the licence is full; none given counts as 96."""
+        """The pagerank that decides which documents stay when the licence is full; 96 if none is given."""
         return 96 if self.attributes.pagerank is None else self.attributes.pagerank
 
 

@@ -1,4 +1,4 @@
-"""What came of building index entries in a process of its own."""
+"""Results of building index entries in a separate process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What failed while a document was prepared for the index.
+    """A failure while a document was prepared for the index.
 
-    Shape: ``lacks`` says what its entry is without, None where it has no entry.
+    Shape: ``lacks`` names what its entry is without, None if it has no entry.
     """
 
     step: str
@@ -23,10 +23,10 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOutcome:
-    """How a build ended.
+    """The result of a build.
 
-    Shape: by the documents' ids, what failed; ``payload`` is the engine's own, None where the process ended before its time: then
-    ``ended_on`` is the document that it worked on, None where that is not known, and ``reason`` says how it ended.
+    Shape: ``troubles`` holds the failures by the documents' ids. ``payload`` belongs to the engine; it is None if the process ended early.
+    Then ``ended_on`` is the document that it was working on, None if unknown, and ``reason`` says how it ended.
     """
 
     payload: object | None = None

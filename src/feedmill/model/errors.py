@@ -1,22 +1,22 @@
-"""What can go wrong, by what a caller can do about it.
+"""The errors of Feedmill, by what a caller can do about them.
 
 FeedmillError
-+-- BadRequest       the asker must send something else
++-- BadRequest       the caller must send something else
 |   +-- BadFeed      the feed's XML is refused; holds line and column
-|   +-- TooLarge     what was sent is beyond a limit; the text names the limit and its setting
-|   +-- BadSettings  the settings file or environment is wrong; holds every fault with its line
+|   +-- TooLarge     the input exceeds a limit; the text names the limit and its setting
+|   +-- BadSettings  the settings file or environment is wrong; holds every error with its line
 +-- NotFound         there is no such thing
-+-- Conflict         it is there already, or somebody else holds it
-|   +-- Overtaken    somebody else changed it meanwhile; read it again
-+-- Denied           the asker may not
++-- Conflict         it exists already, or another process holds it
+|   +-- Overtaken    it was changed meanwhile; read it again
++-- Denied           the caller is not permitted to do this
 +-- Busy             try again later
 |   +-- OutOfTime    the deadline of the request was reached before there was an answer
-|   +-- DiskFull     no room on the disk; nothing was lost, nothing was taken
-|   +-- Stuck        nothing moves in the queue that somebody waits for; waiting on is in vain until somebody has looked
-|   +-- Unanswered   another server gave no answer, or none that can be used
-|       +-- Rejected it is there, and does not take this one question
-+-- Corrupt          what was kept cannot be read back
-+-- Broken           this process can do it no more, a new one can; whoever works in a loop lets it end the process
+|   +-- DiskFull     the disk is full; nothing was lost and nothing was stored
+|   +-- Stuck        the queue that the caller waits for does not move; waiting longer has no effect until the cause is removed
+|   +-- Unanswered   another server returned no answer, or no usable one
+|       +-- Rejected it is available, and refuses this one question
++-- Corrupt          stored data cannot be read back
++-- Broken           this process cannot continue, but a new one can; a loop lets this error end the process
 """
 
 
@@ -25,7 +25,7 @@ class FeedmillError(Exception):
 
 
 class BadRequest(FeedmillError):
-    """What was asked cannot be done as it was asked."""
+    """The request cannot be fulfilled as it was made."""
 
 
 class BadFeed(BadRequest):
@@ -42,16 +42,16 @@ class BadFeed(BadRequest):
 
     @property
     def placed_reason(self) -> str:
-        """The reason with line and column, where both are known: what a feed's log says."""
+        """The reason with line and column, if both are known, as a feed's log shows it."""
         return f"{self.reason}, line {self.line}, column {self.column}" if self.line and self.column else self.reason
 
 
 class TooLarge(BadRequest):
-    """What was sent is beyond a limit; the text names the limit and the setting that moves it."""
+    """The input exceeds a limit; the text names the limit and its setting."""
 
 
 class BadSettings(BadRequest):
-    """The settings are wrong. Shape: one text a fault, each naming file, line and key."""
+    """The settings are wrong. Shape: one text for each error, with file, line and key."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -59,7 +59,7 @@ class BadSettings(BadRequest):
 
 
 class NotFound(FeedmillError):
-    """There is no such thing."""
+    """The requested object does not exist."""
 
 
 class Conflict(FeedmillError):
@@ -67,11 +67,11 @@ class Conflict(FeedmillError):
 
 
 class Overtaken(Conflict):
-    """The thing is not any more what the asker went by."""
+    """The object has changed since the caller read it."""
 
 
 class Denied(FeedmillError):
-    """The asker may not do this."""
+    """The caller is not permitted to do this."""
 
 
 class Busy(FeedmillError):
@@ -83,19 +83,19 @@ class OutOfTime(Busy):
 
 
 class DiskFull(Busy):
-    """No room on the disk. Nothing was kept of the call that failed."""
+    """The disk is full. The failed call stored nothing."""
 
 
 class Stuck(Busy):
-    """Nothing moves in the queue that the asker waits for; the text names the queue, since when, and the reason."""
+    """The queue that the caller waits for does not move; the text names the queue, since when, and the reason."""
 
 
 class Unanswered(Busy):
-    """Another server did not answer in time, or not as it should; the text says why, and holds nothing that is secret."""
+    """Another server did not answer in time or correctly; the text says why, and contains no secrets."""
 
 
 class Rejected(Unanswered):
-    """Another server answered that it does not take this one question: it is there, and may take others."""
+    """Another server answered that it refuses this one question: it is available, and may accept others."""
 
 
 class Corrupt(FeedmillError):
@@ -103,4 +103,4 @@ class Corrupt(FeedmillError):
 
 
 class Broken(FeedmillError):
-    """Something that this process holds is of no more use; a new process can go on. Trying again here is no way out."""
+    """Something that this process holds is unusable; a new process can continue. A retry in this process does not help."""

@@ -1,4 +1,4 @@
-"""What is asked of an extractor and what it answers."""
+"""Requests to an extractor, and its answers."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from feedmill.model.document import Metadata
 
 
 class Link(NamedTuple):
-    """A link found in a document and its anchor text; kept for the crawler.
+    """A link in a document with its anchor text; stored for the crawler.
 
-    A reader of a format gives its URL as written there; what is kept is absolute and has no fragment.
+    The reader of a format returns the URL as written in the document; the stored URL is absolute and has no fragment.
 
-    A tuple, because a page has dozens and every one of them crosses two processes.
+    It is a tuple, because a page has dozens of links and each of them crosses two processes.
     """
 
     url: str
@@ -20,7 +20,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionLimits:
-    """What one document may cost. Units: seconds of wall time, bytes of address space, characters of text."""
+    """The limits for one document. Units: seconds of wall time, bytes of address space, characters of text."""
 
     max_document_bytes: int = 31_457_280
     seconds: float = 30.0
@@ -32,9 +32,9 @@ class ExtractionLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One document to extract: its bytes, or the path of a file that holds them when they are large.
+    """One document to extract: its bytes, or the path of a file that holds them if they are large.
 
-    ``mimetype`` is what the sender said, a hint only; ``charset`` what a protocol header said, None when nothing did.
+    ``mimetype`` is the sender's value and only a hint; ``charset`` is from a protocol header, None without one.
     """
 
     key: int
@@ -47,11 +47,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What became of a document's bytes.
+    """The result of extracting a document.
 
-    ``text`` is plain, paragraphs separated by newlines; ``headings`` are those of its lines that head others, the most important first;
-    ``robots`` holds noindex, nofollow, noarchive, nosnippet as the document's
-    own meta tags say; ``reason`` says why the text is cut or missing, None when all of it is there.
+    ``text`` is plain, with newlines between paragraphs. ``headings`` are the lines that are headings, the most important first. ``robots``
+    holds noindex, nofollow, noarchive, nosnippet as the document's own meta tags state. ``reason`` says why the text is cut or missing,
+    None if it is complete.
     """
 
     key: int
@@ -68,10 +68,10 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An extraction as it comes from another process: text, links and headings are one blob already, in the form in which they are kept.
+    """An extraction from another process: text, links and headings are already one blob, in the storage format.
 
-    ``body`` is empty where there is none of them. ``too_slow`` marks a document that used up the time of a short attempt and deserves a
-    longer one.
+    ``body`` is empty if there are none of them. ``too_slow`` flags a document that used up the time of a short attempt and needs a longer
+    one.
     """
 
     key: int

@@ -1,11 +1,11 @@
-"""Facets: what a result list's documents say of themselves, counted."""
+"""Facets: counts of a result list's documents by their metadata."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class FacetType(Enum):
-    """How a facet's values are read and ordered."""
+    """How a facet's values are parsed and ordered."""
 
     STRING = "string"
     INTEGER = "integer"

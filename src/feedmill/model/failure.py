@@ -1,4 +1,4 @@
-"""What a step could not do for a document."""
+"""Failed steps of a document's processing."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ from datetime import datetime
 class Failure:
     """A step that failed for one version of a document.
 
-    ``attempts`` counts how often this version failed; ``program`` is the version of the program that failed, so that a newer one tries
-    again; ``is_found``: the index has the document in a reduced form.
+    ``attempts`` counts the failures of this version. ``program`` is the version of the program that failed; a newer one tries again.
+    ``is_found``: the index has the document in a reduced form.
     """
 
     document_id: int

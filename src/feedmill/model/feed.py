@@ -8,8 +8,8 @@ from enum import Enum
 class FeedKind(Enum):
     """What a feed does to its source.
 
-    The two deletions are the administrator's and stand in the data source's queue like a feed. Groups feeds are for group sources, which
-    are no data sources even where they have the same name; a cleanup has no bytes.
+    The two deletions are the administrator's and wait in the data source's queue like a feed. Groups feeds apply to group sources, which
+    are never data sources, even if they have the same name; a cleanup has no bytes.
     """
 
     FULL = "full"
@@ -23,12 +23,12 @@ class FeedKind(Enum):
 
     @property
     def is_groups(self) -> bool:
-        """Whether it defines groups, not documents."""
+        """Whether the feed defines groups instead of documents."""
         return self in (FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP)
 
 
 class FeedState(Enum):
-    """How far a feed is, by the appliance's names. Source: docs/reference/feed-port.md."""
+    """The progress of a feed, by the appliance's names. Source: docs/reference/feed-port.md."""
 
     RECEIVED = "received"
     IN_PROGRESS = "in progress"
@@ -38,12 +38,12 @@ class FeedState(Enum):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more will come of the feed."""
+        """Whether the feed is finished."""
         return self not in (FeedState.RECEIVED, FeedState.IN_PROGRESS)
 
 
 class Phase(Enum):
-    """The step of the feeder that comes next; a step that was cut short is done again from its checkpoint."""
+    """The next step of the feeder; an interrupted step is repeated from its checkpoint."""
 
     SCAN = "scan"
     APPLY = "apply"
@@ -58,7 +58,7 @@ class Phase(Enum):
 
 
 class LogLevel(Enum):
-    """How bad a log entry is: ERROR costs a record, WARNING changed what was sent, NOTICE only tells."""
+    """The severity of a log entry: ERROR costs a record, WARNING changed what was sent, NOTICE only informs."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -78,7 +78,7 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFeed:
-    """A feed that was just received; ``file`` names its bytes in the feed folder (empty for the administrator's kinds)."""
+    """A feed that was just received. ``file`` names its bytes in the feed folder (empty for the administrator's kinds)."""
 
     datasource: str
     kind: FeedKind
@@ -90,11 +90,13 @@ class NewFeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """A feed as the store keeps it.
+    """A feed as the store holds it.
 
-    ``applied`` counts the changes applied so far: the checkpoint. ``included`` and ``errors`` are the appliance's "documents included"
-    and "documents in error"; ``acls`` counts good group-level ACLs. ``repaired_file`` is the repaired copy that is read in place of
-    ``file`` when the XML needed one. ``late_logged`` counts the log's entries from behind the feeder. Times are aware UTC, None = not yet.
+    - ``applied`` counts the changes applied so far: the checkpoint.
+    - ``included`` and ``errors`` are the appliance's "documents included" and "documents in error"; ``acls`` counts valid group-level ACLs.
+    - ``repaired_file`` is the repaired copy that is read instead of ``file`` if the XML needed repair.
+    - ``late_logged`` counts the log entries of steps after the feeder.
+    - Times are aware UTC, None = not yet.
     """
 
     id: int

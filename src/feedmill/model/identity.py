@@ -1,7 +1,7 @@
-"""Who asks: the users and groups that a sign-in verified, the groups that the groups database adds, and how they are compared with entries.
+"""The identity of a user: the users and groups that a sign-in verified, the groups from the groups database, and their look-up keys.
 
-An ACL or a groups feed names a ``Principal`` as somebody wrote it. What stands here is already split into name and domain, and is
-never split again.
+An ACL or a groups feed names a ``Principal`` as it was written. The subjects here are already split into name and domain, and are never
+split again.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ DEFAULT_NAMESPACE = "Default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One user or group that somebody is. Shape: ``domain`` is empty where there is none."""
+    """One user or group of an identity. Shape: ``domain`` is empty if there is none."""
 
     scope: Scope
     name: str
@@ -24,10 +24,10 @@ class Subject:
 
 
 class PrincipalKey(NamedTuple):
-    """A user or group in the one form in which it is looked up: an entry has one, a subject is met by several.
+    """A user or group in the form that is looked up: an entry has one key, a subject matches several.
 
-    ``folded`` tells the keys of entries in which letter case does not count from the keys of those in which it does; namespace,
-    domain and name of the former are folded. A tuple, since keys are made and compared by the ten thousand.
+    ``folded`` distinguishes the keys of entries in which letter case does not count from the keys of those in which it does; namespace,
+    domain and name of the former are folded. It is a tuple, since keys are created and compared by the ten thousand.
     """
 
     scope: Scope
@@ -39,10 +39,11 @@ class PrincipalKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Somebody who asks, over all namespaces; without users and groups it is nobody.
+    """A user over all namespaces; without users and groups it is anonymous.
 
-    ``users`` and ``groups`` come from signing in, at most one user a namespace. ``reached`` holds the groups that the groups database
-    adds, in the order in which they were found, each with the user or group that is its member, so that the way to it can be told.
+    ``users`` and ``groups`` come from signing in, at most one user for each namespace. ``reached`` holds the groups that the groups
+    database adds, in the order in which they were found. Each has the user or group that is its member, so that the path to it can be
+    shown.
     """
 
     users: tuple[Subject, ...] = ()
@@ -51,4 +52,4 @@ class Identity:
 
 
 NOBODY = Identity()
-"""Who is not signed in."""
+"""The identity of users who are not signed in."""

@@ -1,4 +1,4 @@
-"""Late binding: documents of which no ACL says who may see them, and the servers that are asked instead.
+"""Late binding: other servers decide about documents that no ACL decides.
 
 Source: "Managing Search for Controlled-Access Content", "SAML Authorization" and "Head Requests".
 """
@@ -11,7 +11,7 @@ from feedmill.model.identity import DEFAULT_NAMESPACE
 
 
 class Mechanism(Enum):
-    """How another server is asked, or (``DENY``) that none is and the answer is no."""
+    """How another server is queried; ``DENY`` queries none and denies."""
 
     SAML = "saml"
     CONNECTOR = "connector"
@@ -20,8 +20,11 @@ class Mechanism(Enum):
 
 
 class QueryForm(Enum):
-    """How a decision point is asked about several documents: each by a request of its own, several queries in one body, or one query
-    that lists them in Google's extension. The last two the old appliance called its first and its second batch protocol."""
+    """How a decision point is queried about several documents.
+
+    Each has its own request, or one body has several queries, or one query lists them in Google's extension. The old appliance called the
+    last two its first and its second batch protocol.
+    """
 
     SINGLE = "single"
     BATCH = "batch"
@@ -29,7 +32,7 @@ class QueryForm(Enum):
 
 
 class LateOutcome(Enum):
-    """What came of a document that another server was, or might have been, asked about."""
+    """The outcome for a document that another server decided, or might have decided."""
 
     PERMITTED = "permitted"
     DENIED = "denied"
@@ -43,7 +46,7 @@ class LateOutcome(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCircuit:
-    """A server that is left alone for a while, and why."""
+    """A server that is not queried for a while because its circuit is open, and the reason."""
 
     rule: str
     server: str
@@ -53,7 +56,7 @@ class OpenCircuit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """What somebody signed in with by HTTP Basic in the request at hand, and the namespaces for which it proved him."""
+    """The name and password of HTTP Basic in the current request, and the namespaces for which they verified the user."""
 
     name: str
     password: str = field(repr=False)
@@ -62,7 +65,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateAccess:
-    """Of which classes another server may be asked for one request; ``confirms``: also where ACL or policy permits.
+    """The classes that another server may decide for one request. ``confirms``: also those that ACL or policy permits.
 
     Units: ``until`` in seconds of the clock that set it.
     """
@@ -75,7 +78,7 @@ class LateAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """Which certificates are believed (a PEM file, "" the system's), and the one that is shown (two PEM files, "" none)."""
+    """The trusted certificates (a PEM file, "" the system's), and the client certificate (two PEM files, "" none)."""
 
     ca: str = ""
     certificate: str = ""
@@ -84,11 +87,14 @@ class Trust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationRule:
-    """Where is asked about the documents of URL patterns, and how.
+    """The server that decides about the documents of URL patterns, and how it is queried.
 
-    Units: ``seconds`` for one request, ``batch`` documents a request, ``parallel`` requests at once for one search. ``label`` is for the
-    log. ``endpoint``, ``issuer``, ``holds_credential`` and ``form`` are for SAML; ``uses_get``, ``user_header`` ("" for none) and
-    ``allow_private``, the patterns of documents whose servers may have private addresses, for requests as the user.
+    - ``seconds`` is the time limit of one request, ``batch`` the documents in a request, ``parallel`` the concurrent requests of one
+      search.
+    - ``label`` is for the log.
+    - ``endpoint``, ``issuer``, ``holds_credential`` and ``form`` are for SAML.
+    - ``uses_get``, ``user_header`` ("" for none) and ``allow_private`` are for requests as the user. ``allow_private`` holds the patterns
+      of documents whose servers may have private addresses.
     """
 
     label: str
@@ -112,9 +118,9 @@ class AuthorizationRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateLimits:
-    """What late binding may cost. Units: seconds and documents for one search; seconds and decisions that are kept.
+    """The limits of late binding. Units: seconds and documents for one search; seconds and decisions in the cache.
 
-    A server that failed ``rest_after`` times without a success between is left alone for ``rest_seconds`` at first; 0: never.
+    After ``rest_after`` failures without a success between them, a server is not queried for ``rest_seconds`` at first; 0: never.
     """
 
     seconds: float = 5.0

@@ -1,4 +1,4 @@
-"""Policy ACLs: who may see the documents whose URLs a pattern means, where their own ACLs do not say.
+"""Policy ACLs: access to the documents of a URL pattern if their own ACLs do not decide.
 
 Source: "Managing Search for Controlled-Access Content", "Policy Access Control Lists".
 """
@@ -12,19 +12,19 @@ from feedmill.model.decision import Decision, EntryMatch, Verdict
 
 
 class Early(Enum):
-    """The mechanisms that decide without asking anybody, for all documents at once."""
+    """The mechanisms that decide for all documents at once, without a request to another server."""
 
     ACL = "per-url-acl"
     POLICY = "policy"
 
 
 EARLY_ORDER = (Early.ACL, Early.POLICY)
-"""As the appliance had it: a policy is asked where the document's own ACL does not settle it."""
+"""The appliance's order: a policy applies if the document's own ACL does not settle the decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyAcl:
-    """One rule. ``number`` stands for the pattern as long as the store lives, 0 for a rule that no store has; ``name`` is for people."""
+    """One rule. ``number`` identifies the pattern for the lifetime of the store, 0 outside of a store; ``name`` is for people."""
 
     pattern: str
     entries: tuple[Entry, ...] = ()
@@ -42,7 +42,7 @@ class PolicyVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What the policy for a URL says to somebody, and the entry by which it says so; None where it names him nowhere."""
+    """The decision of a URL's policy about a user, and the entry that causes it; None if no entry names the user."""
 
     policy: PolicyAcl
     verdict: Verdict
@@ -51,9 +51,9 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlyDecision:
-    """What all that decides early comes to for a URL: its ACLs, its policy (None where none is asked), and both together.
+    """The combined early decision for a URL: its ACLs, its policy (None if none is evaluated), and both together.
 
-    ``is_public``: a document of that URL is everybody's, whatever they say.
+    ``is_public``: a document of that URL is public, whatever they say.
     """
 
     decision: Decision

@@ -1,4 +1,4 @@
-"""The tree of a query: what is asked of an index, whatever it was typed as."""
+"""The tree of a query for an index, independent of how the user typed it."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as typed; matches in title, body, URL and metadata. ``is_fixed``: a plus stood in front, it means itself and must occur."""
+    """One word as typed; matches in title, body, URL and metadata. ``is_fixed``: it has a leading plus, is not expanded and must occur."""
 
     text: str
     is_fixed: bool = False
@@ -21,7 +21,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """A word of which only pieces are given: ``*`` stands for any characters, none too. Shape: it does not begin with one."""
+    """A word of which only pieces are given: ``*`` means any characters or none. Shape: it does not begin with one."""
 
     text: str
 
@@ -56,7 +56,7 @@ class InText:
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """``filetype:``: the ending of the URL's path, or the kind of the content, by the ending that it usually has."""
+    """``filetype:``: the ending of the URL's path, or the usual ending of the content's type."""
 
     ending: str
 
@@ -70,7 +70,7 @@ class LinksTo:
 
 @dataclass(frozen=True, slots=True)
 class NumberRange:
-    """``LOW..HIGH``: a number that stands in title or text, both ends included; ``unit`` as ``core.units`` names it, "" for any."""
+    """``LOW..HIGH``: a number in title or text, both ends included; ``unit`` as ``core.units`` names it, "" for any."""
 
     low: float
     high: float
@@ -79,7 +79,7 @@ class NumberRange:
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """``daterange:``: the document's date, both days included; None where the range is open. Units: days in UTC."""
+    """``daterange:``: the document's date, both days included; None for an open end. Units: days in UTC."""
 
     first: date | None
     last: date | None
@@ -101,7 +101,7 @@ class Info:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """``related:``: documents that are about the same as the one of exactly this URL. No index answers it: it is resolved before."""
+    """``related:``: documents about the same subject as the one of exactly this URL. It is resolved before the query reaches an index."""
 
     url: str
 
@@ -131,7 +131,7 @@ class MetaStarts:
 
 @dataclass(frozen=True, slots=True)
 class MetaContains:
-    """``inmeta:NAME~TEXT``: a value of the name holds the words, in order; ``is_prefix``: the last one may go on."""
+    """``inmeta:NAME~TEXT``: a value of the name contains the words, in order; ``is_prefix``: the last one may continue."""
 
     name: str
     text: str
@@ -140,7 +140,7 @@ class MetaContains:
 
 @dataclass(frozen=True, slots=True)
 class MetaNumbers:
-    """``inmeta:NAME:LOW..HIGH``: a value of the name is a number in the range, both ends included; None where it is open.
+    """``inmeta:NAME:LOW..HIGH``: a value of the name is a number in the range, both ends included; None for an open end.
 
     ``unit`` as ``core.units`` names it, "" for any.
     """
@@ -153,7 +153,7 @@ class MetaNumbers:
 
 @dataclass(frozen=True, slots=True)
 class MetaDates:
-    """``inmeta:NAME:daterange:FIRST..LAST``: a value of the name is a date in the range; None where it is open. Units: days in UTC."""
+    """``inmeta:NAME:daterange:FIRST..LAST``: a value of the name is a date in the range; None for an open end. Units: days in UTC."""
 
     name: str
     first: date | None
@@ -162,7 +162,7 @@ class MetaDates:
 
 @dataclass(frozen=True, slots=True)
 class UnderPattern:
-    """The URL is one that a URL pattern of the settings means; nothing that can be typed."""
+    """The URL matches a URL pattern of the settings; users cannot type this restriction."""
 
     pattern: str
 
@@ -183,14 +183,14 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """At least one of the parts; what holds all of them comes before what holds some."""
+    """At least one of the parts; documents with all of them come before those with some."""
 
     parts: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """None of what the part matches."""
+    """The documents that the part does not match."""
 
     part: "Node"
 

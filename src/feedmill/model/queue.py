@@ -1,4 +1,4 @@
-"""The queues of the server: what waits in each of them, and since when nothing has moved there."""
+"""The queues of the server: the items that wait in each, and since when nothing has moved."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,11 +7,11 @@ from enum import Enum
 from feedmill.model.feed import Feed, FeedKind
 
 QUICK_FEED_BYTES = 4_000_000
-"""Feeds below this size have a feeder of their own, and a queue of their own."""
+"""Feeds below this size have their own feeder and their own queue."""
 
 
 class QueueName(Enum):
-    """A queue, by the name under which status, metrics and ``/readyz`` show it. Source: docs/reference/operation.md."""
+    """A queue, by its name in status, metrics and ``/readyz``. Source: docs/reference/operation.md."""
 
     FEEDS = "feeds"
     FEEDS_QUICK = "feeds-quick"
@@ -30,7 +30,7 @@ FEED_QUEUES = (QueueName.FEEDS, QueueName.FEEDS_QUICK, QueueName.GROUPS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingFeed:
-    """The first feed of a data source that is not wholly applied; the others of the source wait behind it.
+    """The first feed of a data source that is not completely applied; the source's other feeds wait for it.
 
     ``since``: when it could have begun at the earliest, or last moved. ``failure``: why its last step failed, None after progress.
     """
@@ -44,10 +44,13 @@ class WaitingFeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingQueue:
-    """One queue as the store knows it.
+    """The state of one queue in the store.
 
-    ``oldest_at``: since when the oldest item waits. ``moved_at``: when the queue last moved, None = never noted. ``document``: the URL at
-    its head, or the feed. ``reason``: the last failure, None after progress. ``heads``: for queues of feeds, the first of each source.
+    - ``oldest_at``: since when the oldest item waits.
+    - ``moved_at``: when the queue last moved, None = never recorded.
+    - ``document``: the URL at its head, or the feed.
+    - ``reason``: the last failure, None after progress.
+    - ``heads``: for queues of feeds, the first of each source.
     """
 
     name: QueueName
@@ -61,9 +64,9 @@ class WaitingQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StuckQueue:
-    """A queue in which something waits and nothing moves.
+    """A queue with waiting items that does not move.
 
-    ``datasources``: for queues of feeds, those whose first feed does not move; ``is_whole`` where no other feed moves either.
+    ``datasources``: for queues of feeds, those whose first feed does not move; ``is_whole``: no other feed moves either.
     """
 
     name: QueueName

@@ -7,10 +7,10 @@ from feedmill.model.query import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The weights. A word's score in the whole document, by its stem, counts 1; the others are shares of the same measure.
+    """The weights. A word's score in the whole document, by its stem, has weight 1; the others are relative to it.
 
-    Units: ``depth`` how many of the best matches are ranked again by everything; ``static_rank``, ``links`` and ``freshness`` by how much
-    of itself a score may change; ``freshness_days`` after how many days half of the freshness is gone.
+    Units: ``depth`` is how many of the best matches are ranked again by all factors; ``static_rank``, ``links`` and ``freshness`` are the
+    share by which a score may change; ``freshness_days`` is the half-life of freshness in days.
     """
 
     title: float = 0.3
@@ -32,7 +32,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreBias:
-    """What moves results besides their ranking: weights of what they match. Units: weights -10 to 10, ``date`` 0 to 10."""
+    """A bias that moves results in addition to their ranking, by weights of what they match. Units: weights -10 to 10, ``date`` 0 to 10."""
 
     name: str
     parts: tuple[tuple[Node, int], ...] = ()

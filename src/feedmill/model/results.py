@@ -1,4 +1,4 @@
-"""A page of results as the result protocols show it: thinned, placed, and with what a front end needs to page on."""
+"""A page of results as the result protocols show it: collapsed, positioned, and with the data that a front end needs for paging."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from feedmill.model.serving import KeyMatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinning:
-    """What of a result list is left out: results that look alike, and all but two of a directory."""
+    """What is omitted from a result list: results that look alike, and all but two of a directory."""
 
     snippets: bool = True
     directories: bool = True
@@ -17,7 +17,7 @@ class Thinning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A result in its place. ``is_second``: it belongs below the one before; ``more_in``: its directory where that holds more, else ""."""
+    """A result on its page. ``is_second``: it belongs below the previous one; ``more_in``: its directory if it has more, else ""."""
 
     result: Result
     is_second: bool = False
@@ -26,11 +26,11 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultList:
-    """One page of a thinned list.
+    """One page of a collapsed list.
 
-    Units: ``start`` counts from 0 and is where the page begins, not where it was asked for; ``total`` exact while ``is_exact``;
-    ``seconds`` the time the search took. ``is_thinned``: something was left out; ``has_more``: another page follows. ``keymatches`` stand
-    above the results, ``related`` are other queries to offer; ``warnings`` say what is missing.
+    Units: ``start`` counts from 0 and is where the page begins, not the requested start; ``total`` is exact if ``is_exact``; ``seconds`` is
+    the duration of the search. ``is_thinned``: results were omitted; ``has_more``: another page follows. ``keymatches`` are shown above the
+    results, ``related`` are other queries to offer; ``warnings`` say what is missing.
     """
 
     start: int
@@ -49,7 +49,7 @@ class ResultList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A parameter as it is told back: ``value`` is what was used, ``original`` what was sent, percent-encoded as it came."""
+    """A parameter in the response: ``value`` is what was used, ``original`` what was sent, percent-encoded as it arrived."""
 
     name: str
     value: str

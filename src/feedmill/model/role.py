@@ -1,12 +1,12 @@
-"""What somebody who signed in may do besides searching."""
+"""Roles: what a signed-in user may do besides searching."""
 
 from enum import Enum
 
 
 class Role(Enum):
-    """A role; each may do what those before it may.
+    """A role; each includes the permissions of the previous ones.
 
-    A searcher searches, a viewer also looks at the administration, a manager also works with sources, an administrator does all.
+    A searcher searches, a viewer also views the administration, a manager also works with sources, an administrator may do everything.
     """
 
     SEARCHER = "searcher"
@@ -15,7 +15,7 @@ class Role(Enum):
     ADMINISTRATOR = "administrator"
 
     def may_act_as(self, other: "Role") -> bool:
-        """Whether the role may do what another one may."""
+        """Whether the role has all permissions of another one."""
         return _ORDER.index(self) >= _ORDER.index(other)
 
 

@@ -1,10 +1,10 @@
-"""What a principal can be."""
+"""The kinds of principals."""
 
 from enum import Enum
 
 
 class Scope(Enum):
-    """What a principal is."""
+    """The kind of a principal."""
 
     USER = "user"
     GROUP = "group"

@@ -1,4 +1,4 @@
-"""What is asked of the searcher, and what comes back."""
+"""Requests to the searcher, and their results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from feedmill.model.serving import KeyMatch
 
 
 class Match(Enum):
-    """How many of the plain words and phrases must occur: all, any, or all first and then any where fewer than ten hold all."""
+    """How many of the plain words and phrases must occur: all, any, or all first and then any if fewer than ten documents have all."""
 
     ALL = "all"
     ANY = "any"
@@ -21,7 +21,7 @@ class Match(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuery:
-    """A query tree and what to tell the asker about it. ``is_restricted``: it holds something besides plain words (an empty one lists)."""
+    """A query tree and the warnings for the user. ``is_restricted``: it has more than plain words (an empty one lists)."""
 
     root: Node
     warnings: tuple[str, ...] = ()
@@ -33,12 +33,12 @@ class ParsedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDocument:
-    """One document as the index takes it; ``key`` is the document's id, ``access_class`` all that it learns of access.
+    """One document for the index. ``key`` is the document's id; ``access_class`` is all that the index knows about access.
 
-    Shape: ``headings`` stand in ``body`` too; ``anchors`` are texts of links that lead to it, a frequent one several times, from documents
-    that whoever may see it may see as well; ``patterns`` are the terms of the URL patterns of the settings that mean it. Units:
-    ``pagerank`` 68 to 100, ``link_rank`` 0 to 100, 0 where no link is known to lead to it. Without ``has_values`` the numbers and dates in
-    text and metadata are not looked for.
+    Shape: ``headings`` are in ``body`` too. ``anchors`` are texts of links to it, a frequent one several times; every user who may see it
+    may also see the documents with these links. ``patterns`` are the terms of the settings' URL patterns that match it. Units: ``pagerank``
+    68 to 100, ``link_rank`` 0 to 100, 0 without known links to it. Without ``has_values`` the numbers and dates in text and metadata are
+    not indexed.
     """
 
     key: int
@@ -63,7 +63,7 @@ class IndexDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One match, best first: the document's id, its score, and the named parts of it where they were asked for."""
+    """One match, best first: the document's id, its score, and the named parts of the score if they were requested."""
 
     key: int
     score: float
@@ -72,7 +72,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """A page of matches. ``total`` is exact while ``is_exact``."""
+    """A page of matches. ``total`` is exact if ``is_exact``."""
 
     hits: tuple[Hit, ...]
     total: int
@@ -83,7 +83,7 @@ class Hits:
 
 
 class Occurrence(Enum):
-    """Where the plain words of a query must stand."""
+    """Where the plain words of a query must occur."""
 
     ANYWHERE = "any"
     TITLE = "title"
@@ -94,7 +94,7 @@ class Occurrence(Enum):
 class Advanced:
     """What the fields of the advanced search form add to a query, each as typed, "" for nothing.
 
-    ``within`` is a site as well, which is never excluded and asks for nothing by itself.
+    ``within`` is also a site, but it is never excluded and is no query by itself.
     """
 
     all_words: str = ""
@@ -112,9 +112,9 @@ class Advanced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sort:
-    """An order other than by relevance: by a metadata name, or by the document's date where ``name`` is "".
+    """An order other than by relevance: by a metadata name, or by the document's date if ``name`` is "".
 
-    What lacks the value comes last in both directions. ``is_whole``: all that matches is ordered, else the most relevant 1,000.
+    Documents without the value come last in both directions. ``is_whole``: all matches are ordered, else the most relevant 1,000.
     """
 
     name: str = ""
@@ -124,7 +124,7 @@ class Sort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """Where a listing of everything goes on: behind a document's number. ``is_loosened``: words need not all occur; None is undecided."""
+    """The position in a listing of all matches: after a document's number. ``is_loosened``: words are optional; None is undecided."""
 
     after: int = -1
     is_loosened: bool | None = None
@@ -132,14 +132,19 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What an asker wants.
+    """A user's search request.
 
-    Units: ``start`` from 0, ``num`` at most 1,000; ``getfields``: metadata names, ("*",) for all; ``required_fields`` and
-    ``partial_fields`` as the parameters came, decoded once; ``sort`` None for relevance. ``navigation`` holds restrictions that were
-    chosen rather than typed, written as in a query; ``facets`` are to be counted over the whole result. With a ``cursor`` documents come
-    by number, whatever ``start`` and ``sort`` say. ``site`` names collections,
-    ``client`` a front end, "" for all documents and the default one; at most ``keymatches`` of those are given. ``expands``: synonyms are
-    searched for too. ``languages`` as the parameter came; ``explains``: results tell the parts of their scores.
+    - ``start`` counts from 0, ``num`` is at most 1,000.
+    - ``getfields``: metadata names, ("*",) for all.
+    - ``required_fields``, ``partial_fields`` and ``languages`` are the parameters as they arrived, decoded once.
+    - ``sort`` is None for relevance.
+    - ``navigation`` holds restrictions that the user selected rather than typed, written as in a query.
+    - ``facets`` are counted over the whole result.
+    - With a ``cursor`` documents are in the order of their numbers, whatever ``start`` and ``sort`` say.
+    - ``site`` names collections and ``client`` a front end, "" for all documents and the default front end.
+    - ``keymatches`` is the maximum number of KeyMatches.
+    - ``expands``: synonyms are searched too.
+    - ``explains``: results include the parts of their scores.
     """
 
     query: str
@@ -172,10 +177,10 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One result as it leaves: decided once more after the index.
+    """One result, after it was decided once more outside of the index.
 
-    Units: ``title_marks`` as a snippet's; ``rank`` 68 to 100; ``has_copy``: a cached copy of it may be shown. ``parts``: of the score,
-    by name, where they were asked for. ``is_late``: another server permitted it, and no total counts it.
+    Units: ``title_marks`` as in a snippet; ``rank`` 68 to 100; ``has_copy``: a cached copy may be shown. ``parts``: those of the score, by
+    name, if requested. ``is_late``: another server permitted it, and no total counts it.
     """
 
     url: str
@@ -198,10 +203,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
-    """The answer to a search request. Units: ``seconds`` the time the search took. Shape: ``related`` other queries to offer.
+    """The response to a search request. Units: ``seconds`` is the duration of the search. Shape: ``related`` are other queries to offer.
 
-    ``is_loosened``: documents that do not hold all of the query's words are in the list too, below those that do.
-    ``late_length`` says, where another server decided about some of what matches, how long the list is known to be with what it permitted.
+    ``is_loosened``: the list also has documents without some of the query's words, below those with all. ``late_length`` is set if another
+    server decided about some matches: the known length of the list including what it permitted.
     """
 
     query: str
@@ -221,5 +226,5 @@ class ResultPage:
 
     @property
     def length(self) -> int:
-        """How long the list is that somebody pages through, as far as is known."""
+        """The length of the list that the user pages through, as far as it is known."""
         return self.total if self.late_length is None else self.late_length

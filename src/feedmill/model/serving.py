@@ -1,4 +1,4 @@
-"""How results are served: collections, front ends, synonyms, biases. All of it can be set by file and by API."""
+"""Search settings: collections, front ends, synonyms, biases. All of them can be set by file and by API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from types import MappingProxyType
 from feedmill.model.facets import Facet
 
 DEFAULT_FRONTEND = "default_frontend"
-"""The front end of whoever names none; it is always there."""
+"""The front end for requests that name none; it always exists."""
 
 DEFAULT_COLLECTION = "default_collection"
-"""The collection of all documents, unless it is set to be another."""
+"""The collection of all documents, unless it is configured otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """The documents whose URLs the patterns mean. Shape: lists of URL patterns; no ``include`` is every URL."""
+    """The documents whose URLs match the patterns. Shape: lists of URL patterns; an empty ``include`` means every URL."""
 
     name: str
     include: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Collection:
 
 
 class KeyMatchKind(Enum):
-    """When a KeyMatch fits: its words stand in the query, follow one another there, or are all of it."""
+    """When a KeyMatch fits: the query contains its words, contains them as a contiguous run, or consists of them."""
 
     KEYWORD = "keyword"
     PHRASE = "phrase"
@@ -33,7 +33,7 @@ class KeyMatchKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyMatch:
-    """A page that is shown above the results of some queries, be it in the index or not."""
+    """A page that is shown above the results of some queries, whether or not it is in the index."""
 
     kind: KeyMatchKind
     term: str
@@ -43,7 +43,7 @@ class KeyMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedQuery:
-    """Another query that is offered to whoever asks for exactly ``term``."""
+    """Another query to offer for the exact query ``term``."""
 
     term: str
     query: str
@@ -64,7 +64,7 @@ class FrontEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynonymSet:
-    """Words that mean the same. Shape: ``two_way`` groups of equals; ``one_way`` what is searched for, then what is found too."""
+    """Words with the same meaning. Shape: ``two_way`` groups of equals; ``one_way`` the searched term, then those that are found too."""
 
     two_way: tuple[tuple[str, ...], ...] = ()
     one_way: tuple[tuple[str, ...], ...] = ()
@@ -80,7 +80,7 @@ class SourceBias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataBias:
-    """How much documents that hold a metadata value are raised or lowered; "" is any value. Units: -10 to 10."""
+    """How much documents with a metadata value are raised or lowered; "" means any value. Units: -10 to 10."""
 
     name: str
     value: str
@@ -99,7 +99,7 @@ class Bias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """All of it, by name."""
+    """All search settings, by name."""
 
     collections: Mapping[str, Collection] = field(default_factory=lambda: MappingProxyType({}))
     frontends: Mapping[str, FrontEnd] = field(default_factory=lambda: MappingProxyType({}))
@@ -108,14 +108,14 @@ class Serving:
     stop_words: tuple[str, ...] = ()
 
     def get_frontend(self, name: str) -> FrontEnd:
-        """Returns a front end, the default one for a name that nobody set."""
+        """Returns a front end; the default one for a name that is not configured."""
         found = self.frontends.get(name) or self.frontends.get(DEFAULT_FRONTEND)
         return found or FrontEnd(name=DEFAULT_FRONTEND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSetting:
-    """A setting that was made by API: an entry of a section, as JSON, and how often it was changed."""
+    """A setting that was made by API: an entry of a section, as JSON, and the number of its changes."""
 
     section: str
     name: str

@@ -1,6 +1,6 @@
-"""How somebody proved who he is, and what is kept of it: accounts of local users, credentials, sessions, tokens for programs.
+"""Results of signing in, and what is stored of them: accounts of local users, credentials, sessions, tokens for programs.
 
-Secrets never stand here: passwords are kept as argon2 hashes, what a cookie or a token holds as its SHA-256.
+No secrets are stored: passwords are argon2 hashes, and the values of cookies and tokens are SHA-256 digests.
 """
 
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from feedmill.model.identity import Subject
 from feedmill.model.role import Role
 
 LOCAL = "local"
-"""The provider of credentials that an account of this server proves."""
+"""The provider of credentials that an account of this server verifies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A local user. ``epoch`` grows with each change, and ends what was proved before it."""
+    """A local user. ``epoch`` grows with each change and invalidates older credentials."""
 
     user: Subject
     role: Role
@@ -28,10 +28,10 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSession:
-    """What a provider calls somebody who signed in there, and his session there ("" where it does not say).
+    """A provider's name for a signed-in user, and their session there ("" if the provider does not name it).
 
-    ``details`` is what the provider wants to be told when the session is to end, in words of its own; ``ends_at`` is when it ends by
-    itself, None where the provider does not say.
+    ``details`` is what the provider needs to end the session, in its own format; ``ends_at`` is when the session expires, None if the
+    provider does not say.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ProviderSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """One identity that somebody proved, in one namespace. Shape: ``epoch`` is the account's, 0 for other providers."""
+    """One verified identity in one namespace. Shape: ``epoch`` is the account's, 0 for other providers."""
 
     provider: str
     user: Subject
@@ -54,7 +54,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A browser that signed in; at most one credential a namespace."""
+    """A signed-in browser session; at most one credential for each namespace."""
 
     digest: bytes
     credentials: tuple[Credential, ...]
@@ -79,14 +79,14 @@ SCOPE_ROLES = {
     TokenScope.MANAGE: Role.MANAGER,
     TokenScope.ADMINISTER: Role.ADMINISTRATOR,
 }
-"""The role that a scope gives; ``push`` gives none, since it counts on the feed port alone."""
+"""The role of a scope; ``push`` has none, since it applies only to the feed port."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiToken:
-    """A token of a program. ``user`` is the local user for whom it searches, None where it searches as nobody.
+    """A token of a program. ``user`` is the local user for whom it searches, None if it searches anonymously.
 
-    Shape: ``datasources`` are those that a token of scope ``push`` is for, empty for all.
+    Shape: ``datasources`` are those that a token of scope ``push`` may feed, empty for all.
     """
 
     id: int
