@@ -1,6 +1,6 @@
-"""Turns documents' bytes into text, in processes of its own.
+"""Turns documents' bytes into text, in separate processes.
 
-The way of a document: ``pool`` takes the task, writes it to the pipe of a ``hand`` (one worker seen from outside), the ``worker``
-process reads it, ``extract`` sniffs what it is and calls the reader of that format, and the answer travels back. Workers are forked
-by the ``forkserver`` process, which has loaded everything that is slow to load and never sees a document.
+``pool`` takes a task and writes it to the pipe of a ``workerhandle`` (one worker seen from outside). The ``worker`` process reads it,
+``extract`` detects its type and calls the reader of that format, and the answer goes back. The ``forkserver`` process forks the workers.
+It has loaded everything that is slow to load and never sees a document.
 """

@@ -1,15 +1,15 @@
-"""Finds out in which charset bytes are written and decodes them.
+"""Detects the charset of bytes and decodes them.
 
-In this order: a byte order mark; what looks like UTF-16 without one; the label of the protocol; the label inside the document (HTML
-meta, XML declaration); escapes that shift into East Asian characters, in text that is ASCII otherwise; valid UTF-8; a statistical
+It tries, in this order: a byte order mark; UTF-16 without one, by its patterns; the label of the protocol; the label inside the document
+(HTML meta, XML declaration); escapes that shift into East Asian characters, in text that is otherwise ASCII; valid UTF-8; a statistical
 detector on the parts of the text that are not ASCII, from wherever they begin; windows-1252.
 
-Windows and ISO charsets of one region differ in few places. Bytes 80 to 9F are letters in the former alone and tell these; without them
-that one is taken which puts no sign into a word and no capital behind a small letter.
+Windows and ISO charsets of one region differ in few places. Bytes 80 to 9F are letters only in Windows charsets, so such bytes decide.
+Without them, the charset wins that puts no symbol into a word and no capital after a small letter.
 
-A label is a hint like any other: bytes beyond ASCII that are valid UTF-8 are UTF-8 whatever a label says, because text in a
-single-byte charset is practically never valid UTF-8 by chance, while pages that were re-encoded and kept their old meta tag are
-common (content that travelled inside an XML feed is one). Short texts in a labelled multi-byte charset keep their label.
+A label is only a hint: bytes beyond ASCII that are valid UTF-8 are UTF-8 whatever a label says. Text in a single-byte charset is
+practically never valid UTF-8 by chance, while pages that were re-encoded without a change of their meta tag are common (content inside an
+XML feed is one case). Short texts in a labelled multi-byte charset keep their label.
 
 Source: WHATWG Encoding, "Names and labels"; HTML, "Determining the character encoding".
 """
@@ -50,7 +50,7 @@ _XML = re.compile(rb"""<\?xml\b[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.\-]{
 _WIDE = re.compile(rb"[\x80-\xff]")
 _WIDE_RUN = re.compile(rb"[\x80-\xff]+")
 _ERAS = EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO
-# ISO charsets, and those of Windows that differ from them in few letters
+# ISO charsets, and the Windows charsets that differ from them in few letters
 _SIBLINGS = {
     "iso8859-1": "cp1252", "iso8859-2": "cp1250", "iso8859-7": "cp1253", "iso8859-8": "cp1255", "iso8859-9": "cp1254",
     "iso8859-13": "cp1257", "iso8859-15": "cp1252",
@@ -62,14 +62,14 @@ _OTHERS = {
     "cp1253": ("iso8859-7",),
     "cp1257": ("iso8859-13",),
 }
-# hardly ever written, and like those that are
+# hardly ever used, and similar to charsets that are used
 _UNUSED = ("iso8859-10", "iso8859-14", "iso8859-16")
 _RARE = ("iso8859-3", "iso8859-4", "iso8859-13")
 _TELLING_BYTES = 4
 _ASCII_BYTES = bytes(range(128))
 _WINDOWS_ONLY = re.compile(rb"[\x80-\x9f]")
-# a sign within a word that is no mark of its letter, a mark without its letter, letters of two scripts in one,
-# half-width kana beside full ones, a currency of nowhere
+# a symbol within a word that is no accent of its letter, an accent without its letter, letters of two scripts in one word,
+# half-width kana next to full ones, the generic currency sign
 _ODD = re.compile(
     r"[^\W\d_][^\w\s\x00-\x7f\u2010-\u201f\xad\xb7\u0300-\u036f\u05b0-\u05c7]+[^\W\d_]|\xa4|[\x80-\x9f]|\ufffd"
     r"|[a-z][\u0370-\u05ff\u0620-\u06ff\u3040-\u9fff]|[\u0370-\u05ff\u0620-\u06ff\u3040-\u9fff][a-z]"
@@ -77,7 +77,7 @@ _ODD = re.compile(
     r"|[\u3040-\u9fff][\uff66-\uff9f]|[\uff66-\uff9f][\u3040-\u9fff]"
 )
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-# what shifts into other characters: https://www.rfc-editor.org/rfc/rfc1468, rfc1557, rfc1843
+# escapes that shift into other characters: https://www.rfc-editor.org/rfc/rfc1468, rfc1557, rfc1843
 _JAPANESE_SHIFT, _KOREAN_SHIFT, _CHINESE_SHIFT = (
     re.compile(rb"\x1b\$[@B]|\x1b\(I"),
     re.compile(rb"\x1b\$\)C"),
@@ -100,7 +100,7 @@ def decode(data: bytes, label: str | None = None, *, is_markup: bool = False) ->
 
 @lru_cache(maxsize=256)
 def find_codec(label: str | None) -> str | None:
-    """Returns the codec that a label means, widened to the superset that browsers use; None when it means no text codec."""
+    """Returns the codec for a label, widened to the superset that browsers use; None if it is no text codec."""
     if not label:
         return None
     name = label.strip().strip("\"'").lower()
@@ -141,12 +141,12 @@ def _decode_labelled(data: bytes, codec: str | None) -> str:
 
 def _decode_as(codec: str, data: bytes) -> str:
     text = data.decode(codec, "replace")
-    # windows-1258 writes tones behind their vowels, as characters of their own
+    # windows-1258 writes tone marks after their vowels, as separate characters
     return unicodedata.normalize("NFC", text) if codec == "cp1258" else text
 
 
 def _find_shifting(data: bytes) -> str | None:
-    """Returns the codec of ASCII text that shifts into East Asian characters, None for any other."""
+    """Returns the codec of ASCII text that shifts into East Asian characters, or None."""
     if b"\x1b" in data:
         if _KOREAN_SHIFT.search(data) is not None and _can_decode(data, "iso2022_kr"):
             return "iso2022_kr"
@@ -168,7 +168,7 @@ def _can_decode(data: bytes, codec: str) -> bool:
 
 
 def _decode_broken(data: bytes, exc: UnicodeDecodeError, *, labelled: bool) -> str:
-    """Decodes what is not valid UTF-8: UTF-8 all the same when it was called so, or is so but for a few bytes or a cut end."""
+    """Decodes bytes that are not valid UTF-8. They are still UTF-8 if labelled so, or if only a few bytes or a cut end are wrong."""
     is_cut = exc.reason == "unexpected end of data" and not data[: exc.start].isascii()
     if labelled or is_cut or _is_mostly_utf8(data):
         return data.decode("utf-8", "replace")
@@ -184,7 +184,7 @@ def _is_mostly_utf8(data: bytes) -> bool:
 
 def _detect(data: bytes) -> str:
     sample = _take_sample(data)
-    # a few letters say nothing of charsets that are as rare as they are alike
+    # few different bytes cannot distinguish charsets that are rare and similar
     is_telling = len(set(sample.translate(None, _ASCII_BYTES))) >= _TELLING_BYTES
     found: str | None = chardet.detect(
         sample,
@@ -203,7 +203,7 @@ def _detect(data: bytes) -> str:
 
 
 def _find_exact_codec(name: str | None) -> str | None:
-    """Returns the codec of this very name, where ``find_codec`` would widen it."""
+    """Returns the codec of exactly this name, where ``find_codec`` would widen it."""
     try:
         return codecs.lookup(name).name if name else None
     except LookupError:
@@ -211,7 +211,7 @@ def _find_exact_codec(name: str | None) -> str | None:
 
 
 def _take_sample(data: bytes) -> bytes:
-    """Returns the parts of a text that are not ASCII, with what stands around them, from the beginning and bounded in all."""
+    """Returns the parts of a text that are not ASCII, with their surroundings, from the beginning and up to a limit."""
     parts: list[bytes] = []
     taken = begin = end = 0
     for run in _WIDE_RUN.finditer(data):
@@ -232,7 +232,7 @@ def _take_sample(data: bytes) -> bytes:
 
 
 def _count_odd(text: str) -> int:
-    """Returns how often a text has what words do not have."""
+    """Counts the places in a text that do not occur in words."""
     words = [word for word in _LETTERS.findall(text) if not word.isascii() and word[1:] != word[1:].lower() and word != word.upper()]
     return len(_ODD.findall(text)) + len(words)
 
@@ -243,7 +243,7 @@ def _find_inner_codec(data: bytes) -> str | None:
     if match is None:
         return None
     codec = find_codec(match[1].decode("ascii"))
-    # a label that could be read as ASCII cannot be true when it says UTF-16
+    # a label that can be read as ASCII cannot be right if it says UTF-16
     return "utf-8" if codec is not None and codec.startswith(("utf-16", "utf-32")) else codec
 
 

@@ -1,7 +1,7 @@
-"""Makes text fit to be kept: no control characters, no surrogates, white space collapsed, paragraphs on lines of their own.
+"""Cleans text for storage: no control characters, no surrogates, white space collapsed, paragraphs on separate lines.
 
-This runs on every character of every document, so it works on whole strings: bytes below 0x20 and 0x7F are single bytes in UTF-8
-and fall out in one translation; only text that is not ASCII is searched for the rest.
+This runs on every character of every document, so it works on whole strings. Bytes below 0x20 and 0x7F are single bytes in UTF-8, and
+one translation removes them. Only text that is not ASCII is searched for the rest.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a reader of one format gives back, before it becomes an answer."""
+"""What the reader of one format returns."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from feedmill.model.extraction import Link
 
 
 class Unreadable(Exception):
-    """A document gives no text; the message is the reason in plain words, lower case, without a full stop."""
+    """A document without readable text. The message is the reason in plain words, lower case, without a full stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""Takes one task to its answer: finds out what the bytes are, calls the reader of the format, cleans what it found.
+"""Turns one task into its answer: detects the type, calls the reader of the format and cleans its result.
 
-Nothing raised by a reader leaves this module but what ends a process; a reason in plain words is the answer instead.
+An exception of a reader becomes an answer with a reason in plain words, except exceptions that end the process.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Hands documents that are files of their own to workers as open descriptors: a worker may open nothing.
+"""Sends documents that are separate files to workers as open descriptors, since a worker may open nothing.
 
-One message a file goes over a socket that keeps message borders, in the order of the tasks: the descriptor, or the reason why there is
-none.
+Each file is one message over a socket that preserves message borders, in the order of the tasks: the descriptor, or the reason why there
+is none.
 """
 
 import os
@@ -27,13 +27,13 @@ def send_file(files: socket.socket, path: str) -> None:
 
 
 class FileReceiver:
-    """The worker's end."""
+    """The worker's end of the socket."""
 
     def __init__(self, files: socket.socket) -> None:
         self._files = files
 
     def receive(self, _path: str, limit: int) -> bytes:
-        """Returns up to ``limit`` bytes of the file that comes next. Errors: Unreadable."""
+        """Returns up to ``limit`` bytes of the next file. Errors: Unreadable."""
         message, descriptors, _, _ = socket.recv_fds(self._files, _REASON_BYTES, 1)
         if not descriptors:
             raise Unreadable(f"the content cannot be opened: {message.decode('utf-8', 'replace')}")
@@ -47,7 +47,7 @@ class FileReceiver:
 
 
 def read_path(path: str, limit: int) -> bytes:
-    """Returns up to ``limit`` bytes of a file, for who may open files. Errors: Unreadable."""
+    """Returns up to ``limit`` bytes of a file, in a process that may open files. Errors: Unreadable."""
     try:
         with open(path, "rb") as stream:
             return stream.read(limit)

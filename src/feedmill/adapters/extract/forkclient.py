@@ -1,4 +1,4 @@
-"""The pool's side of the fork server: starts it, asks it for workers, notices when it is gone and starts another."""
+"""The pool's side of the fork server: starts it, requests workers, notices when it is gone and starts another."""
 
 import contextlib
 import fcntl
@@ -26,14 +26,14 @@ _PAUSE_SECONDS = 0.2
 _GOODBYE_SECONDS = 0.5
 _KILLED_SECONDS = 30.0
 _NEWS_SECONDS = 5.0
-"""How long the fork server may take to tell of an end; else a worker that somebody killed would be told as one that crashed."""
+"""How long to wait for the fork server's notice of an end. Without it, a worker that was killed from outside would count as a crash."""
 _MAX_PAUSE_SECONDS = 10.0
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What the fork server told: worker ``number`` has started or ended."""
+    """A notice of the fork server: worker ``number`` has started or ended."""
 
     kind: str
     number: int
@@ -41,7 +41,7 @@ class Notice:
 
 
 class _Adopted:
-    """A fork server that a predecessor of this process started. Shape: 0 as long as it has not told its number."""
+    """A fork server that a predecessor of this process started. Shape: the number is 0 until the server has sent it."""
 
     def __init__(self) -> None:
         self.pid = 0
@@ -53,7 +53,7 @@ class _Adopted:
                 raise subprocess.TimeoutExpired(TITLE, timeout_seconds)
 
     def kill(self) -> None:
-        """Kills it where it has not ended."""
+        """Kills it if it has not ended."""
         with self._opened() as found:
             if found is not None:
                 with contextlib.suppress(ProcessLookupError):
@@ -73,10 +73,10 @@ class _Adopted:
 
 
 class ForkClient:
-    """A running fork server. It is started lazily and again when it has died, more slowly each time it dies young.
+    """A running fork server. It is started on first use and again after it has died, more slowly each time it dies early.
 
-    With a ``name`` it outlives this process where that is killed, for up to 15 seconds, and the next process that is started by the same
-    one as this takes it over, if it gives the same name and limits. Without a sandbox, for benchmarks alone, it has no name.
+    With a ``name`` it outlives this process, if that is killed, for up to 15 seconds. The next process that the same parent starts takes
+    it over, if name and limits are the same. A fork server without a sandbox, for benchmarks only, has no name.
     """
 
     def __init__(self, limits: ExtractionLimits, name: str | None = None, *, sandboxed: bool = True) -> None:
@@ -92,11 +92,11 @@ class ForkClient:
 
     @property
     def control(self) -> socket.socket | None:
-        """The socket to wait on, None while no fork server runs."""
+        """The socket to wait on, or None while no fork server runs."""
         return self._control
 
     def is_running(self) -> bool:
-        """Starts the fork server when none runs and it is time to; returns whether one runs now."""
+        """Starts the fork server if none runs and a start is due. Returns whether one runs now."""
         if self._process is not None:
             return True
         if time.monotonic() < self._not_before:
@@ -132,7 +132,7 @@ class ForkClient:
         return True
 
     def _adopt(self) -> bool:
-        """Takes over the fork server of a predecessor that was killed; returns whether there was one."""
+        """Takes over the fork server of a predecessor that was killed. Returns whether there was one."""
         try:
             control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
         except OSError:
@@ -150,7 +150,7 @@ class ForkClient:
         return True
 
     def _listen_for_successors(self) -> socket.socket | None:
-        """Returns a socket that successors of this process connect to; None where they need not, or cannot."""
+        """Returns a socket to which successors of this process connect; None if they need not, or cannot."""
         if self._address is None:
             return None
         listener = None
@@ -166,7 +166,7 @@ class ForkClient:
         return listener
 
     def spawn(self, number: int, niceness: int) -> tuple[int, int, socket.socket]:
-        """Asks for a worker and returns our ends of what leads to it: tasks to write, answers to read, files to send. Errors: OSError."""
+        """Requests a worker. Returns this side's ends of its pipes: tasks to write, answers to read, files to send. Errors: OSError."""
         if self._control is None:
             raise OSError("no fork server runs")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -175,7 +175,7 @@ class ForkClient:
         answers_out, answers_in = os.pipe2(os.O_CLOEXEC)
         for descriptor in (tasks_in, answers_out):
             os.set_blocking(descriptor, False)
-            # a system may allow less; the default works too, with more waiting
+            # a system may allow less; the default also works, with more waiting
             with contextlib.suppress(OSError):
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
@@ -195,14 +195,14 @@ class ForkClient:
     def kill(self, number: int) -> None:
         """Kills a worker at once, whatever it does."""
         if self._control is not None:
-            # a fork server that is gone has taken its workers along
+            # the workers of a fork server that is gone have ended with it
             with contextlib.suppress(OSError):
                 self._control.send(f"kill {number}".encode("ascii"))
 
     def find_end(self, number: int) -> int | None:
-        """Returns how a worker ended whose pipe is closed, as ``waitstatus_to_exitcode``; waits a moment to hear of it.
+        """Returns how a worker with a closed pipe ended, as ``waitstatus_to_exitcode``. Waits a short time for the notice.
 
-        A worker whose fork server is gone was killed with it. Shape: None when nothing is heard of it.
+        A worker whose fork server is gone was killed with it. Shape: None when there is no notice.
         """
         end = time.monotonic() + _NEWS_SECONDS
         while self._listen():
@@ -215,14 +215,14 @@ class ForkClient:
         return -signal.SIGKILL
 
     def list_notices(self) -> list[Notice] | None:
-        """Takes what the fork server has told; None when it is gone."""
+        """Reads the notices of the fork server; None when it is gone."""
         if not self._listen():
             return None
         notices, self._heard = self._heard, []
         return notices
 
     def _listen(self) -> bool:
-        """Hears what the fork server has told until now; returns whether it is still there."""
+        """Receives all notices of the fork server so far. Returns whether it is still there."""
         while self._control is not None:
             try:
                 message = self._control.recv(_MESSAGE_BYTES)
@@ -250,7 +250,7 @@ class ForkClient:
             self._control.close()
             self._control = None
         if self._process is not None:
-            # left alone it ends its workers and sees them off
+            # on its own it ends its workers and waits for them
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_GOODBYE_SECONDS)
             self._process.kill()
@@ -266,7 +266,7 @@ class ForkClient:
 
 
 def _address_of(name: str, limits: ExtractionLimits) -> bytes | None:
-    """Returns an abstract address, which no file stands for; None where the system has none. Another version has another one."""
+    """Returns an abstract socket address, which is no file; None if the system has none. Each version has its own address."""
     if sys.platform != "linux":
         return None
     parts = json.dumps([name, asdict(limits), __version__, sys.executable])

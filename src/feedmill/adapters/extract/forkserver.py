@@ -42,7 +42,7 @@ _CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class ForkServer:
-    """Forks workers on command and tells when they end. ``clients``: a listening socket, and who starts the processes that may connect."""
+    """Forks workers on command and reports when they end. ``clients``: a listening socket, and the process that starts the clients."""
 
     def __init__(
         self, control: socket.socket, limits: ExtractionLimits, clients: tuple[socket.socket, int] | None = None, *, sandboxed: bool = True
@@ -92,7 +92,7 @@ class ForkServer:
         self._pids.clear()
 
     def _find_successor(self, listener: socket.socket, starter: int) -> bool:
-        """Waits a while for the next client; returns whether one came."""
+        """Waits a while for the next client. Returns whether one came."""
         end = time.monotonic() + _SUCCESSOR_SECONDS
         while (left := end - time.monotonic()) > 0:
             ready, _, _ = select.select([listener.fileno(), self._starter], [], [], left)
@@ -165,7 +165,7 @@ class ForkServer:
 
 
 def _is_trusted(client: socket.socket, starter: int) -> bool:
-    """Returns whether a client belongs to this user and was started by that process; a worker was not."""
+    """Returns whether a client belongs to this user and was started by that process. This excludes workers."""
     pid, user, _ = _CREDENTIALS.unpack(client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

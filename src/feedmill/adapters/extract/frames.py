@@ -1,12 +1,12 @@
 """The messages between the pool and its workers.
 
-A task goes to a worker in ``marshal``: both ends are ours and it is the fastest there is. An answer comes from a process that has
-read hostile input: its lengths are checked before anything is read, and every field's type is checked before it is believed. Its body is
-the text, the links and the headings in the form in which they are kept; nobody here reads that, and who does expects anything.
+A task is sent to a worker in ``marshal``, the fastest format, since both ends are this program. An answer comes from a process that has
+read hostile input: its lengths are checked before anything is read, and every field's type before it is used. Its body is the text, the
+links and the headings in their stored form. The pool does not read the body; its readers must expect anything.
 
 task     ::= length (8 bytes, little endian) marshalled tuple
 answer   ::= header length (4 bytes) body length (4 bytes) header (JSON array) body (core.textblob)
-retiring ::= an answer whose two lengths are zero: the worker ends, what it still holds is to be given to another
+retiring ::= an answer whose two lengths are zero: the worker ends, and its remaining tasks go to another worker
 """
 
 import json
@@ -25,11 +25,11 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 
 
 class BadFrame(Exception):
-    """A worker sent what no answer looks like."""
+    """A worker sent something that is no valid answer."""
 
 
 def pack_task(task: Task) -> bytes:
-    """Returns the message that hands a task to a worker."""
+    """Returns the message that sends a task to a worker."""
     body = marshal.dumps((task.key, task.url, task.mimetype, task.data, task.path, task.charset))
     return _TASK.pack(len(body)) + body
 
@@ -61,14 +61,14 @@ def max_answer_bytes(limits: ExtractionLimits) -> int:
 
 
 class AnswerReader:
-    """Takes the bytes of one worker's pipe apart. Errors: BadFrame, after which nothing of this worker can be believed."""
+    """Parses the bytes of one worker's pipe. Errors: BadFrame, after which nothing from this worker can be trusted."""
 
     def __init__(self, limit: int) -> None:
         self._buffer = bytearray()
         self._limit = limit
 
     def feed(self, data: bytes) -> list[Answer | None]:
-        """Takes bytes and returns the answers that are complete now; None stands for a worker's notice that it retires."""
+        """Takes bytes and returns the answers that are complete now. None stands for a worker's notice that it retires."""
         self._buffer += data
         answers: list[Answer | None] = []
         position = 0

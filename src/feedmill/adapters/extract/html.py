@@ -155,7 +155,7 @@ def _read_links(tree: LexborHTMLParser, base: str | None, mute: frozenset[int], 
 
 
 def _tidy_href(href: str | None) -> str:
-    """Takes white space and controls off as browsers do. Source: WHATWG URL, "Basic URL parser", steps 1 to 3."""
+    """Removes white space and control characters as browsers do. Source: WHATWG URL, "Basic URL parser", steps 1 to 3."""
     href = (href or "").strip()
     return href if href.isprintable() else strip_controls(href.replace("\n", "").replace("\t", "").replace("\r", ""))
 
@@ -179,7 +179,7 @@ class _SwitchedOff(NamedTuple):
 
 
 def _obey_googleoff(tree: LexborHTMLParser) -> _SwitchedOff:
-    """Blanks the text that is switched off and tells what else is."""
+    """Blanks the text that is switched off. Returns the other switched-off parts."""
     off: set[str] = set()
     doomed: list[LexborNode] = []
     mute: set[int] = set()
@@ -208,7 +208,7 @@ def _obey_googleoff(tree: LexborHTMLParser) -> _SwitchedOff:
 
 
 def _walk_with_comments(tree: LexborHTMLParser) -> list[LexborNode]:
-    """Lists all nodes in document order, with the comments that stand before the root."""
+    """Lists all nodes in document order, including the comments before the root."""
     root = tree.root
     if root is None:
         return []

@@ -1,4 +1,4 @@
-"""Reads what an image says without being looked at: format, size in pixels, embedded title; its name comes from the URL."""
+"""Reads an image's data without looking at the picture: format, size in pixels, embedded title. Its name comes from the URL."""
 
 import re
 import struct

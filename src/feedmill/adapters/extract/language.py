@@ -1,10 +1,10 @@
-"""Tells the language of a text.
+"""Detects the language of a text.
 
-Two detectors: a fast one that says when it is not sure, and a slow one that is asked then. Both read a passage from behind the
-beginning of the text, where pages keep their menus; the slow one, whose cost is linear in its sample, a short passage first and a
-long one only when the short one left doubt.
+There are two detectors: a fast one that reports when it is unsure, and a slow one for these cases. Both read a passage after the
+beginning of the text, where pages have their menus. The cost of the slow one is linear in its sample, so it reads a short passage first
+and a long one only in doubt.
 
-The model of the slow one takes a second to load and 130 MB: it is loaded once, before workers are forked, and shared by all of them.
+The model of the slow detector takes a second to load and 130 MB. It is loaded once, before workers are forked, and all of them share it.
 """
 
 import re
@@ -42,20 +42,20 @@ def detect_language(text: str) -> str | None:
         return None
     code = _SAME.get(code, code)
     if code == "ja" and not _KANA.search(text):
-        # both detectors take short Chinese for Japanese, but no Japanese of this length does without kana
+        # both detectors take short Chinese for Japanese, but Japanese of this length always has kana
         code = "zh"
     return code if len(code) == 2 else None
 
 
 def _detect_fast(sample: str) -> str | None:
-    """Returns the code of a language that most of a sample is surely in."""
+    """Returns the code of a language if most of a sample is surely in it."""
     data = sample.encode("utf-8", "ignore")
     if len(data.strip()) < _LEAST_BYTES:
         return None
     try:
         is_sure, _, found = pycld2.detect(data, isPlainText=True)
     except pycld2.error:
-        # characters that the detector does not take
+        # characters that the detector does not support
         return None
     _, code, percent, _ = found[0]
     return code if is_sure and percent >= _LEAST_PERCENT and code != "un" else None

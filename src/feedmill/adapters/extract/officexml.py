@@ -1,4 +1,4 @@
-"""What the readers of Office and OpenDocument share: hardened parsing and the text of parts."""
+"""Shared by the readers of Office and OpenDocument: hardened parsing and the text of parts."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from feedmill.model.document import Metadata
 
 
 def parse_part(container: Container, name: str) -> etree._Element | None:
-    """Parses one part, None when there is none. Errors: Unreadable when it is no XML or declares entities."""
+    """Parses one part; None if there is none. Errors: Unreadable when it is no XML or declares entities."""
     data = container.read(name)
     if data is None:
         return None
@@ -25,7 +25,7 @@ def parse_part(container: Container, name: str) -> etree._Element | None:
 
 
 def stream_part(container: Container, name: str, local_name: str) -> Iterator[etree._Element]:
-    """Returns the elements of one name in a part, one at a time; each is gone when the next is asked for. Errors: Unreadable."""
+    """Yields the elements of one name in a part, one at a time; each is discarded when the next is read. Errors: Unreadable."""
     data = container.read(name)
     if data is None:
         return

@@ -1,13 +1,13 @@
-"""The extractor: documents in, texts out, read by processes that may die without harm.
+"""The extractor: turns documents into texts, in processes that may die without harm.
 
-Two lanes: bulk workers, which run at a lower priority and give a document all its time, and quick workers, kept free for small
-work, which give up early. Nothing here runs by itself: tasks move while ``submit`` and ``collect`` are called, and the pipes to the
-workers hold enough that these go on working in between.
+There are two lanes. Bulk workers run at a lower priority and give a document all its time. Quick workers are reserved for small work and
+stop early. The pool has no thread of its own: tasks move while ``submit`` and ``collect`` are called, and the pipes to the workers hold
+enough to keep them busy in between.
 
-Where no worker can be started (no memory, no room for temporary files), documents wait: the machine is in trouble, not they.
+If no worker can be started (no memory, no space for temporary files), documents wait, because the machine is at fault and not they.
 
-Called from one thread. The clock of a document starts when the pool sees that its worker has come to it, so a caller that looks
-late is never the reason that a document fails.
+The pool is called from one thread. The clock of a document starts when the pool sees that its worker has reached it. So a caller that
+looks late never makes a document fail.
 """
 
 import itertools
@@ -29,10 +29,10 @@ _LINGER_SECONDS = 0.002
 
 
 class ExtractorPool:
-    """Fills the port ``Extractor``.
+    """Implements the port ``Extractor``.
 
-    Units: ``quick_seconds`` wall time of a document in the quick lane. ``name``: see ``ForkClient``. Workers without a sandbox are for
-    benchmarks alone, which measure what it costs.
+    Units: ``quick_seconds`` wall time of a document in the quick lane. ``name``: see ``ForkClient``. Workers without a sandbox are only for
+    benchmarks, which measure what it costs.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class ExtractorPool:
         self._client.is_running()
 
     def submit(self, task: Task, *, quick: bool) -> None:
-        """Hands a task over. Errors: none; a task beyond ``capacity`` waits here, in memory."""
+        """Submits a task. Errors: none; a task beyond ``capacity`` waits here, in memory."""
         lane = self._quick if quick else self._bulk
         lane.queue.append(Job(task))
         if self._client.is_running():
             lane.distribute()
 
     def collect(self, timeout_seconds: float) -> list[Answer]:
-        """Returns what is done, waiting up to the time for the first; returns at once when nothing was submitted that has no answer.
+        """Returns finished tasks, waiting up to the time for the first. Returns at once when no submitted task is unanswered.
 
-        Errors: Busy while no worker can be started; what was submitted waits.
+        Errors: Busy while no worker can be started; submitted tasks wait.
         """
         end = time.monotonic() + timeout_seconds
         self._turn(0.0)
@@ -73,14 +73,14 @@ class ExtractorPool:
                 break
             self._turn(remaining)
         if done and self._bulk.outstanding > _BUSY:
-            # answers come one by one; a moment's patience takes a handful, and leaves the processor to the workers
+            # answers come one by one; a short pause collects several and leaves the processor to the workers
             time.sleep(_LINGER_SECONDS)
             self._turn(0.0)
             done += self._take_done()
         return done
 
     def capacity(self, *, quick: bool) -> int:
-        """Returns how many more tasks may be submitted now without piling up."""
+        """Returns how many more tasks can be submitted now without a backlog."""
         return (self._quick if quick else self._bulk).capacity()
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class ExtractorPool:
         return done
 
     def _turn(self, timeout_seconds: float) -> None:
-        """Does one round: hands out, waits for something to happen, takes it in."""
+        """Does one round: distributes tasks, waits for an event, reads it."""
         if not self._client.is_running():
             self._bear_failure(timeout_seconds)
             return
@@ -138,7 +138,7 @@ class ExtractorPool:
                 lane.receive(hand)
 
     def _hear(self) -> bool:
-        """Takes the fork server's notices; returns False when it is gone, or ended here because it does nothing."""
+        """Reads the fork server's notices. Returns False if it is gone, or was ended here because it does nothing."""
         notices = self._client.list_notices()
         now = time.monotonic()
         for notice in notices or ():
@@ -154,7 +154,7 @@ class ExtractorPool:
         return False
 
     def _bear_failure(self, timeout_seconds: float) -> None:
-        """Waits; says so once for each attempt when it goes on. Errors: Busy."""
+        """Waits, and logs each new attempt that fails. Errors: Busy."""
         failures = self._client.failures
         if failures >= _TOLD_FAILURES and failures != self._told_failures:
             self._told_failures = failures

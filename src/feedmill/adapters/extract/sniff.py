@@ -1,8 +1,8 @@
-"""Tells what a document is by its bytes; what the sender said is a hint.
+"""Detects the type of a document by its bytes. The declared type is a hint.
 
-Magic bytes win over any label. Zip containers are told apart by their entries, OLE containers by their directory. Among texts, which
-have no magic bytes, the label decides, but for a document labelled plain text that starts as an HTML page: many clients label
-everything ``text/plain``.
+Magic bytes win over any label. Zip containers are distinguished by their entries, OLE containers by their directory. Texts have no
+magic bytes, so the label decides among them. There is one exception: a document that is labelled plain text and begins as an HTML page
+is HTML, because many clients label everything ``text/plain``.
 """
 
 import re
@@ -51,7 +51,7 @@ _MAGIC = (
     (b".snd\0", "audio/basic"), (b"dns.\0", "audio/basic"), (b"MThd\0", "audio/midi"), (b"\xde\x12\x04\x95", "application/x-gettext-mo"),
     (b"\x95\x04\x12\xde", "application/x-gettext-mo"), (b"\0asm", "application/wasm"), (b"\x1bLua", "application/x-lua-bytecode"),
 )  # fmt: skip
-# comments are taken once for all: were they tried again as longer ones, a row of them would take for ever
+# a comment is matched once and never retried as a longer one; otherwise a row of comments would take for ever
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,300}>\s*)?(?>(?:<!--.{0,2000}?-->\s*)*)<(?:!doctype\s+html|html)\b", re.I | re.S
 )
@@ -60,7 +60,7 @@ _XML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s", re.I)
 _MAIL_START = re.compile(rb"(?:[A-Za-z][A-Za-z0-9\-]{0,60}:[ \t][^\r\n]{0,2000}\r?\n(?:[ \t][^\r\n]{0,2000}\r?\n)*){3}")
 _MAIL_HEADERS = re.compile(rb"^(?:received|message-id|mime-version|return-path|delivered-to):", re.I | re.M)
 _MAIL_FROM = re.compile(rb"^(?:from|date|subject):", re.I | re.M)
-# without those that texts have: tab, ends of line and page, escape
+# without the control characters of texts: tab, ends of line and page, escape
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _UPPER = bytes(range(128, 256))
 _SHORT_BYTES, _FEW_CONTROLS = 1_000, 12
@@ -94,7 +94,7 @@ def sniff(data: bytes, declared: str | None, url: str = "") -> str:
 
 
 def normalize(declared: str | None) -> str | None:
-    """Returns a declared media type without parameters, in lower case, well-known aliases replaced; None for nonsense."""
+    """Returns a declared media type without parameters, in lower case, with well-known aliases replaced; None if it is invalid."""
     if not declared:
         return None
     plain = declared.split(";", 1)[0].strip().lower()
@@ -106,7 +106,7 @@ _CLAIMS = ARCHIVES | {PDF, RTF, OLE, DOC, XLS, PPT, MSG, EPUB, DOCX, XLSX, PPTX,
 
 
 def is_textual(mimetype: str) -> bool:
-    """Returns whether a media type is one of texts."""
+    """Returns whether a media type is a text type."""
     return mimetype == MAIL or _TEXTUAL.match(mimetype) is not None
 
 
@@ -153,7 +153,7 @@ def _tell_zip(data: bytes) -> str:
 
 
 def _tell_ole(data: bytes) -> str:
-    """Tells by the names in the directory, which stand in UTF-16 at the start of 128-byte entries anywhere in the file."""
+    """Detects the type by the names in the directory, in UTF-16 at the start of 128-byte entries anywhere in the file."""
     for name, mimetype in _OLE_STREAMS:
         wide = name.encode("utf-16-le")
         position = data.find(wide, 512)
@@ -165,7 +165,7 @@ def _tell_ole(data: bytes) -> str:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Tells by zero bytes and other control characters. Stray ones in what is else a text, as broken exports have them, are no sign."""
+    """Detects zero bytes and other control characters. A few in an otherwise normal text, as broken exports have them, do not count."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
     zeros = head.count(0)
@@ -181,7 +181,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _is_noise(head: bytes, controls: int) -> bool:
-    """Whether bytes beyond ASCII stand beside control characters as they do in no charset: samples of sound, compressed data."""
+    """Whether control characters are next to bytes beyond ASCII as in no charset: audio samples, compressed data."""
     if controls * 100 < len(head) or len(head) < _LEAST_NOISE_BYTES:
         return False
     upper = len(head) - len(head.translate(None, _UPPER))

@@ -1,9 +1,9 @@
-"""Tells UTF-16 without a byte order mark.
+"""Detects UTF-16 without a byte order mark.
 
-Markup and western text have a zero byte in nearly every pair. Texts in other scripts show by two things together: bytes that are
-control characters in every other charset, and pairs that are, in one of both byte orders, nearly all characters of one script, or
-Latin letters, signs and blanks. Characters of China, Japan and Korea fill so much of Unicode that bytes of other texts look like
-them (two letters of ASCII are one, and so are two of EUC-KR); of theirs, one pair in eight ends in a control character.
+Markup and western text have a zero byte in nearly every pair. Texts in other scripts show two things together: bytes that are control
+characters in every other charset, and pairs that are, in one of the two byte orders, nearly all characters of one script, or Latin
+letters, punctuation and blanks. East Asian characters fill so much of Unicode that bytes of other texts look like them (two ASCII
+letters are one, and so are two of EUC-KR). Of real East Asian pairs, one in eight ends in a control character.
 
 Source: Unicode, "Blocks.txt".
 """
@@ -59,7 +59,7 @@ def _is_utf16(text: str, low: bytes, high: bytes) -> bool:
 
 
 def _has_pairs_of_utf16(low: bytes, high: bytes) -> bool:
-    """Whether pairs that could be East Asian characters end as these do, in any byte, and not as bytes of another charset."""
+    """Whether pairs that could be East Asian characters end, in any byte, as these do and not as bytes of another charset."""
     wide = [pair for pair in zip(high, low, strict=True) if pair[0] >= 0x30]
     ideographs = [pair for pair in wide if pair[0] >= 0x4E]
     controls = sum(last in _CONTROL_BYTES for _, last in wide)

@@ -1,4 +1,4 @@
-"""One worker as the pool sees it: two pipes, a socket for files, the tasks that it holds in order, and since when it works on the first."""
+"""One worker as the pool sees it: two pipes, a socket for files, its tasks in order, and since when it works on the first."""
 
 import contextlib
 import os
@@ -14,13 +14,13 @@ from feedmill.model.extraction import Answer, Task
 _READ_BYTES = 1 << 20
 MAX_HELD = 128
 MAX_FILES = 16
-"""How many open files may be under way to a worker: they count against what the user may have open."""
+"""How many open files may be in transit to a worker. They count against the user's limit of open files."""
 _MAX_UNWRITTEN_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
 class Job:
-    """A task on its way. ``crashes`` counts workers that it ended, ``kills`` those that somebody else killed meanwhile."""
+    """A submitted task. ``crashes`` counts workers that it ended, ``kills`` those that were killed from outside meanwhile."""
 
     task: Task
     crashes: int = 0
@@ -52,7 +52,7 @@ class WorkerHandle:
 
     @property
     def has_room(self) -> bool:
-        """Whether another task may be given to it."""
+        """Whether another task may be sent to it."""
         is_leaving = self.closing or self.retiring
         is_full = len(self.held) >= MAX_HELD or self._unwritten_bytes >= _MAX_UNWRITTEN_BYTES
         return not is_leaving and not is_full and sum(job.task.path is not None for job in self.held) < MAX_FILES
@@ -63,12 +63,12 @@ class WorkerHandle:
         return bool(self._unwritten)
 
     def give(self, job: Job) -> None:
-        """Hands a job over."""
+        """Sends a job to the worker."""
         if not self.held:
             self.busy_since = time.monotonic()
         self.held.append(job)
         if job.task.path is not None:
-            # a worker that is gone shows at its answers
+            # a worker that is gone is noticed when its answers are read
             with contextlib.suppress(OSError):
                 send_file(self.files, job.task.path)
         message = pack_task(job.task)
@@ -90,7 +90,7 @@ class WorkerHandle:
             self._unwritten.popleft()
 
     def read(self) -> tuple[list[Answer], bool]:
-        """Takes the answers that have come and whether the worker is gone. Errors: BadFrame."""
+        """Reads the answers so far, and whether the worker is gone. Errors: BadFrame."""
         answers: list[Answer] = []
         while True:
             try:
@@ -108,7 +108,7 @@ class WorkerHandle:
                     answers.append(answer)
 
     def take_answered(self, key: int) -> Job | None:
-        """Takes the first job off when it is the one that was answered."""
+        """Removes and returns the first job if it is the answered one."""
         if not self.held or self.held[0].task.key != key:
             return None
         self.busy_since = time.monotonic()

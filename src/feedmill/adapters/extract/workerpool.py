@@ -1,12 +1,12 @@
-"""A lane of the pool: a queue of jobs and the workers that serve it, all with the same time limit.
+"""A lane of the pool: a queue of jobs and the workers that process it, all with the same time limit.
 
-Who is blamed when a worker dies or hangs: workers answer in order, so it is the first job that has no answer yet; all behind it go
-back to the head of the queue. A crash may be an accident, so a job is given up after a number of them; one that takes too long is given
-up at once. A worker that was killed by somebody else is hardly its job's fault (an operator did it, or the kernel, short of memory), so
-that a job must have seen many of these. A worker that had not begun is nobody's to blame.
+Workers answer in order. So when a worker dies or hangs, its first unanswered job is the cause, and all jobs behind it go back to the head
+of the queue. A crash may be an accident, so a job fails only after a number of crashes; a job that takes too long fails at once. If a
+worker was killed from outside (by an operator, or by the kernel when memory is short), its job is hardly the cause, so a job fails only
+after many of these. If a worker had not begun, no job is the cause.
 
-A job that is slow, though within its time, holds up those behind it in the same pipe: they are taken back, and the worker is
-replaced after its answer, because it would work on them all the same.
+A slow job that is still within its time delays the jobs behind it in the same pipe. They are taken back, and the worker is replaced after
+its answer, because it would still work on them.
 """
 
 import contextlib
@@ -52,13 +52,13 @@ class WorkerPool:
         return len(self.queue) + sum(len(hand.held) for hand in self.hands.values())
 
     def capacity(self) -> int:
-        """Returns how many more jobs may come: as many as the workers may hold, fewer bytes than would weigh on memory."""
+        """Returns how many more jobs fit: as many as the workers may hold, within a limit of bytes in memory."""
         if sum(job.size_bytes for job in self.queue) > _MAX_QUEUED_BYTES:
             return 0
         return max(0, self.workers * MAX_HELD - self.outstanding)
 
     def distribute(self) -> None:
-        """Asks for missing workers and hands out the queue, to the least busy worker first."""
+        """Requests missing workers and distributes the queue, to the least busy worker first."""
         while len(self.hands) < self.workers and self._spawn():
             pass
         while self.queue:
@@ -69,12 +69,12 @@ class WorkerPool:
             hand.give(self.queue.popleft())
         for hand in self.hands.values():
             if hand.wants_to_write:
-                # a worker that is gone shows at its answers
+                # a worker that is gone is noticed when its answers are read
                 with contextlib.suppress(OSError):
                     hand.write()
 
     def receive(self, hand: WorkerHandle) -> None:
-        """Takes what a worker has answered, and sees to its end when it is gone."""
+        """Reads a worker's answers, and handles its end if it is gone."""
         try:
             answers, gone = hand.read()
         except BadFrame as exc:
@@ -91,7 +91,7 @@ class WorkerPool:
             self._lose(hand, "")
 
     def check_time(self, now: float) -> None:
-        """Ends workers whose document has used up its time and takes back what waits behind slow ones."""
+        """Ends workers whose document has used up its time, and takes back the jobs behind slow ones."""
         for hand in list(self.hands.values()):
             if not hand.held or not hand.ready:
                 continue
@@ -102,23 +102,23 @@ class WorkerPool:
                 self._take_back(hand)
 
     def is_stuck(self, now: float) -> bool:
-        """Whether a worker that was asked for long ago has not begun."""
+        """Whether a worker that was requested long ago has not begun."""
         return any(hand.held and not hand.ready and now - hand.busy_since > _START_SECONDS for hand in self.hands.values())
 
     def next_deadline(self) -> float | None:
-        """Returns when ``check_time`` has something to do next. Units: monotonic seconds."""
+        """Returns when ``check_time`` is next due. Units: monotonic seconds."""
         times = [hand.busy_since + (_SLOW_SECONDS if len(hand.held) > 1 else self.seconds) for hand in self.hands.values() if hand.held]
         return min(times, default=None)
 
     def lose_all(self) -> None:
-        """Takes everything back from workers that are all gone, as after the death of the fork server."""
+        """Takes back the jobs of all workers after they all ended, for example with the fork server."""
         for hand in list(self.hands.values()):
             self.receive(hand)
             if hand.number in self.hands:
                 self._bury(hand)
 
     def _bury(self, hand: WorkerHandle) -> None:
-        """Sees to a worker that has died."""
+        """Handles the end of a worker."""
         if self.client.find_end(hand.number) == -signal.SIGKILL:
             self._lose(hand, "the extractor was killed each time over this document", was_killed=True)
         else:
@@ -139,7 +139,7 @@ class WorkerPool:
         hand.closing = True
 
     def _lose(self, hand: WorkerHandle, reason: str, *, may_retry: bool = True, too_slow: bool = False, was_killed: bool = False) -> None:
-        """Ends a worker and settles what it held: the first job is to blame, unless the worker retired or nobody is."""
+        """Ends a worker and requeues its jobs. The first job is the cause, unless the worker retired or no job is the cause."""
         del self.hands[hand.number]
         self.client.kill(hand.number)
         hand.close()
