@@ -1,1 +1,1 @@
-"""One technology a file; each fills a port and knows the model and the core only."""
+"""Each file uses one technology. It implements a port and imports the model and the core only."""

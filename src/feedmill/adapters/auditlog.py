@@ -1,9 +1,9 @@
 """The audit log as files of the data folder: ``audit/NUMBER.jsonl``, each named by its first entry.
 
-Several processes write it; each takes the lock, looks where the log ends, appends one line and syncs it. ``head.json`` names the last
-entry, so that lines cut off at the end are noticed. A new file begins each day, and where one is large; what is then older than the
-retention goes, a file at a time, after an entry that says so. ``audit-begun.json`` beside the folder names the first entry of the newest
-file, so that it is noticed too when the folder is gone, or another one stands in its place.
+Several processes write it. Each takes the lock, finds the end of the log, appends one line and syncs it. ``head.json`` names the last
+entry, so that missing lines at the end are detected. A new file begins each day, and when the current one is large. Files older than the
+retention are then removed, one at a time, after an entry that records it. ``audit-begun.json`` next to the folder names the first entry
+of the newest file, so that a missing or replaced folder is detected too.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ _HEAD = "head.json"
 
 
 class FolderAuditLog:
-    """Fills ``ports.signin.AuditLog``. May be used from several threads and processes. ``keep`` None keeps entries for ever."""
+    """Implements ``ports.signin.AuditLog``. Several threads and processes may use it. ``keep`` None retains entries for ever."""
 
     def __init__(self, folder: Path, keep: timedelta | None = None, max_file_bytes: int = MAX_FILE_BYTES) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class FolderAuditLog:
         self._threads = threading.Lock()
 
     def append(self, event: AuditEvent) -> AuditEntry:
-        """Keeps an event. Errors: DiskFull, Corrupt when the log's end cannot be read."""
+        """Stores an event. Errors: DiskFull, Corrupt when the log's end cannot be read."""
         try:
             with self._locked():
                 return self._append(event)
@@ -92,7 +92,7 @@ class FolderAuditLog:
         return entry
 
     def _find_last(self, files: list[Path], event: AuditEvent) -> AuditEntry | None:
-        """Finds the entry to go on behind. Where it was cut off or spoilt, the head has its number and hash, so that the gap stays seen."""
+        """Finds the entry to continue from. If it was cut off or damaged, the head has its number and hash; so the gap stays visible."""
         head = self._find_head()
         try:
             last = _read_last(files)
@@ -125,7 +125,7 @@ class FolderAuditLog:
         return entry
 
     def _trim(self, files: list[Path], event: AuditEvent, entry: AuditEntry) -> AuditEntry:
-        """Removes the files whose last entry is older than the retention, and tells in the log before."""
+        """Removes the files whose last entry is older than the retention. An entry in the log records it first."""
         if self._keep is None:
             return entry
         cutoff = event.at - self._keep
@@ -178,7 +178,7 @@ def _read_place(path: Path) -> tuple[int, str] | None:
 
 
 def _read_last(files: list[Path]) -> AuditEntry | None:
-    """Reads the last entry of the last file that has one, and cuts off a line that a crash left unfinished."""
+    """Reads the last entry of the last file that has one, and removes an unfinished line that a crash left."""
     for path in reversed(files):
         line = _read_last_line(path)
         if line:

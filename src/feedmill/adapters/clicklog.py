@@ -17,13 +17,13 @@ from feedmill.model.click import Click, ClickSender
 MAX_DAY_BYTES = 50_000_000
 SENDERS_TO_A_DAY = 100
 SHARES_OF_MANY = 10
-"""How many shares a sender has that speaks for many people."""
+"""How many shares a sender has that stands for many people."""
 
 MAX_COUNTED = 20_000
 
 
 class FolderClickLog:
-    """Keeps clicks in a folder. May be used from several threads. Units: days, 0 keeps nothing."""
+    """Stores clicks in a folder. Several threads may use it. Units: days, 0 stores nothing."""
 
     def __init__(self, folder: Path, days: int, max_day_bytes: int = MAX_DAY_BYTES) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class FolderClickLog:
         self._sent_bytes: OrderedDict[str, int] = OrderedDict()
 
     def keep(self, click: Click, sender: ClickSender) -> bool:
-        """Keeps a click and tells whether it did: not when the day's file or the sender's share is full, or it cannot be written."""
+        """Stores a click and returns whether it did. It does not if the day's file or the sender's share is full, or if writing fails."""
         if self._days <= 0:
             return False
         fields = {**asdict(click), "at": click.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
@@ -49,7 +49,7 @@ class FolderClickLog:
                     file.write(line)
                     self._count(sender, len(line))
             except OSError:
-                # a click is worth no failure
+                # a click is not important enough to fail a request
                 return False
         return True
 

@@ -21,7 +21,7 @@ from feedmill.adapters.syncing import sync_folder
 from feedmill.model.errors import Busy, DiskFull, FeedmillError, NotFound
 
 PART: Final = ".part"
-"""What the name of a file that is still being received ends in."""
+"""The suffix of a file that is still being received."""
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _WRITE_BACK_BYTES: Final = 8_388_608
@@ -29,7 +29,7 @@ _SYNC_FILE_RANGE_WRITE: Final = 2
 
 
 class FolderFeedFiles:
-    """Feed files in a folder. Units: ``reserve_bytes`` is the free space below which nothing more is taken in."""
+    """Feed files in a folder. Units: ``reserve_bytes`` is the free space below which no new data is accepted."""
 
     def __init__(self, folder: Path, *, reserve_bytes: int = 0) -> None:
         self._folder = folder
@@ -53,7 +53,7 @@ class FolderFeedFiles:
             raise NotFound(f"feed file {name!a} is no longer kept") from exc
 
     def remove(self, name: str) -> None:
-        """Removes a file, one still being received too. Errors: Busy."""
+        """Removes a file, including one that is still being received. Errors: Busy."""
         try:
             self._path(name).unlink(missing_ok=True)
         except OSError as exc:
@@ -105,7 +105,7 @@ class FolderFeedFile:
             raise _translate(exc, "write a feed") from exc
 
     def commit(self) -> int:
-        """Makes bytes and folder entry durable and gives the size. Errors: DiskFull, Busy."""
+        """Makes bytes and folder entry durable and returns the size. Errors: DiskFull, Busy."""
         try:
             os.fsync(self._descriptor)
             self._close()
@@ -117,13 +117,13 @@ class FolderFeedFile:
         return self._size_bytes
 
     def discard(self) -> None:
-        """Closes and removes the file, a committed one too; what cannot be removed is left to upkeep."""
+        """Closes and removes the file, even if it was committed. Upkeep removes what cannot be removed here."""
         with suppress(OSError):
             self._close()
             self._path.unlink(missing_ok=True)
 
     def _close(self) -> None:
-        """Closes the descriptor, once nobody else uses it."""
+        """Closes the descriptor once no other thread uses it."""
         if self._pushing is not None:
             wait([self._pushing])
         if self._descriptor >= 0:
@@ -132,7 +132,7 @@ class FolderFeedFile:
 
 
 def _check_space(folder: Path, reserve_bytes: int) -> None:
-    """Raises as a full disk does when less than the reserve is free."""
+    """Raises the error of a full disk when less than the reserve is free."""
     if reserve_bytes <= 0:
         return
     status = os.statvfs(folder)

@@ -1,9 +1,9 @@
-"""Wake-ups between the processes of one data folder, by datagrams on this machine.
+"""Notifications between the processes of one data folder, by datagrams on this machine.
 
-A role waits at an abstract unix address, which no file stands for and which is gone with the process. A datagram says nothing but that it
-came, and counts only from the same user or root, since everybody on the machine can reach the address. A ring never blocks and never fails:
-nobody there, or a full queue of rings, is as good as rung. Where there are no such addresses, or another process holds the role's, waiting
-is plain waiting, and who waits finds his work when he looks by himself.
+A role waits at an abstract unix address, which is no file and disappears with the process. A datagram has no content; it counts only from
+the same user or root, since every user of the machine can reach the address. Sending never blocks and never fails: if no process listens,
+or its queue is full, the sender ignores it. If there are no such addresses, or another process holds the role's, waiting is a plain wait,
+and the process finds its work when it looks at intervals.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _HAS_ABSTRACT = sys.platform == "linux"
 
 
 class SocketNotifier:
-    """Fills ``ports.Bell``; threads may share it. ``role`` is whose rings ``wait`` hears, None for who only rings."""
+    """Implements ``ports.Notifier``; threads may share it. ``wait`` is for notifications of ``role``; None only sends."""
 
     def __init__(self, data_folder: Path, role: str | None) -> None:
         self._sender: socket.socket | None = None
@@ -32,7 +32,7 @@ class SocketNotifier:
         self._ear = self._listen()
 
     def notify(self, role: str) -> None:
-        """Wakes a role; also from a signal handler, also oneself."""
+        """Wakes a role. It may be called in a signal handler, and for the process itself."""
         if self._sender is None:
             return
         try:
@@ -41,7 +41,7 @@ class SocketNotifier:
             return
 
     def wait(self, timeout_seconds: float) -> None:
-        """Waits until rung or the time is over; all rings until now are one."""
+        """Waits for a notification or the end of the time. All notifications so far count as one."""
         if self._ear is None:
             self._ear = self._listen()
         if self._ear is None:
@@ -55,7 +55,7 @@ class SocketNotifier:
                 return
 
     def close(self) -> None:
-        """Returns the address up; ringing and waiting afterwards does no harm."""
+        """Releases the address. Later calls of ``notify`` and ``wait`` do no harm."""
         for end in (self._sender, self._ear):
             if end is not None:
                 end.close()
@@ -77,7 +77,7 @@ class SocketNotifier:
         return ear
 
     def _address(self, role: str) -> bytes:
-        # Digested, since an address is no longer than 107 bytes.
+        # a digest, since an address can have at most 107 bytes
         name = hashlib.blake2b(role.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"\0feedmill-{self._folder}-{name}".encode()
 
@@ -92,7 +92,7 @@ def _open() -> socket.socket | None:
 
 
 def _drain(ear: socket.socket) -> bool:
-    """Takes what came, and says whether any of it counts."""
+    """Reads all waiting datagrams, and returns whether any of them counts."""
     heard = False
     for _ in range(_QUEUE):
         try:

@@ -1,1 +1,1 @@
-"""Speaks to the servers that decide about documents."""
+"""Clients of the servers that authorize users for documents."""

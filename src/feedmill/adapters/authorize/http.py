@@ -1,8 +1,8 @@
-"""HTTP/1.1 to one server, with a time for the whole of an exchange.
+"""HTTP/1.1 to one server, with a time limit for a whole exchange.
 
-Time-outs of usual clients start anew with every piece that arrives, so a server that drips its answer holds them for ever; here every step
-waits only for what is left of the one time. Only looking a name up in the resolver cannot be cut short; it costs the thread that does it.
-Redirections are answers, proxies of the environment are not asked, every address is looked at before it is dialled.
+The time-outs of usual clients restart with every piece that arrives, so a server that sends its response slowly holds them for ever. Here
+every step waits only for the rest of the total time. Only the resolver's lookup of a name cannot be cut short; it blocks its thread.
+Redirects are responses, proxies of the environment are not used, and every address is checked before a connection to it.
 """
 
 import socket
@@ -24,15 +24,15 @@ _MAX_INTERIM: Final = 10
 
 
 class HttpCaller:
-    """Returns lines to servers."""
+    """Opens connections to servers."""
 
     def open(self, server: ServerAddress) -> ServerConnection:
-        """Returns a line to a server, without having spoken to it yet."""
+        """Returns a connection to a server, without connecting yet."""
         return HttpLine(server)
 
 
 class HttpLine:
-    """A connection that is kept from one exchange to the next as long as both sides like."""
+    """A connection that is reused for further exchanges as long as both sides allow it."""
 
     def __init__(self, server: ServerAddress) -> None:
         self._server = server
@@ -40,14 +40,14 @@ class HttpLine:
         self._connection = h11.Connection(h11.CLIENT)
 
     def send(self, call: Call, seconds: float) -> Reply:
-        """Sends a request and waits for its answer. Errors: Unanswered."""
+        """Sends a request and waits for its response. Errors: Unanswered."""
         deadline = time.monotonic() + seconds
         is_kept = self._socket is not None
         try:
             try:
                 return self._exchange(call, deadline)
             except (ConnectionError, ssl.SSLEOFError, h11.RemoteProtocolError):
-                # a server may close a kept connection at any time
+                # a server may close an idle connection at any time
                 self.close()
                 if not is_kept:
                     raise
@@ -105,7 +105,7 @@ class HttpLine:
                 raise ConnectionResetError("it closed the connection")
 
     def _ready(self, deadline: float) -> h11.Connection:
-        """Returns a connection on which a request may be sent now."""
+        """Returns a connection on which a request can be sent now."""
         if self._socket is not None:
             if self._connection.our_state is h11.DONE and self._connection.their_state is h11.DONE:
                 self._connection.start_next_cycle()

@@ -35,7 +35,7 @@ class AppendFile:
         fcntl.flock(self.fd, fcntl.LOCK_EX)
 
     def append(self, data: bytes) -> int:
-        """Writes bytes and gives their offset; where that fails the file is as it was. Errors: OSError."""
+        """Writes bytes and returns their offset. If that fails, the file is unchanged. Errors: OSError."""
         start, written = self.end, 0
         view = memoryview(data)
         try:
@@ -65,7 +65,7 @@ def is_in_use(path: Path) -> bool:
 
 
 class ReadFile:
-    """A file open for reading; it closes when the last thread lets go of it."""
+    """A file open for reading. It closes when the last thread releases it."""
 
     def __init__(self, path: Path) -> None:
         self._fd = -1
@@ -76,7 +76,7 @@ class ReadFile:
             os.close(self._fd)
 
     def read(self, offset: int, length: int) -> bytes | None:
-        """Returns bytes, None where the file does not hold all of them. Errors: OSError."""
+        """Returns bytes, or None if the file does not hold all of them. Errors: OSError."""
         # a length that is wrong must not ask for memory that no file fills
         if length > _SMALL_BYTES and os.fstat(self._fd).st_size < offset + length:
             return None
@@ -94,7 +94,7 @@ class ReadFile:
 
 
 class ReadFiles:
-    """The files that were read last, kept open."""
+    """The most recently read files, held open."""
 
     def __init__(self, locate: Callable[[str], Path], limit: int = 32) -> None:
         self._locate = locate
@@ -117,11 +117,11 @@ class ReadFiles:
         return opened
 
     def forget(self, name: str) -> None:
-        """Lets go of a file."""
+        """Releases a file."""
         with self._lock:
             self._open.pop(name, None)
 
     def clear(self) -> None:
-        """Lets go of all files."""
+        """Releases all files."""
         with self._lock:
             self._open.clear()

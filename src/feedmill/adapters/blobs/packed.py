@@ -1,12 +1,12 @@
-"""Blobs in a folder: small ones appended to packs, large ones a file each.
+"""Blobs in a folder: small ones appended to packs, each large one in its own file.
 
-Rules: a pack is written by the process that made it and by no other, and only at its end, so that nobody waits for anybody and what
-``kill -9`` leaves half written at the end of a pack is named by no reference: references are committed only after ``sync``. A write that
-finds the disk full is taken back. A sync that fails leaves unknown what is on the disk, and the kernel would say yes to the next one;
-so it, and from then on everything that writes, ends in ``Broken``: a new process writes to packs of its own.
+Rules: only the process that created a pack writes to it, and only at its end, so no process waits for another. What ``kill -9`` leaves
+incomplete at the end of a pack has no reference, because references are committed only after ``sync``. A write that finds the disk full
+is undone. After a failed sync it is unknown what is on the disk, and the kernel would report success for the next sync. So a failed sync,
+and from then on every write, raises ``Broken``; a new process writes to its own packs.
 
-``packs`` and ``files`` may be cleaned up by who knows all references: not before a thing is older than the longest transaction, since
-its reference may still wait for its commit.
+A caller that knows all references may clean up ``packs`` and ``files``, but only what is older than the longest transaction, since a
+reference may still wait for its commit.
 """
 
 import io
@@ -48,7 +48,7 @@ class StoredFile:
 
 
 class PackedBlobs:
-    """Fills ``ports.BlobStore``; threads may share it, each process opens its own. ``role`` names the process in file names."""
+    """Implements ``ports.BlobStore``. Threads may share it; each process opens its own. ``role`` names the process in file names."""
 
     def __init__(self, folder: Path, *, role: str = "any", limits: PackLimits | None = None, reserve_bytes: int = 0) -> None:
         self._packs, self._files = folder / "packs", folder / "files"
@@ -81,7 +81,7 @@ class PackedBlobs:
         return self._put(stream, size_bytes)
 
     def put_copy(self, data: bytes) -> BlobRef:
-        """Writes a copy of a blob, also into the reserve: what it was copied out of is removed then. Errors: DiskFull, Broken."""
+        """Writes a copy of a blob, even into the reserve, because the caller then removes the original. Errors: DiskFull, Broken."""
         return self._put(io.BytesIO(data), len(data))
 
     def _put(self, stream: BinaryIO, size_bytes: int) -> BlobRef:

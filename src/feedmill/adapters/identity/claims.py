@@ -1,6 +1,6 @@
-"""What other providers tell of somebody, as users and groups of ours: split by the notation rules, as proxy headers are.
+"""Reads users and groups from the claims of providers. Names are split by the notation rules, as for proxy headers.
 
-Groups that are left out, cut short or cannot be read let nobody in: one that is missing could be one that is denied.
+If groups are left out, cut short or unreadable, the sign-in is denied, because a missing group could be one that is denied access.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from feedmill.model.identity import Subject
 MAX_GROUPS = 20_000
 MAX_NAME_CHARACTERS = 1_000
 GROUPS_LINK = "http://schemas.microsoft.com/claims/groups.link"
-"""What Microsoft Entra ID tells in an assertion in place of more groups than it likes to. Source: Microsoft, "Group overages"."""
+"""What Microsoft Entra ID sends in an assertion instead of too many groups. Source: Microsoft, "Group overages"."""
 
 
 class Naming(Protocol):
-    """Where the provider's names belong: their namespace, and the domain of those that come without one."""
+    """The namespace of a provider's names, and the domain of names without one."""
 
     @property
     def namespace(self) -> str:
@@ -32,12 +32,12 @@ class Naming(Protocol):
 
 
 def read_user(told: object, naming: Naming) -> Subject | None:
-    """Reads a user; None for what names nobody."""
+    """Reads a user; None if the value names no user."""
     return _read(Scope.USER, told, naming)
 
 
 def read_groups(told: Mapping[str, Any], claim: str, naming: Naming) -> tuple[Subject, ...]:
-    """Reads groups: a list of texts, or one text; blank ones are none. Errors: Denied."""
+    """Reads groups: a list of texts, or one text. Blank texts are ignored. Errors: Denied."""
     elsewhere, listed = told.get("_claim_names"), told.get(claim)
     texts = listed if isinstance(listed, list) else [listed] if listed is not None else []
     is_elsewhere = isinstance(elsewhere, dict) and claim in elsewhere
@@ -63,5 +63,5 @@ def _read(scope: Scope, told: object, naming: Naming) -> Subject | None:
 
 
 def _is_readable(text: str) -> bool:
-    """Whether a text could be a name: spaces and marks of any script are, control characters and halves of characters are not."""
+    """Whether a text could be a name. Spaces and accents of any script are allowed, control characters and lone surrogates are not."""
     return len(text) <= MAX_NAME_CHARACTERS and all(category(character) not in ("Cc", "Cs") for character in text.strip())

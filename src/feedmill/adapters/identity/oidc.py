@@ -1,8 +1,8 @@
-"""Proves users by a provider of OpenID Connect: the authorization code flow with PKCE, state and nonce.
+"""Authenticates users by an OpenID Connect provider: the authorization code flow with PKCE, state and nonce.
 
-What the provider says of itself (its addresses and keys) is read from its discovery document, kept for an hour, and must be of the issuer
-that the settings name. An ID token counts when it is signed with one of the provider's keys by an asymmetric algorithm, is from this
-issuer, for this client, for this browser's attempt (``nonce``), and not over.
+The provider's addresses and keys are read from its discovery document, cached for an hour, and must be of the issuer in the settings.
+An ID token is valid if it is signed with one of the provider's keys by an asymmetric algorithm, is from this issuer, for this client,
+for this browser's attempt (``nonce``), and not expired.
 Source: OpenID Connect Core 1.0, 3.1; OpenID Connect Discovery 1.0; RFC 7636; RFC 9700.
 """
 
@@ -30,12 +30,12 @@ LEEWAY_SECONDS = 60
 LOGOUT_SECONDS = 300
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 MAX_KEPT_TOKEN = 6_000
-"""Longer ID tokens are not kept to be told at the end: addresses would grow too long."""
+"""Longer ID tokens are not stored for the logout request, because the address would grow too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcOptions:
-    """How one provider is spoken to, and which claims are user and groups."""
+    """The options of one provider, and which claims hold the user and the groups."""
 
     name: str
     label: str
@@ -54,7 +54,7 @@ class OidcOptions:
 
 
 class OidcProvider:
-    """Fills ``ports.signin.OpenIdProvider``. May be used from several threads."""
+    """Implements ``ports.signin.OpenIdProvider``. Several threads may use it."""
 
     def __init__(self, options: OidcOptions, clock: Callable[[], datetime]) -> None:
         self.name, self.label, self.namespace = options.name, options.label or options.name, options.namespace
@@ -65,7 +65,7 @@ class OidcProvider:
         self._discovery = Discovery(options.issuer, self._client, clock)
 
     def begin(self, back_url: str, *, state: str, nonce: str, verifier: str) -> str:
-        """Returns the address at the provider to send a browser to. Errors: Busy."""
+        """Returns the provider's address to which the browser is redirected. Errors: Busy."""
         known = self._discovery.learn()
         challenge = base64.urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         asked = {
@@ -81,7 +81,7 @@ class OidcProvider:
         return with_query(known.address("authorization_endpoint"), urlencode(asked))
 
     def finish(self, back_url: str, *, code: str, issuer: str, nonce: str, verifier: str) -> Credential:
-        """Returns the credential that a code stands for; ``issuer`` is "" where the provider did not name itself. Errors: Denied, Busy."""
+        """Exchanges a code for a credential. ``issuer`` is "" if the provider did not name itself. Errors: Denied, Busy."""
         known = self._discovery.learn()
         names_itself = known.about.get("authorization_response_iss_parameter_supported") is True
         if (issuer or names_itself) and issuer != self._options.issuer:
@@ -102,11 +102,11 @@ class OidcProvider:
 
     @property
     def single_logout(self) -> bool:
-        """Whether both sides tell each other that somebody leaves."""
+        """Whether each side notifies the other when a user signs out."""
         return self._options.single_logout
 
     def leave(self, session: ProviderSession, left_url: str) -> ProviderRedirect | None:
-        """Returns how a browser tells the provider that somebody leaves. Source: RP-Initiated Logout 1.0, 2."""
+        """Returns how a browser notifies the provider that the user signs out. Source: RP-Initiated Logout 1.0, 2."""
         known = self._discovery.learn()
         if not known.has("end_session_endpoint"):
             return None
@@ -168,7 +168,7 @@ class OidcProvider:
         return claims
 
     def _read_signed(self, text: str, registry: jwt.JWTClaimsRegistry, kind: str, *, is_of_strangers: bool) -> Mapping[str, Any]:
-        """Returns the claims of a token that the provider signed and that holds."""
+        """Returns the claims of a valid token that the provider signed."""
         known = self._discovery.learn()
         try:
             claims = known.keys.decode(text)
@@ -198,7 +198,7 @@ class OidcProvider:
         )
 
     def _complete(self, known: Known, tokens: Mapping[str, Any], claims: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns the claims of the ID token together with those of userinfo, where one that is wanted is missing."""
+        """Returns the claims of the ID token. If a wanted claim is missing, those of userinfo are added."""
         wanted = (self._options.user_claim, self._options.groups_claim)
         access = tokens.get("access_token")
         held = {name: value for name, value in claims.items() if value is not None}

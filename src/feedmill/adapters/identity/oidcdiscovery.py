@@ -1,7 +1,7 @@
-"""What a provider of OpenID Connect says of itself: its addresses and its keys.
+"""The discovery document of an OpenID Connect provider: its addresses and its keys.
 
-Read when they are first needed and kept for an hour. While a provider gives nothing that serves, those who come at once are told so without
-waiting for it one after the other.
+It is read on first use and cached for an hour. While the provider returns nothing usable, concurrent calls fail at once instead of waiting
+for it one after the other.
 Source: OpenID Connect Discovery 1.0, 4.
 """
 
@@ -17,29 +17,29 @@ from feedmill.model.errors import BadRequest, Busy, Denied
 
 KEPT_SECONDS = 3_600.0
 KEYS_AGAIN_SECONDS = 60.0
-"""So often at most does what strangers send make a provider be asked for its keys."""
+"""The shortest interval at which unauthenticated requests can make this server reload the provider's keys."""
 TROUBLE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a provider said."""
+    """The content of a provider's discovery document."""
 
     about: Mapping[str, Any]
     keys: TokenKeys
     at_seconds: float
 
     def address(self, name: str) -> str:
-        """Returns one of its addresses. Errors: Busy."""
+        """Returns one of the provider's addresses. Errors: Busy."""
         return _address(self.about, name)
 
     def has(self, name: str) -> bool:
-        """Whether it names an address."""
+        """Whether the provider names an address."""
         return isinstance(self.about.get(name), str)
 
 
 class Discovery:
-    """Learns of one provider. May be used from several threads. Errors of all: Busy."""
+    """Reads the discovery document of one provider. Several threads may use it. Errors of all: Busy."""
 
     def __init__(self, issuer: str, client: JsonClient, clock: Callable[[], datetime]) -> None:
         self._issuer = issuer
@@ -51,7 +51,7 @@ class Discovery:
         self._lock = threading.Lock()
 
     def learn(self) -> Known:
-        """Returns what is known, learning it where that is not, or long ago."""
+        """Returns the cached document, or reads it if it is missing or too old."""
         with self._lock:
             now = self._now()
             if self._known is not None and 0 <= now - self._known.at_seconds < KEPT_SECONDS:
@@ -59,7 +59,7 @@ class Discovery:
             return self._ask(now)
 
     def learn_anew(self, known: Known, *, is_of_strangers: bool) -> Known:
-        """Returns what the provider says now, since what is known does not fit; strangers have it asked seldom only."""
+        """Reads the document again because the cached one does not fit. Unauthenticated requests cause this only rarely."""
         with self._lock:
             now = self._now()
             if self._known is not None and self._known is not known:

@@ -1,11 +1,11 @@
-"""Single logout by SAML 2.0: tells a provider that somebody leaves, and hears from it that somebody left.
+"""Single logout by SAML 2.0: notifies a provider when a user signs out here, and handles its requests when they sign out there.
 
 Rules:
 
-1. Nobody but the provider ends sessions here: its requests are signed by a key of its metadata, are from it, for this server, for now, and
-   count once. Their answers are signed too, though nothing depends on them.
-2. A request means the sessions that it names by index, or all of the name where it names none.
-3. What is sent is signed by this server's key, by redirection where the provider takes that, else as a form.
+1. Only the provider may end sessions here: its requests are signed by a key of its metadata, are from it, for this server, valid now, and
+   count once. Its responses are signed too, though nothing depends on them.
+2. A request ends the sessions that it names by index, or all sessions of the name if it has no index.
+3. This server signs its messages with its key. It sends them by redirect if the provider supports that, else as a form.
 
 Source: SAML 2.0 Core, 3.7; SAML 2.0 Profiles, 4.4; SAML 2.0 Bindings, 3.4 and 3.5.
 """
@@ -36,7 +36,7 @@ _RESPONDER = "urn:oasis:names:tc:SAML:2.0:status:Responder"
 
 
 class SamlLogoutDesk:
-    """Fills ``ports.signin.SamlLogout``. May be used from several threads."""
+    """Implements ``ports.signin.SamlLogout``. Several threads may use it."""
 
     def __init__(self, provider: IdentityProvider, key: ServerKey, clock: Callable[[], datetime]) -> None:
         self._provider = provider
@@ -44,7 +44,7 @@ class SamlLogoutDesk:
         self._clock = clock
 
     def begin(self, session: ProviderSession, entity_id: str) -> ProviderRedirect | None:
-        """Returns how a browser tells the provider that somebody leaves; None where the provider has no place for it."""
+        """Returns how a browser notifies the provider that the user signs out; None if the provider has no logout address."""
         place = self._choose_place()
         if place is None:
             return None
@@ -57,7 +57,7 @@ class SamlLogoutDesk:
         return self._send("SAMLRequest", root, place, place.url, "")
 
     def read(self, message: LogoutMessage, logout_url: str) -> LogoutRequest:
-        """Reads the provider's request. Errors: Denied."""
+        """Reads a logout request of the provider. Errors: Denied."""
         root = self._open(message, "SAMLRequest", "LogoutRequest")
         self._check(root, logout_url)
         until = time_of(root.get("NotOnOrAfter"))
@@ -80,7 +80,7 @@ class SamlLogoutDesk:
         )
 
     def answer(self, asked: LogoutRequest, entity_id: str, relay_state: str, *, is_done: bool) -> ProviderRedirect | None:
-        """Returns how a browser takes the answer back; None where the provider has no place for it."""
+        """Returns how a browser takes the response to the provider; None if the provider has no address for it."""
         place = self._choose_place()
         if place is None:
             return None
@@ -91,7 +91,7 @@ class SamlLogoutDesk:
         return self._send("SAMLResponse", root, place, url, relay_state)
 
     def confirm(self, message: LogoutMessage, logout_url: str) -> None:
-        """Reads what the provider says to a request of this server. Errors: Denied, also where it did not end the session."""
+        """Reads the provider's response to a logout request of this server. Errors: Denied, also if it did not end the session."""
         root = self._open(message, "SAMLResponse", "LogoutResponse")
         self._check(root, logout_url)
         status = root.find("p:Status/p:StatusCode", NAMES)
@@ -120,7 +120,7 @@ class SamlLogoutDesk:
         return ProviderRedirect(url=url, fields=fields | ({"RelayState": relay_state} if relay_state else {}))
 
     def _open(self, message: LogoutMessage, name: str, kind: str) -> etree._Element:
-        """Returns a message out of what the provider signed."""
+        """Returns the part of a message that the provider signed."""
         certificates = self._provider.certificates
         try:
             if message.query:
@@ -148,7 +148,7 @@ class SamlLogoutDesk:
 
 
 def write_details(name: etree._Element) -> str:
-    """Writes what stands beside a name, as the provider wants it back."""
+    """Writes the details of a name, in the form in which the provider expects them back."""
     wanted = ("Format", "NameQualifier", "SPNameQualifier")
     return json.dumps({each: name.get(each) for each in wanted if name.get(each)})
 

@@ -1,4 +1,4 @@
-"""Finds out which parts of the sandbox this kernel has, and this container leaves: a child confines itself and tells."""
+"""Finds out which parts of the sandbox this kernel supports and this container permits: a child confines itself and reports."""
 
 import json
 import os
