@@ -48,8 +48,8 @@ WATCHED = (BUILD, COMMIT, READ_TEXT, TELL)
 """The steps in which a document is noted because it may end the indexer."""
 
 TOLD_BATCH = key_of(TELL, "batch")
-"""The note while the indexer reads incoming links of several documents at once. It is cleared once the documents of the batch are
-committed: if the process ends earlier, its work for them is lost, and the next process meets them in a batch again.
+"""The note while the indexer reads incoming links of several documents at once. Its interruptions are cleared only by a commit. An end
+of the process before that loses the work done for the others, and without the count the next process would read them in a batch again.
 """
 
 
