@@ -258,6 +258,22 @@ def test_rebuild_tries_again(harness: Harness) -> None:
     assert harness.failure("a") is None
 
 
+def test_newer_state_that_a_task_wrote_is_not_replaced_by_a_rebuild(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    harness.push(*"abc")
+    indexer = harness.start()
+    run(harness, indexer)
+    request_rebuild(harness.feeds.store)
+    indexer.turn()
+    assert indexer._rebuild is not None
+    assert indexer._rebuild.find_next(harness.feeds.store)
+    harness.push("b", acl=STAFF, whole=True)
+    monkeypatch.setattr(rebuilding.Rebuild, "write_some", lambda *_: [])
+    indexer.turn()
+    monkeypatch.undo()
+    run(harness, indexer)
+    assert harness.shown()["b"].access_class != AccessClass.PUBLIC
+
+
 def test_document_that_fails_in_a_rebuild_is_written_by_its_mark(harness: Harness) -> None:
     harness.push(*"ab")
     indexer = harness.start()

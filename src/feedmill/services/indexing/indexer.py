@@ -388,7 +388,7 @@ class Indexing:
             self._begin_rebuild()
         elif self._rebuild.waiting or self._rebuild.find_next(self._store):
             with self._attempts.bounded(LONGEST_SECONDS):
-                left_out = self._rebuild.write_some(self._filling, self._attempts)
+                left_out = self._rebuild.write_some(self._store, self._filling, self._attempts)
             if left_out:
                 with self._store.writing() as unit:
                     self._rebuild.apart.update(_mark_again(unit, left_out))

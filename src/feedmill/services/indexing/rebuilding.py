@@ -82,14 +82,20 @@ class Rebuild:
                 unit.queues.note_progress(QueueName.REBUILD, reached=self.reached)
         return True
 
-    def write_some(self, filling: Filling, attempts: Attempts) -> list[int]:
+    def write_some(self, store: Store, filling: Filling, attempts: Attempts) -> list[int]:
         """Writes waiting documents for a bounded time; returns those that are left to their tasks: large ones and ones that fail."""
         begun = time.monotonic()
         left: list[int] = []
-        batch = list(islice(self.waiting, DOCUMENTS_AT_ONCE))
+        # read again: a task may have written a newer state of a waiting document meanwhile, which an older one must not replace
+        found = list(islice(self.waiting, DOCUMENTS_AT_ONCE))
+        with store.reading() as unit:
+            current = unit.documents.find_by_id([document.id for document in found if document.id is not None])
+        batch = [current.get(document.id or 0, document) for document in found]
         told = filling.find_told([document for document in batch if self._may_copy(document.id or 0, filling, attempts)])
         for document in batch:
             self.waiting.popleft()
+            if document.id not in current or not (is_indexed(document) or document.damage):
+                continue
             is_written = False
             if self._may_copy(document.id or 0, filling, attempts):
                 with attempts.on(key_of(COPY, item_of(document.id or 0))):
