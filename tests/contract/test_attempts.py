@@ -38,9 +38,9 @@ def test_suspected_item_waits_for_others_but_not_for_ever(store: SqlStore, tmp_p
     attempts = start(store, tmp_path)
     assert (attempts.is_due("other"), attempts.is_due("suspected")) == (True, False)
     attempts._begun_at_seconds -= OTHERS_FIRST_SECONDS
-    assert (attempts.is_due("suspected"), attempts.is_due("suspected", is_idle=False)) == (True, False)
+    assert (attempts.is_due("suspected"), attempts.may_risk(is_idle=False)) == (True, False)
     attempts._begun_at_seconds -= LONGEST_SECONDS
-    assert attempts.is_due("suspected", is_idle=False)
+    assert attempts.may_risk(is_idle=False)
 
 
 def test_process_that_hangs_ends_and_leaves_its_item(store: SqlStore, tmp_path: Path) -> None:

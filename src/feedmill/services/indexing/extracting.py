@@ -21,7 +21,7 @@ from feedmill.model.queue import QueueName
 from feedmill.ports import BlobStore, Clock, Extractor, IndexTask, InFlight, Lane, Notifier, Stage, Store, UnitOfWork
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.indexing.pacing import Pacing
-from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
+from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
 from feedmill.services.isolation.batches import Failed, belongs_to_item, describe, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.inflight import NoInFlight
@@ -77,7 +77,7 @@ class Extracting:
         self._on_extracted = on_extracted
         self._attempts = Attempts(store, in_flight or NoInFlight(), clock)
         self._recorder = recorder or FailureRecorder(clock, __version__)
-        self._suspected_feeds = self._find_suspected_feeds()
+        self._suspected_feeds = self._attempts.find_feeds(HAND_OVER, KEEP)
         self._reached: dict[Lane, IndexTask | None] = dict.fromkeys(Lane)
         self._jobs: dict[int, _Job] = {}
         self._done: list[tuple[_Job, Answer]] = []
@@ -86,12 +86,6 @@ class Extracting:
         self._failed: dict[int, Failed[Document]] = {}
         self._pacing = Pacing()
         self._trouble = FailureNote(store, QueueName.EXTRACT)
-
-    def _find_suspected_feeds(self) -> frozenset[int]:
-        """Finds the feeds of documents that ended the extractor: other documents of these feeds may do the same."""
-        items = [item.removeprefix("document:") for step in (HAND_OVER, KEEP) for item in self._attempts.list_items(step)]
-        with self._store.reading() as unit:
-            return frozenset(mark.feed_id for mark in unit.index_tasks.find_many([int(item) for item in items]).values()) - {0}
 
     def work(self, is_stopped: Callable[[], bool]) -> None:
         """Works until stopped; documents that are in flight then are extracted again after the next start. Errors: Broken."""
@@ -307,7 +301,7 @@ class Extracting:
 
 
 def _key_of(step: str, mark: IndexTask) -> str:
-    return key_of(step, f"document:{mark.document_id}")
+    return key_of_document(step, mark.document_id)
 
 
 def _feed_of(job: _Job) -> dict[int, int]:

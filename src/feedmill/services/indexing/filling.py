@@ -31,7 +31,7 @@ from feedmill.services.indexing.preparing import (
     put_isolated,
     read_text,
 )
-from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
+from feedmill.services.isolation.attempts import Attempts, key_of, key_of_document, read_interruptions
 from feedmill.services.isolation.batches import Failed, belongs_to_item
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
@@ -51,11 +51,6 @@ TOLD_BATCH = key_of(TELL, "batch")
 """The note while the indexer reads incoming links of several documents at once. Its interruptions are cleared only by a commit. An end
 of the process before that loses the work done for the others, and without the count the next process would read them in a batch again.
 """
-
-
-def item_of(document_id: int) -> str:
-    """Returns the name of a document as an item in flight."""
-    return f"document:{document_id}"
 
 
 @dataclass(slots=True)
@@ -183,11 +178,11 @@ class Filling:
 
     def is_suspected(self, document_id: int) -> bool:
         """Returns whether the indexer ended while it worked on a document alone."""
-        return any(self._attempts.count(key_of(step, item_of(document_id))) for step in WATCHED)
+        return any(self._attempts.count(key_of_document(step, document_id)) for step in WATCHED)
 
     def is_due(self, document_id: int) -> bool:
         """Returns whether a document may be worked on now; one that ends this process, rather than the separate one, waits for others."""
-        return all(self._attempts.is_due(key_of(step, item_of(document_id))) for step in (READ_TEXT, TELL))
+        return all(self._attempts.is_due(key_of_document(step, document_id)) for step in (READ_TEXT, TELL))
 
     def _belongs_apart(self, mark: IndexTask) -> bool:
         return self._lane is not None and (self.is_suspected(mark.document_id) or mark.feed_id in self.suspected_feeds)
@@ -248,7 +243,7 @@ class Filling:
 
 
 def _key_of(step: str, document: Document) -> str:
-    return key_of(step, item_of(document.id or 0))
+    return key_of_document(step, document.id or 0)
 
 
 def record_troubles(

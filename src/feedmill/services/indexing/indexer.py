@@ -31,12 +31,12 @@ from feedmill.services.failurenote import FailureNote
 from feedmill.services.feeds.progress import ended
 from feedmill.services.indexing.apart import ApartLane, Ended
 from feedmill.services.indexing.extracting import STEPS as EXTRACTION
-from feedmill.services.indexing.filling import COPY, TOLD_BATCH, WATCHED, Filling, Uncommitted, item_of, record_troubles
+from feedmill.services.indexing.filling import COPY, TOLD_BATCH, WATCHED, Filling, Uncommitted, record_troubles
 from feedmill.services.indexing.indextools import IndexDependencies, IndexFolders
 from feedmill.services.indexing.linking import Linking
 from feedmill.services.indexing.preparing import BUILD, COMMIT
 from feedmill.services.indexing.rebuilding import Rebuild, choose_folder
-from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.isolation.attempts import Attempts, key_of, key_of_document
 from feedmill.services.isolation.batches import describe
 from feedmill.services.isolation.recording import FailureRecorder
 from feedmill.services.sweeps.patternsweep import PatternSweep
@@ -83,7 +83,7 @@ class Indexing:
         self._links = Linking(tools.store, tools.blobs, folders.read, rest=tools.rest, attempts=self._attempts, recorder=self._recorder)
         self._lane = ApartLane(tools.builder) if tools.builder is not None else None
         self._filling = Filling(tools.blobs, self._links, self._patterns, self._attempts, self._lane)
-        self._filling.suspected_feeds = self._find_suspected_feeds()
+        self._filling.suspected_feeds = self._attempts.find_feeds(BUILD)
         self._lacking: dict[int, Trouble] = {}
         self._uncommitted = Uncommitted()
         self._reached: IndexTask | None = None
@@ -99,12 +99,6 @@ class Indexing:
         for name in self._folders.list():
             if name != self._folder:
                 self._folders.remove(name)
-
-    def _find_suspected_feeds(self) -> frozenset[int]:
-        """Finds the feeds of documents that ended the indexer: other documents of these feeds may do the same."""
-        items = [item.removeprefix("document:") for item in self._attempts.list_items(BUILD)]
-        with self._store.reading() as unit:
-            return frozenset(mark.feed_id for mark in unit.index_tasks.find_many([int(item) for item in items]).values()) - {0}
 
     def _retry_failed(self) -> None:
         """Adds index tasks for documents for which a step of another program version failed."""
@@ -213,7 +207,7 @@ class Indexing:
     def _commit(self) -> None:
         """Commits, then removes the tasks and makes the commit known to searchers."""
         marks = dict(self._uncommitted.marks)
-        key = key_of(COMMIT, item_of(next(iter(marks))) if len(marks) == 1 else "batch")
+        key = key_of_document(COMMIT, next(iter(marks))) if len(marks) == 1 else key_of(COMMIT, "batch")
         try:
             with self._attempts.on(key):
                 token = self._writer.commit()
@@ -239,7 +233,7 @@ class Indexing:
             self._rebuild.apart.difference_update(marks)
         finished = [key for key in marks if self._rebuild is None or key not in troubles]
         batch = [TOLD_BATCH] if self._rebuild is None else []
-        self._attempts.clear([*batch, *(key_of(step, item_of(key)) for step in WATCHED for key in finished)])
+        self._attempts.clear([*batch, *(key_of_document(step, key) for step in WATCHED for key in finished)])
         self._on_committed(len(marks))
         log.info("index_committed", documents=len(marks), token=token)
 
@@ -425,7 +419,7 @@ class Indexing:
             unit.key_values.put(keyvalues.INDEX_PARTIAL, "")
             unit.key_values.put(keyvalues.INDEX_PROGRESS, "")
             self._settle(unit)
-        self._attempts.clear([key_of(step, item) for step in (*WATCHED, COPY) for item in self._attempts.list_items(step)])
+        self._attempts.clear_steps(*WATCHED, COPY)
         self._clear_pending()
         self._writer.close()
         old, self._folder, self._writer, self._rebuild = self._folder, rebuild.folder, rebuild.writer, None

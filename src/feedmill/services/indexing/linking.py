@@ -24,7 +24,7 @@ from feedmill.model.query import LinksTo
 from feedmill.model.queue import QueueName
 from feedmill.ports import BlobStore, IndexTask, LinkWork, SearchIndex, Store, UnitOfWork
 from feedmill.services import keyvalues
-from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
+from feedmill.services.isolation.attempts import Attempts, key_of_document, read_interruptions
 from feedmill.services.isolation.batches import Failed, run_halved
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.isolation.recording import FailureRecorder
@@ -231,7 +231,7 @@ class Linking:
 
 
 def _key_of(document_id: int, step: str = READ) -> str:
-    return key_of(step, f"document:{document_id}")
+    return key_of_document(step, document_id)
 
 
 def _may_tell(document: Document | None) -> bool:

@@ -16,8 +16,8 @@ from feedmill.model.document import Document
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexWriter, Store, UnitOfWork
 from feedmill.services import keyvalues
-from feedmill.services.indexing.filling import COPY, SLICE_SECONDS, Filling, item_of
-from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.indexing.filling import COPY, SLICE_SECONDS, Filling
+from feedmill.services.isolation.attempts import Attempts, key_of_document
 
 DOCUMENTS_AT_ONCE = 250
 TOLD_EVERY_SECONDS = 2.0
@@ -98,7 +98,7 @@ class Rebuild:
                 continue
             is_written = False
             if self._may_copy(document.id or 0, filling, attempts):
-                with attempts.on(key_of(COPY, item_of(document.id or 0))):
+                with attempts.on(key_of_document(COPY, document.id or 0)):
                     is_written = filling.copy(self.writer, document, told)
             if not is_written:
                 left.append(document.id or 0)
@@ -108,7 +108,7 @@ class Rebuild:
 
     def _may_copy(self, document_id: int, filling: Filling, attempts: Attempts) -> bool:
         """Returns whether a document has no failures or interruptions; each restart of the process begins the folder again."""
-        is_known = document_id in self.failed or attempts.count(key_of(COPY, item_of(document_id)))
+        is_known = document_id in self.failed or attempts.count(key_of_document(COPY, document_id))
         return not is_known and not filling.is_suspected(document_id)
 
     def _report_progress(self) -> str:

@@ -23,12 +23,19 @@ OTHERS_FIRST_SECONDS = 0.5
 LONGEST_SECONDS = 12.0
 """After this time it tries a suspected item even if others still wait."""
 
+_DOCUMENT = "document:"
+
 log = structlog.get_logger(__name__)
 
 
 def key_of(step: str, item: str) -> str:
     """Returns the key of an item in a step."""
     return f"{step} {item}"
+
+
+def key_of_document(step: str, document_id: int) -> str:
+    """Returns the key of a document in a step."""
+    return key_of(step, f"{_DOCUMENT}{document_id}")
 
 
 class Attempts:
@@ -83,16 +90,22 @@ class Attempts:
         """Lists the items of a step that ended the process."""
         return [key.removeprefix(f"{step} ") for key in self._counts if key.startswith(f"{step} ")]
 
+    def find_feeds(self, *steps: str) -> frozenset[int]:
+        """Finds the feeds of documents that ended the process in some of the steps: other documents of these feeds may do the same."""
+        items = (item for step in steps for item in self.list_items(step) if item.startswith(_DOCUMENT))
+        ids = [int(item.removeprefix(_DOCUMENT)) for item in items]
+        if not ids:
+            return frozenset()
+        with self._store.reading() as unit:
+            return frozenset(task.feed_id for task in unit.index_tasks.find_many(ids).values()) - {0}
+
     def is_hopeless(self, key: str) -> bool:
         """Returns whether an item is to be set aside."""
         return self.count(key) >= MAX_INTERRUPTIONS
 
-    def is_due(self, key: str, *, is_idle: bool = True) -> bool:
-        """Returns whether an item may be worked on now: a suspected one waits while others are worked on.
-
-        Shape: ``is_idle`` says that the process has nothing else to do.
-        """
-        return not self.count(key) or self.may_risk(is_idle=is_idle)
+    def is_due(self, key: str) -> bool:
+        """Returns whether an item may be worked on now: a suspected one waits while others are worked on."""
+        return not self.count(key) or self.may_risk(is_idle=True)
 
     def may_risk(self, *, is_idle: bool) -> bool:
         """Returns whether the process has worked on others for long enough to be put at risk."""
@@ -106,6 +119,10 @@ class Attempts:
                 unit.interruptions.remove(counted)
             for key in counted:
                 del self._counts[key]
+
+    def clear_steps(self, *steps: str) -> None:
+        """Forgets the interruptions of all items of some steps."""
+        self.clear([key_of(step, item) for step in steps for item in self.list_items(step)])
 
 
 def read_interruptions(step: str, count: int) -> str:

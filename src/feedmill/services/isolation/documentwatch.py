@@ -8,7 +8,7 @@ decides what to do with such a document.
 from collections.abc import Iterable, Sequence
 
 from feedmill.ports import InFlight
-from feedmill.services.isolation.attempts import Attempts, key_of, read_interruptions
+from feedmill.services.isolation.attempts import Attempts, key_of, key_of_document, read_interruptions
 from feedmill.services.isolation.inflight import NoInFlight
 
 _BATCH = "batch"
@@ -30,7 +30,7 @@ class DocumentWatch:
 
     def find_room(self, limit: int) -> int:
         """Returns how many documents the next transaction may have: fewer where a whole one ended the process."""
-        return max(1, limit >> 2 * self._count(self._key(_BATCH)))
+        return max(1, limit >> 2 * self._count(key_of(self._step, _BATCH)))
 
     def count_due(self, document_ids: Iterable[int]) -> int:
         """Counts the documents before the first that has to wait."""
@@ -71,28 +71,19 @@ class DocumentWatch:
 
     def begin_many(self, document_ids: Sequence[int]) -> None:
         """Notes that documents are worked on together."""
-        self._notes.begin(self._key_of(document_ids[0]) if len(document_ids) == 1 else self._key(_BATCH))
+        self._notes.begin(self._key_of(document_ids[0]) if len(document_ids) == 1 else key_of(self._step, _BATCH))
 
     def end(self) -> None:
         """Notes that nothing is worked on."""
         self._notes.end()
 
-    def clear(self, document_ids: Iterable[int] | None = None) -> None:
-        """Forgets the interruptions of documents, of all without them. Shape: outside any transaction. Errors: Busy, DiskFull."""
-        if self._attempts is None:
-            return
-        items = self._attempts.list_items(self._step) if document_ids is None else [_item_of(one) for one in document_ids]
-        self._attempts.clear([self._key(item) for item in items])
+    def clear(self) -> None:
+        """Forgets the interruptions of all documents. Shape: outside any transaction. Errors: Busy, DiskFull."""
+        if self._attempts is not None:
+            self._attempts.clear_steps(self._step)
 
     def _count(self, key: str) -> int:
         return 0 if self._attempts is None else self._attempts.count(key)
 
     def _key_of(self, document_id: int) -> str:
-        return self._key(_item_of(document_id))
-
-    def _key(self, item: str) -> str:
-        return key_of(self._step, item)
-
-
-def _item_of(document_id: int) -> str:
-    return f"document:{document_id}"
+        return key_of_document(self._step, document_id)

@@ -20,7 +20,7 @@ from feedmill.model.queue import QueueName
 from feedmill.model.serving import Serving
 from feedmill.ports import IndexTask, LiveUrl, Store, UnitOfWork
 from feedmill.services import keyvalues
-from feedmill.services.isolation.attempts import Attempts, key_of
+from feedmill.services.isolation.attempts import Attempts, key_of_document
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.searchconfigprovider import SearchConfigProvider
@@ -92,7 +92,7 @@ class PatternSweep:
 
     def _is_meant(self, document: LiveUrl) -> bool:
         """Whether a missing pattern matches a document; if that is unknown the document is written again, which is always correct."""
-        key = key_of(STEP, f"document:{document.document_id}")
+        key = key_of_document(STEP, document.document_id)
         if self._attempts.count(key):
             return True
         try:
@@ -109,7 +109,7 @@ class PatternSweep:
         with self._store.writing() as unit:
             unit.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(self._wanted))
             unit.key_values.put(keyvalues.PATTERNS_CURSOR, "")
-        self._attempts.clear([key_of(STEP, item) for item in self._attempts.list_items(STEP)])
+        self._attempts.clear_steps(STEP)
         log.info("patterns_swept", patterns=len(self._missing.texts))
         self._missing = CompiledPatterns()
 
