@@ -26,7 +26,6 @@ from feedmill.http.pushtoken import find_right
 from feedmill.http.signin.requestauthenticator import BASIC_CHALLENGE
 from feedmill.http.spool import Spool
 from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
-from feedmill.model.feed import FeedKind
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.signin.pushcheck import PushRight
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, Form, UploadReader, explain_limit, is_surely_too_large
@@ -105,7 +104,7 @@ class PushEndpoint:
             submission = self._intent.read(reader.values, reader.size_bytes > 0)
             if not right.allows(submission.datasource):
                 raise _explain_right(submission.datasource)
-            if submission.kind is FeedKind.GROUPS_CLEANUP:
+            if submission.kind.command is not None:
                 return await spool.keep_bare(submission, client), submission, 0
             if reader.size_bytes == 0:
                 raise BadRequest("field data is missing or empty; give the feed's XML")

@@ -5,7 +5,7 @@ from typing import Any
 
 from feedmill.model.access import Acl
 from feedmill.model.document import Event
-from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry
+from feedmill.model.feed import DataSource, Feed, FeedTarget, LogEntry
 from feedmill.model.queue import StuckQueue
 from feedmill.services.inspection import Inspection, Past
 from feedmill.services.queues import describe_stuck
@@ -13,16 +13,14 @@ from feedmill.wire.jsonvalues import group_metadata, render_time
 
 Json = dict[str, Any]
 
-_FEEDTYPES = {FeedKind.GROUPS_FULL: "full", FeedKind.GROUPS_INCREMENTAL: "incremental", FeedKind.GROUPS_CLEANUP: "cleanup"}
-
 
 def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = None) -> Json:
     """Returns a feed's receipt; ``stuck`` is the queue that keeps it from its end."""
     return {
         "id": str(feed.id),
         "datasource": feed.datasource,
-        "feedtype": _FEEDTYPES.get(feed.kind, feed.kind.value),
-        "groups": feed.kind.is_groups,
+        "feedtype": feed.kind.operation.value,
+        "groups": feed.kind.target is FeedTarget.GROUPS,
         "state": feed.state.value,
         "received_at": render_time(feed.received_at),
         "size_bytes": feed.size_bytes,

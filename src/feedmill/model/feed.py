@@ -3,14 +3,34 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from typing import Final
+
+
+class FeedType(Enum):
+    """What the records of a feed do to its source, by the appliance's names."""
+
+    FULL = "full"
+    INCREMENTAL = "incremental"
+    METADATA_AND_URL = "metadata-and-url"
+
+
+class FeedTarget(Enum):
+    """What a feed changes. Group sources are never data sources, even if they have the same name."""
+
+    DOCUMENTS = "documents"
+    GROUPS = "groups"
+
+
+class SourceCommand(Enum):
+    """A command for a whole source. It waits in the queue of the source like a feed, and has no bytes."""
+
+    DELETE = "delete"
+    DESTROY = "destroy"
+    CLEANUP = "cleanup"
 
 
 class FeedKind(Enum):
-    """What a feed does to its source.
-
-    The two deletions are the administrator's and wait in the data source's queue like a feed. Groups feeds apply to group sources, which
-    are never data sources, even if they have the same name; a cleanup has no bytes.
-    """
+    """The kinds of rows in the queues of feeds: a feed type or a command, for a target. The values are the names in the store."""
 
     FULL = "full"
     INCREMENTAL = "incremental"
@@ -22,9 +42,39 @@ class FeedKind(Enum):
     GROUPS_CLEANUP = "groups-cleanup"
 
     @property
-    def is_groups(self) -> bool:
-        """Whether the feed defines groups instead of documents."""
-        return self in (FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP)
+    def target(self) -> FeedTarget:
+        """What the feed or the command changes."""
+        return _TARGETS.get(self, FeedTarget.DOCUMENTS)
+
+    @property
+    def operation(self) -> FeedType | SourceCommand:
+        """What the records of the feed do, or the command."""
+        return _FEEDTYPES.get(self) or _COMMANDS[self]
+
+    @property
+    def feedtype(self) -> FeedType | None:
+        """What the records of the feed do; None for a command."""
+        return _FEEDTYPES.get(self)
+
+    @property
+    def command(self) -> SourceCommand | None:
+        """The command; None for a feed."""
+        return _COMMANDS.get(self)
+
+
+_FEEDTYPES: Final = {
+    FeedKind.FULL: FeedType.FULL,
+    FeedKind.INCREMENTAL: FeedType.INCREMENTAL,
+    FeedKind.METADATA_AND_URL: FeedType.METADATA_AND_URL,
+    FeedKind.GROUPS_FULL: FeedType.FULL,
+    FeedKind.GROUPS_INCREMENTAL: FeedType.INCREMENTAL,
+}
+_COMMANDS: Final = {
+    FeedKind.DELETE_SOURCE: SourceCommand.DELETE,
+    FeedKind.DESTROY_SOURCE: SourceCommand.DESTROY,
+    FeedKind.GROUPS_CLEANUP: SourceCommand.CLEANUP,
+}
+_TARGETS: Final = dict.fromkeys((FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP), FeedTarget.GROUPS)
 
 
 class FeedState(Enum):

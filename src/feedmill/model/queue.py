@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from feedmill.model.feed import Feed, FeedKind
+from feedmill.model.feed import Feed, FeedKind, FeedTarget
 
 QUICK_FEED_BYTES = 4_000_000
 """Feeds below this size have their own feeder and their own queue."""
@@ -84,6 +84,6 @@ def queue_of(feed: Feed) -> QueueName:
 
 def queue_by_size(kind: FeedKind, size_bytes: int) -> QueueName:
     """Returns the queue of a feed of a kind and size."""
-    if kind.is_groups:
+    if kind.target is FeedTarget.GROUPS:
         return QueueName.GROUPS
     return QueueName.FEEDS_QUICK if size_bytes < QUICK_FEED_BYTES else QueueName.FEEDS

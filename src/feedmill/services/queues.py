@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from feedmill.model.feed import Feed
+from feedmill.model.feed import Feed, FeedTarget
 from feedmill.model.queue import FEED_QUEUES, QueueName, StuckQueue, WaitingQueue, queue_of
 from feedmill.ports import Clock, Stage, Store, UnitOfWork
 from feedmill.services import keyvalues
@@ -183,7 +183,7 @@ def _keeps(stuck: StuckQueue, feed: Feed) -> bool:
     """
     if stuck.is_whole and stuck.name is queue_of(feed):
         return True
-    return not feed.kind.is_groups and stuck.name is not QueueName.GROUPS and feed.datasource in stuck.datasources
+    return feed.kind.target is FeedTarget.DOCUMENTS and stuck.name is not QueueName.GROUPS and feed.datasource in stuck.datasources
 
 
 def _report(queue: WaitingQueue, stuck: StuckQueue | None, now: datetime) -> dict[str, Any]:

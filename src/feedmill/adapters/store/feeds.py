@@ -11,7 +11,7 @@ from feedmill.adapters.store.schema import UNAPPLIED, UNSETTLED, datasources, do
 from feedmill.adapters.store.statements import batches, insert
 from feedmill.adapters.store.values import now_micros, plain, to_micros
 from feedmill.model.errors import NotFound
-from feedmill.model.feed import DataSource, Feed, FeedKind, LogEntry, NewFeed
+from feedmill.model.feed import DataSource, Feed, FeedKind, FeedTarget, LogEntry, NewFeed
 from feedmill.ports import FileUse, Lease
 
 _GROUPS_QUEUE = "/xmlgroups"
@@ -41,7 +41,7 @@ class SqlFeeds:
             "client": plain(feed.client),
             "state": "received",
             "phase": "scan",
-            "queue": _GROUPS_QUEUE if feed.kind.is_groups else feed.datasource,
+            "queue": _GROUPS_QUEUE if feed.kind.target is FeedTarget.GROUPS else feed.datasource,
         }
         kind = _SOURCE_KINDS.get(feed.kind)
         if kind is not None:

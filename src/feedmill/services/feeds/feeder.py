@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from feedmill.model.errors import Broken, FeedmillError
-from feedmill.model.feed import Feed
+from feedmill.model.feed import Feed, FeedTarget
 from feedmill.model.queue import QueueName
 from feedmill.ports import Lease, Notifier
 from feedmill.services.failurenote import FailureNote, describe_fault
@@ -154,4 +154,4 @@ class Feeder:
         self._resting = {feed_id: until for feed_id, until in self._resting.items() if feed_id in claimable}
         for feed in claimed:
             if self._is_new(feed, now):
-                self._runs[feed.id] = GroupsRun(feed, self._tools) if feed.kind.is_groups else FeedRun(feed, self._tools)
+                self._runs[feed.id] = GroupsRun(feed, self._tools) if feed.kind.target is FeedTarget.GROUPS else FeedRun(feed, self._tools)

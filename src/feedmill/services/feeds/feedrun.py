@@ -15,7 +15,7 @@ from feedmill.model.access import StoredAcl
 from feedmill.model.change import Change, GroupChange, InvalidRecord
 from feedmill.model.document import BlobRef, Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
-from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.model.feed import Feed, FeedState, FeedType, LogEntry, LogLevel, Phase, SourceCommand
 from feedmill.model.queue import queue_of
 from feedmill.ports import Clock, Lane, Store, UnitOfWork
 from feedmill.services.feeds.feeding import (
@@ -47,9 +47,6 @@ SCAN_STEP = "scan"
 SWEEP_STEP = "sweep"
 
 log = structlog.get_logger(__name__)
-
-_ADMINISTRATIVE = (FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE)
-
 
 _FAILED_STEP = re.compile(r"step (\w+) failed: ")
 
@@ -123,11 +120,15 @@ class FeedRun:
 
     @property
     def _lane(self) -> Lane:
-        return Lane.QUICK if self.feed.records <= SMALL_FEED_RECORDS and self.feed.kind not in _ADMINISTRATIVE else Lane.BULK
+        return Lane.QUICK if self.feed.records <= SMALL_FEED_RECORDS and self.feed.kind.command is None else Lane.BULK
+
+    @property
+    def _is_full(self) -> bool:
+        return self.feed.kind.feedtype is FeedType.FULL
 
     def _scan(self) -> None:
         """Reads the whole feed once; a feed that is not well-formed to its end changes nothing."""
-        if self.feed.kind in _ADMINISTRATIVE:
+        if self.feed.kind.command is not None:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
         reader = self._tools.reader(self.feed)
@@ -169,12 +170,12 @@ class FeedRun:
     def _put(self, taken: Slice) -> None:
         """Applies a slice in one transaction, after a failure in smaller ones, until the change that fails alone is in error."""
         try:
-            self._put_whole(taken, pushes_out=self.feed.kind is not FeedKind.FULL)
+            self._put_whole(taken, pushes_out=not self._is_full)
         except Exception as error:
             if not belongs_to_item(error):
                 raise
             self._put_apart(taken)
-            if self.feed.kind is not FeedKind.FULL:
+            if not self._is_full:
                 admission = self._tools.admission()
                 push_out_apart(self._tools.store, admission.max_documents, self._feeding(admission), self._lane, watch=self._evicting)
 
@@ -254,7 +255,7 @@ class FeedRun:
 
     def _end_apply(self) -> None:
         is_failed = self.feed.errors > 0 and self.feed.included == 0 and self.feed.acls == 0
-        if self.feed.kind is FeedKind.FULL and not is_failed:
+        if self._is_full and not is_failed:
             self._save(replace(self.feed, phase=Phase.SWEEP))
         else:
             self._settle(self.feed)
@@ -299,7 +300,7 @@ class FeedRun:
 
     def _list_unseen(self, unit: UnitOfWork, limit: int) -> tuple[list[Document], list[StoredAcl]]:
         """Lists the next documents of the source that the feed did not name; after the last one, the ACLs that can be removed."""
-        unseen_by = self.feed.id if self.feed.kind is FeedKind.FULL else None
+        unseen_by = self.feed.id if self._is_full else None
         source, kept = self.feed.datasource, self._unswept | set(self._watch.left)
         found = unit.documents.list_live(after=self._swept_to, limit=limit + len(kept), datasource=source, unseen_by=unseen_by)
         documents = [document for document in found if document.url not in kept][:limit]
@@ -339,7 +340,7 @@ class FeedRun:
         self._save(*logged(replace(self.feed, errors=self.feed.errors + 1), (entry,)))
 
     def _remove(self, bench: ChangeBatch, documents: list[Document], acls: list[StoredAcl]) -> None:
-        kind = EventKind.SWEPT if self.feed.kind is FeedKind.FULL else EventKind.SOURCE_DELETED
+        kind = EventKind.SWEPT if self._is_full else EventKind.SOURCE_DELETED
         for document in documents:
             self._watch.begin_removal(document.url)
             fault_point(SWEEP_STEP, document.url)
@@ -353,9 +354,9 @@ class FeedRun:
         """Ends the feed. If the index still shows what the feed's ACLs forbid, the indexer ends it later."""
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
-            if feed.kind is FeedKind.DELETE_SOURCE:
+            if feed.kind.command is SourceCommand.DELETE:
                 unit.sources.mark_deleted(feed.datasource)
-            elif feed.kind is FeedKind.DESTROY_SOURCE:
+            elif feed.kind.command is SourceCommand.DESTROY:
                 unit.sources.forget(feed.datasource)
             marked, tightening = unit.index_tasks.list_open_feeds([feed.id])
             feed = replace(feed, finished_at=now)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from feedmill.core.feedstate import final_state
 from feedmill.model.change import GroupChange, InvalidRecord, PutGroup
 from feedmill.model.errors import BadFeed, NotFound
-from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.model.feed import Feed, FeedState, FeedType, LogEntry, LogLevel, Phase, SourceCommand
 from feedmill.model.queue import QueueName
 from feedmill.ports import ComparisonCursor, UnitOfWork
 from feedmill.services.feeds.feedrun import SCAN_STEP, FeedDependencies
@@ -82,7 +82,7 @@ class GroupsRun:
 
     def _scan(self) -> None:
         """Reads the whole feed once; a feed that is not well-formed to its end changes nothing."""
-        if self.feed.kind is FeedKind.GROUPS_CLEANUP:
+        if self.feed.kind.command is SourceCommand.CLEANUP:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
         try:
@@ -160,7 +160,7 @@ class GroupsRun:
         return total
 
     def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
-        feed, layers, is_whole = self.feed, unit.group_layers, self.feed.kind is FeedKind.GROUPS_FULL
+        feed, layers, is_whole = self.feed, unit.group_layers, self.feed.kind.feedtype is FeedType.FULL
         layers.build(feed.id, feed.datasource, whole=is_whole)
         for number, change in enumerate(taken, feed.applied + 1):
             if isinstance(change, PutGroup):
@@ -194,7 +194,7 @@ class GroupsRun:
         """Stores a piece of what publishing will change. After a crash this restarts, and each piece is still stored once."""
         feed, at_once = self.feed, self._limits.memberships
         with self._tools.store.writing() as unit:
-            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind.feedtype is not FeedType.INCREMENTAL)
             self._compared = unit.group_history.compare(feed.id, self._compared or ComparisonCursor(), at_once)
             unit.queues.note_progress(QueueName.GROUPS)
 
@@ -204,7 +204,7 @@ class GroupsRun:
         log: tuple[LogEntry, ...] = ()
         feed = ended(replace(feed, finished_at=now), is_obeyed=True, searchable_at=now)
         with self._tools.store.writing() as unit:
-            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind is not FeedKind.GROUPS_INCREMENTAL)
+            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind.feedtype is not FeedType.INCREMENTAL)
             is_full = unit.group_layers.expected_memberships(feed.id) > self._limits.max_memberships
             if feed.state is FeedState.FAILED_IN_ERROR or is_full:
                 unit.group_layers.drop(feed.id)
