@@ -380,9 +380,11 @@ class Indexing:
         """Writes the next documents to the new folder. Returns whether there is work other than waiting for the separate process."""
         if self._rebuild is None:
             self._begin_rebuild()
-        elif self._rebuild.waiting or self._rebuild.find_next(self._store):
-            with self._attempts.bounded(LONGEST_SECONDS):
-                left_out = self._rebuild.write_some(self._store, self._filling, self._attempts)
+            return self._rebuild is not None
+        with self._attempts.bounded(LONGEST_SECONDS):
+            left_out = self._rebuild.copy_some(self._store, self._filling, self._attempts)
+        if left_out is not None:
+            self._rebuild.note_progress(self._store)
             if left_out:
                 with self._store.writing() as unit:
                     self._rebuild.apart.update(_mark_again(unit, left_out))

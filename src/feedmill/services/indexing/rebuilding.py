@@ -6,10 +6,8 @@ that. Otherwise a new folder serves at once with what it holds so far.
 
 import json
 import time
-from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from feedmill.core.shown import is_indexed
 from feedmill.model.document import Document
@@ -20,7 +18,7 @@ from feedmill.services.indexing.filling import COPY, SLICE_SECONDS, Filling
 from feedmill.services.isolation.attempts import Attempts, key_of_document
 
 DOCUMENTS_AT_ONCE = 250
-TOLD_EVERY_SECONDS = 2.0
+NOTED_EVERY_SECONDS = 2.0
 
 
 def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool]) -> str:
@@ -47,8 +45,7 @@ def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool
 class Rebuild:
     """A folder that is being filled with every live document, by id; ``reached`` is the last one.
 
-    Shape: ``waiting`` were found and are not written; ``failed`` are those of them that have a failure; ``apart`` are left to their
-    index tasks, and must be written before the folder is complete.
+    Shape: ``apart`` are left to their index tasks, and must be written before the folder is complete.
     """
 
     folder: str
@@ -56,66 +53,64 @@ class Rebuild:
     reached: int = 0
     written: int = 0
     total: int = 0
-    waiting: deque[Document] = field(default_factory=deque)
-    failed: Collection[int] = ()
     apart: set[int] = field(default_factory=set)
     begun_at_seconds: float = field(default_factory=time.monotonic)
-    told_at_seconds: float = 0.0
+    noted_at_seconds: float = 0.0
 
-    def find_next(self, store: Store) -> bool:
-        """Finds the next documents to copy and returns whether there are any. Stores its progress now and then."""
+    def copy_some(self, store: Store, filling: Filling, attempts: Attempts) -> list[int] | None:
+        """Copies the next documents for a bounded time; returns those that are left to their tasks, None after the last document.
+
+        Large documents and ones that fail are left. Documents are read and copied in one call: between two calls a task may write a newer
+        state of a document, which an older one must not replace.
+        """
+        begun = time.monotonic()
         with store.reading() as unit:
             documents = unit.documents.list_live(after=self.reached, limit=DOCUMENTS_AT_ONCE)
             if not self.reached:
                 self.total = unit.documents.count_live()
-            self.failed = unit.failures.find_many([document.id for document in documents if document.id is not None]).keys()
+            failed = unit.failures.find_many(_ids_of(documents)).keys()
         if not documents:
-            return False
-        self.reached = documents[-1].id or 0
-        self.written += len(documents)
-        # documents with damaged rows are left to their index tasks, which report why they are not found
-        self.waiting.extend(document for document in documents if is_indexed(document) or document.damage)
-        if time.monotonic() - self.told_at_seconds >= TOLD_EVERY_SECONDS:
-            self.told_at_seconds = time.monotonic()
-            with store.writing() as unit:
-                unit.key_values.put(keyvalues.INDEX_PROGRESS, self._report_progress())
-                unit.queues.note_progress(QueueName.REBUILD, reached=self.reached)
-        return True
-
-    def write_some(self, store: Store, filling: Filling, attempts: Attempts) -> list[int]:
-        """Writes waiting documents for a bounded time; returns those that are left to their tasks: large ones and ones that fail."""
-        begun = time.monotonic()
+            return None
+        wanted = {document.id or 0: document for document in documents if is_indexed(document)}
+        # each restart of the process begins the folder again, so a document with failures or interruptions is not tried here
+        fit = {key: document for key, document in wanted.items() if key not in failed and not _is_suspected(key, filling, attempts)}
+        link_texts = filling.find_told(list(fit.values()))
         left: list[int] = []
-        # read again: a task may have written a newer state of a waiting document meanwhile, which an older one must not replace
-        found = list(islice(self.waiting, DOCUMENTS_AT_ONCE))
-        with store.reading() as unit:
-            current = unit.documents.find_by_id([document.id for document in found if document.id is not None])
-        batch = [current.get(document.id or 0, document) for document in found]
-        told = filling.find_told([document for document in batch if self._may_copy(document.id or 0, filling, attempts)])
-        for document in batch:
-            self.waiting.popleft()
-            if document.id not in current or not (is_indexed(document) or document.damage):
-                continue
+        for document, document_id in zip(documents, _ids_of(documents), strict=True):
             is_written = False
-            if self._may_copy(document.id or 0, filling, attempts):
-                with attempts.on(key_of_document(COPY, document.id or 0)):
-                    is_written = filling.copy(self.writer, document, told)
-            if not is_written:
-                left.append(document.id or 0)
+            if document_id in fit:
+                with attempts.on(key_of_document(COPY, document_id)):
+                    is_written = filling.copy(self.writer, document, link_texts)
+            # documents with damaged rows are left to their index tasks, which report why they are not found
+            if not is_written and (document_id in wanted or document.damage):
+                left.append(document_id)
+            self.reached = document_id
+            self.written += 1
             if time.monotonic() - begun > SLICE_SECONDS:
                 break
         return left
 
-    def _may_copy(self, document_id: int, filling: Filling, attempts: Attempts) -> bool:
-        """Returns whether a document has no failures or interruptions; each restart of the process begins the folder again."""
-        is_known = document_id in self.failed or attempts.count(key_of_document(COPY, document_id))
-        return not is_known and not filling.is_suspected(document_id)
+    def note_progress(self, store: Store) -> None:
+        """Stores how far the rebuild is, now and then."""
+        if time.monotonic() - self.noted_at_seconds >= NOTED_EVERY_SECONDS:
+            self.noted_at_seconds = time.monotonic()
+            with store.writing() as unit:
+                unit.key_values.put(keyvalues.INDEX_PROGRESS, self._report_progress())
+                unit.queues.note_progress(QueueName.REBUILD, reached=self.reached)
 
     def _report_progress(self) -> str:
         taken = time.monotonic() - self.begun_at_seconds
         total = max(self.total, self.written)
         remaining = round(taken * (total - self.written) / self.written)
         return json.dumps({"written": self.written, "total": total, "remaining_seconds": remaining})
+
+
+def _ids_of(documents: Sequence[Document]) -> list[int]:
+    return [document.id or 0 for document in documents]
+
+
+def _is_suspected(document_id: int, filling: Filling, attempts: Attempts) -> bool:
+    return attempts.count(key_of_document(COPY, document_id)) > 0 or filling.is_suspected(document_id)
 
 
 def request_rebuild(store: Store) -> str:
