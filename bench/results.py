@@ -17,7 +17,7 @@ from feedmill.bootstrap.context import open_context
 from feedmill.bootstrap.search import build_searcher
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Not, Word
-from feedmill.model.results import Thinning
+from feedmill.model.results import Collapsing
 from feedmill.model.search import Match, SearchRequest
 from feedmill.services.searching.resultlist import list_results
 from feedmill.settings import Settings
@@ -26,7 +26,7 @@ from feedmill.wire.results.gsaxml import Reply, render_results
 DOCUMENTS = 20_000
 RESULTS = 100
 ROUNDS = 60
-NO_THINNING = Thinning(snippets=False, directories=False)
+UNCOLLAPSED = Collapsing(snippets=False, directories=False)
 
 
 def main(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> None:
@@ -54,9 +54,9 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
             begun = time.perf_counter()
             hits = index.search(And((Word(word), Not(Word(new_word())))), ANONYMOUS, start=0, num=RESULTS)
             found_at = time.perf_counter()
-            results = list_results(searcher, request, ANONYMOUS, NO_THINNING)
+            results = list_results(searcher, request, ANONYMOUS, UNCOLLAPSED)
             listed_at = time.perf_counter()
-            render_results(Reply(query=word, results=results, now=datetime.now(UTC)))
+            render_results(Reply(query=word, page=results, now=datetime.now(UTC)))
             assert len(results.results) == len(hits.hits) == RESULTS, (word, len(hits.hits))
             asked.append(found_at - begun)
             made.append(listed_at - found_at - asked[-1])

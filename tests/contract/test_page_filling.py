@@ -21,7 +21,7 @@ from feedmill.model.facets import Facet
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.model.results import Thinning
+from feedmill.model.results import Collapsing
 from feedmill.model.search import Match, SearchRequest
 from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.latebinding.samlauthorizer import SamlAuthorizer
@@ -140,10 +140,10 @@ def test_thinned_list_pages_over_late_documents(harness: SearchHarness, point: D
     point.permit("ann", *hidden[:20])
     searcher = searcher_of(harness, point)
     request = SearchRequest(query="needle", num=8, match=Match.ALL)
-    first = list_results(searcher, request, searcher.classes_of(ANN), Thinning(directories=False))
+    first = list_results(searcher, request, searcher.classes_of(ANN), Collapsing(directories=False))
     assert (len(first.results), first.has_more, first.total) == (8, True, 2)
     beyond = SearchRequest(query="needle", start=500, num=8, match=Match.ALL)
-    for thinning in (Thinning(directories=False), Thinning(snippets=False, directories=False)):
+    for thinning in (Collapsing(directories=False), Collapsing(snippets=False, directories=False)):
         last = list_results(searcher, beyond, searcher.classes_of(ANN), thinning)
         assert (last.start, len(last.results), last.has_more, last.total) == (16, 6, False, 2)
 

@@ -11,7 +11,8 @@ from feedmill.adapters.clustering import find_clusters
 from feedmill.http.search import SearchSite, search_app
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import NotFound
-from feedmill.model.search import ResultPage, SearchRequest
+from feedmill.model.results import ResultPage
+from feedmill.model.search import SearchRequest
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import cluster_results

@@ -8,7 +8,8 @@ from searchharness import ANN, FOR_ANN, NOW, SearchHarness, open_harness
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Attributes, BlobRef, DocumentState, Origin
 from feedmill.model.errors import Corrupt, NotFound
-from feedmill.model.search import Match, ResultPage, SearchRequest
+from feedmill.model.results import ResultPage
+from feedmill.model.search import Match, SearchRequest
 from feedmill.ports import IndexTask, Lane, SearchIndex, Stage
 from feedmill.services.keyvalues import INDEX_FOLDER
 from feedmill.services.searchconfigprovider import SearchConfigProvider

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from feedmill.model.facets import Facet, FacetCounts, FacetValue
-from feedmill.model.results import Parameter, Placed, ResultList
-from feedmill.model.search import Result, Snippet
+from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.wire.results.charsets import Charset, decode, find_charset, find_charset_read
-from feedmill.wire.results.gsaxml import Reply, escape_url, readable_url, render_results
+from feedmill.wire.results.gsaxml import Parameter, Reply, escape_url, readable_url, render_results
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PAGE = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
@@ -51,9 +50,9 @@ def result(url: str, **given: Any) -> Result:
     return replace(plain, **given)
 
 
-def reply(*results: Placed, **given: Any) -> Reply:
-    listed = ResultList(start=0, total=len(results), is_exact=True, results=results, is_thinned=False, has_more=False, seconds=0.08319)
-    return replace(Reply(query="q", results=listed, now=NOW), **given)
+def reply(*results: Result, **given: Any) -> Reply:
+    page = ResultPage(query="q", start=0, total=len(results), results=results, seconds=0.08319)
+    return replace(Reply(query="q", page=page, now=NOW), **given)
 
 
 def parse(data: bytes) -> Any:
@@ -68,12 +67,12 @@ def test_render_results_facets_say_whether_they_are_estimates(is_exact: bool) ->
         FacetCounts(facet=Facet(name="b"), values=some, is_exact=is_exact),
         FacetCounts(facet=Facet(name="c"), values=(), is_exact=True),
     )
-    made = reply(Placed(result=result("http://a.com/")))
-    assert made.results is not None
-    data = render_results(replace(made, results=replace(made.results, facets=facets)))
+    made = reply(result("http://a.com/"))
+    assert made.page is not None
+    data = render_results(replace(made, page=replace(made.page, facets=facets)))
     assert parse(data).findtext("RES/PARM/PC") == ("0" if is_exact else "1")
     assert [facet.get("NM") for facet in parse(data).findall("RES/PARM/PMT")] == ["a", "b"]
-    without = render_results(replace(made, results=replace(made.results, facets=facets[2:])))
+    without = render_results(replace(made, page=replace(made.page, facets=facets[2:])))
     assert parse(without).find("RES/PARM") is None
 
 
@@ -91,19 +90,20 @@ def test_render_results_every_element_stands_as_documented() -> None:
         updated_at=NOW - timedelta(days=1),
     )
     plain = result("http://a.com/y", mimetype="application/pdf", rank=100, updated_at=NOW - timedelta(days=3))
-    listed = ResultList(
+    page = ResultPage(
+        query="a <b",
         start=10,
         total=40,
         is_exact=True,
-        results=(Placed(result=full), Placed(result=plain, is_second=True, more_in="http://a.com/")),
-        is_thinned=True,
+        results=(full, replace(plain, is_second=True, more_in="http://a.com/")),
+        is_collapsed=True,
         has_more=True,
         seconds=0.08319,
     )
     made = Reply(
         query="a <b",
         parameters=(Parameter(name="sort", value="date:D:L:d1", original="date%3AD%3AL%3Ad1"),),
-        results=listed,
+        page=page,
         previous="/search?q=a&start=0&sa=N",
         following="/search?q=a&start=20&sa=N",
         now=NOW,
@@ -113,7 +113,7 @@ def test_render_results_every_element_stands_as_documented() -> None:
 
 def test_render_results_nothing_found_has_no_res() -> None:
     assert parse(render_results(reply())).find("RES") is None
-    assert parse(render_results(reply(results=None))).findtext("TM") == "0.000000"
+    assert parse(render_results(reply(page=None))).findtext("TM") == "0.000000"
 
 
 def test_render_results_doctype_only_where_asked() -> None:
@@ -122,31 +122,31 @@ def test_render_results_doctype_only_where_asked() -> None:
 
 
 def test_render_results_secret_total_has_neither_m_nor_xt() -> None:
-    found = parse(render_results(reply(Placed(result=result("http://a/1")), shows_total=False))).find("RES")
+    found = parse(render_results(reply(result("http://a/1"), shows_total=False))).find("RES")
     assert (found.find("M"), found.find("XT"), found.get("EN")) == (None, None, "1")
 
 
 def test_render_results_markup_in_documents_stays_text_after_two_readings() -> None:
     evil = result("http://a/1", title="<script>x</script>", snippet=Snippet(text="<img onerror=x> & more"))
-    shown = parse(render_results(reply(Placed(result=evil)))).find("RES/R")
+    shown = parse(render_results(reply(evil))).find("RES/R")
     assert shown.findtext("T") == "&lt;script&gt;x&lt;/script&gt;"
     assert shown.findtext("S") == "&lt;img onerror=x&gt; &amp; more"
 
 
 def test_render_results_blank_title_is_none() -> None:
-    assert parse(render_results(reply(Placed(result=result("http://a/1", title=" \n"))))).find("RES/R/T") is None
+    assert parse(render_results(reply(result("http://a/1", title=" \n")))).find("RES/R/T") is None
 
 
 def test_render_results_long_snippet_is_wrapped_between_words() -> None:
     text = " ".join(["word"] * 40)
-    shown = parse(render_results(reply(Placed(result=result("http://a/1", snippet=Snippet(text=text)))))).findtext("RES/R/S")
+    shown = parse(render_results(reply(result("http://a/1", snippet=Snippet(text=text))))).findtext("RES/R/S")
     assert [len(line.strip()) <= 80 for line in shown.split("<br>")] == [True, True, True]
     assert shown.replace("<br>", "") == text
 
 
 @pytest.mark.parametrize("name", ["latin1", "ascii", "sjis", "euc-jp", "big5", "gb", "koi8-r", "windows-1252", "UTF8", "none of these"])
 def test_render_results_every_encoding_holds_every_character(name: str) -> None:
-    made = render_results(reply(Placed(result=result("http://a/1", title="Käse 日本 €")), query="ж", charset=find_charset(name)))
+    made = render_results(reply(result("http://a/1", title="Käse 日本 €"), query="ж", charset=find_charset(name)))
     root = etree.fromstring(made)
     assert (root.findtext("Q"), root.findtext("RES/R/T")) == ("ж", "Käse 日本 €")
 
@@ -161,7 +161,7 @@ def test_render_results_latin1_refers_to_what_it_cannot_hold() -> None:
 def test_render_results_any_text_makes_well_formed_xml(one: str, other: str, data: bytes) -> None:
     odd = result("http://a/" + one, title=other, snippet=Snippet(text=one), metadata=((one, other),), language=one)
     parameter = Parameter(name=one, value=other, original=data.decode("latin-1"))
-    root = etree.fromstring(render_results(reply(Placed(result=odd, more_in=one), query=other, parameters=(parameter,))))
+    root = etree.fromstring(render_results(reply(replace(odd, more_in=one), query=other, parameters=(parameter,))))
     assert root.tag == "GSP"
 
 

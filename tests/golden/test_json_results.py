@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from feedmill.model.search import Result, ResultPage, Snippet
+from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.wire.results.json import render_page
 
 EMPTY = (

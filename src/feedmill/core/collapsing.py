@@ -8,10 +8,9 @@ Source: Search Protocol Reference, "Automatic Filtering".
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from feedmill.model.results import Placed, Thinning
-from feedmill.model.search import Result
+from feedmill.model.results import Collapsing, Result
 
 PER_DIRECTORY = 2
 
@@ -20,7 +19,7 @@ PER_DIRECTORY = 2
 class ResultCollapser:
     """Takes results best first and retains those that may be shown."""
 
-    thinning: Thinning
+    collapsing: Collapsing
     kept: list[Result] = field(default_factory=list)
     left_out: int = 0
     _texts: set[tuple[str, str]] = field(default_factory=set)
@@ -36,31 +35,31 @@ class ResultCollapser:
 
     def _may_stay(self, result: Result) -> bool:
         text = (result.title or "", result.snippet.text)
-        if self.thinning.snippets and any(text):
+        if self.collapsing.snippets and any(text):
             if text in self._texts:
                 return False
             self._texts.add(text)
-        if not self.thinning.directories:
+        if not self.collapsing.directories:
             return True
         directory = directory_of(result.display_url)
         self._counts[directory] = self._counts.get(directory, 0) + 1
         return self._counts[directory] <= PER_DIRECTORY
 
-    def page(self, start: int, num: int) -> tuple[Placed, ...]:
+    def page(self, start: int, num: int) -> tuple[Result, ...]:
         """Returns one page of the retained results."""
         shown = self.kept[start : start + num]
-        if not self.thinning.directories:
-            return tuple(Placed(result=result) for result in shown)
+        if not self.collapsing.directories:
+            return tuple(shown)
         return tuple(self._place(shown))
 
-    def _place(self, shown: Sequence[Result]) -> Iterable[Placed]:
+    def _place(self, shown: Sequence[Result]) -> Iterable[Result]:
         groups: dict[str, list[Result]] = {}
         for result in shown:
             groups.setdefault(directory_of(result.display_url), []).append(result)
         for directory, group in groups.items():
             for place, result in enumerate(group):
-                is_last = place == len(group) - 1
-                yield Placed(result=result, is_second=place > 0, more_in=directory if is_last and self._ends(directory, result) else "")
+                more_in = directory if place == len(group) - 1 and self._ends(directory, result) else ""
+                yield replace(result, is_second=place > 0, more_in=more_in) if place or more_in else result
 
     def _ends(self, directory: str, result: Result) -> bool:
         """Whether a directory has more results than are shown and this is the last one shown."""
@@ -71,7 +70,7 @@ class ResultCollapser:
     def may_hide_more(self, start: int, num: int) -> bool:
         """Whether a page uses up a directory's share, so that results further down the list may reveal more of it."""
         full = (directory_of(result.display_url) for result in self.kept[start : start + num])
-        return self.thinning.directories and any(self._counts[directory] == PER_DIRECTORY for directory in full)
+        return self.collapsing.directories and any(self._counts[directory] == PER_DIRECTORY for directory in full)
 
 
 def directory_of(url: str) -> str:

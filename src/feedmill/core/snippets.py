@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from feedmill.core.analysis import blank_out, fold_in_place, is_spaceless
 from feedmill.core.wildcards import compile_wildcard
-from feedmill.model.search import Snippet
+from feedmill.model.results import Snippet
 
 Fold = Callable[[str], list[tuple[str, int, int]]]
 """Splits a text into folded words with their positions, as the index does."""

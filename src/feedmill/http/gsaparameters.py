@@ -11,18 +11,19 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 from feedmill.http.parameters import DEFAULT_NUM, MAX_NUM, read_number, read_search
-from feedmill.model.results import Parameter, Thinning
+from feedmill.model.results import Collapsing
 from feedmill.model.search import Match, SearchRequest
 from feedmill.wire.results.charsets import decode, find_charset, find_charset_read
+from feedmill.wire.results.gsaxml import Parameter
 
 MAX_PAIRS = 500
 MAX_ECHOED = 10_000
 ACCESS = ("p", "s", "a")
-UNTHINNED = Thinning(snippets=False, directories=False)
-_THINNING = {
-    "0": UNTHINNED,
-    "p": Thinning(directories=False),
-    "s": Thinning(snippets=False),
+UNCOLLAPSED = Collapsing(snippets=False, directories=False)
+_COLLAPSING = {
+    "0": UNCOLLAPSED,
+    "p": Collapsing(directories=False),
+    "s": Collapsing(snippets=False),
 }
 _KNOWN = frozenset(
     "q site client output proxystylesheet proxyreload proxycustom access num start filter ie oe lr sort requiredfields partialfields"
@@ -47,7 +48,7 @@ class Wanted:
     pairs: tuple[Pair, ...]
     request: SearchRequest
     access: str
-    thinning: Thinning
+    collapsing: Collapsing
 
     @property
     def shows_total(self) -> bool:
@@ -77,7 +78,7 @@ def read_wanted(pairs: Sequence[Pair]) -> Wanted:
         pairs=tuple(pairs),
         request=request,
         access=access if access in ACCESS else "p",
-        thinning=_THINNING.get(values.get("filter", "").strip().lower(), Thinning()),
+        collapsing=_COLLAPSING.get(values.get("filter", "").strip().lower(), Collapsing()),
     )
 
 

@@ -16,7 +16,7 @@ from feedmill.http.bodies import read_body
 from feedmill.http.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
 from feedmill.http.customxml import check_custom
 from feedmill.http.frontends import FrontEnds
-from feedmill.http.gsaparameters import UNTHINNED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.gsaparameters import UNCOLLAPSED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.keeping import KEPT_IN_PRIVATE
 from feedmill.http.parameters import MAX_FACETS
 from feedmill.http.searchthreads import SearchThreads, find_deadline
@@ -26,8 +26,8 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.facets import Facet
 from feedmill.model.query import And, Node, Or, Site
-from feedmill.model.results import ResultList
-from feedmill.model.search import ResultPage, SearchRequest
+from feedmill.model.results import ResultPage
+from feedmill.model.search import SearchRequest
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from feedmill.services.searching.resultlist import list_results
@@ -135,28 +135,28 @@ class SearchProtocol:
             )
         return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=KEPT_IN_PRIVATE)
 
-    def _make_reply(self, wanted: Wanted, client: str, results: ResultList | None) -> Reply:
+    def _make_reply(self, wanted: Wanted, client: str, page: ResultPage | None) -> Reply:
         reply = Reply(
             query=wanted.values.get("q", ""),
-            parameters=echo_parameters(wanted, client, start=results.start if results is not None and results.results else None),
-            results=results,
+            parameters=echo_parameters(wanted, client, start=page.start if page is not None and page.results else None),
+            page=page,
             shows_total=wanted.shows_total,
             now=self._clock(),
             charset=find_charset(wanted.values.get("oe", "")),
             has_doctype=wanted.values.get("output", "") == "xml",
         )
-        return reply if results is None else _add_pages(reply, wanted, results)
+        return reply if page is None else _add_pages(reply, wanted, page)
 
     def _with_facets(self, wanted: Wanted) -> SearchRequest:
         return replace(wanted.request, facets=self._find_facets(wanted.request.client)[:MAX_FACETS])
 
-    def _list(self, wanted: Wanted, access: AccessFilter, deadline: Deadline) -> ResultList:
-        thinning = UNTHINNED if asks_for_site(wanted.request) else wanted.thinning
+    def _list(self, wanted: Wanted, access: AccessFilter, deadline: Deadline) -> ResultPage:
+        collapsing = UNCOLLAPSED if asks_for_site(wanted.request) else wanted.collapsing
         request = self._with_facets(wanted)
-        found = list_results(self._searcher, request, access, thinning, deadline)
+        found = list_results(self._searcher, request, access, collapsing, deadline)
         if not found.total and request.languages and not deadline.is_cut:
             # the protocol gives results of all languages where there is none in those asked for
-            found = list_results(self._searcher, replace(request, languages=""), access, thinning, deadline)
+            found = list_results(self._searcher, replace(request, languages=""), access, collapsing, deadline)
         observe_query(found.seconds)
         return found
 
@@ -166,7 +166,7 @@ def _copy_page(copy: CachedCopy) -> Response:
     return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
 
 
-def _add_pages(reply: Reply, wanted: Wanted, found: ResultList) -> Reply:
+def _add_pages(reply: Reply, wanted: Wanted, found: ResultPage) -> Reply:
     num = wanted.request.num
     return replace(
         reply,
@@ -185,7 +185,7 @@ def restrict(may_see: AccessFilter, access: str) -> AccessFilter:
 
 
 def asks_for_site(request: SearchRequest) -> bool:
-    """Whether a search is of one site or directory, whose results are not thinned."""
+    """Whether a search is of one site or directory, whose results are not collapsed."""
     advanced = request.advanced
     is_within = bool(advanced.within.strip()) or (bool(advanced.site.strip()) and not advanced.excludes_site)
     return is_within or _holds_site(parse_query(request.query).root)

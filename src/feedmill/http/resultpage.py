@@ -10,7 +10,8 @@ from feedmill.http.facetlinks import Chosen, ShownFacet, show_chosen, show_facet
 from feedmill.http.filekinds import FileKind, find_kind
 from feedmill.http.parameters import DEFAULT_NUM
 from feedmill.http.refining import read_sort, write_refined
-from feedmill.model.search import Match, Result, ResultPage, SearchRequest, Snippet
+from feedmill.model.results import Result, ResultPage, Snippet
+from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import KeyMatch
 
 PAGES_SHOWN = 9

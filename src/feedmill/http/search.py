@@ -56,8 +56,9 @@ from feedmill.http.suggestions import Suggestions
 from feedmill.metrics import observe_query
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, FeedmillError
+from feedmill.model.results import ResultPage
 from feedmill.model.role import Role
-from feedmill.model.search import ResultPage, SearchRequest
+from feedmill.model.search import SearchRequest
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searcher import Searcher

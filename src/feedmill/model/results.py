@@ -1,56 +1,101 @@
-"""A page of results as the result protocols show it: collapsed, positioned, and with the data that a front end needs for paging."""
+"""The results of a search: one page, as every format shows it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from feedmill.model.document import Metadata
 from feedmill.model.facets import FacetCounts
-from feedmill.model.search import Result
+from feedmill.model.search import Cursor
 from feedmill.model.serving import KeyMatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thinning:
+class Collapsing:
     """What is omitted from a result list: results that look alike, and all but two of a directory."""
 
     snippets: bool = True
     directories: bool = True
 
+    @property
+    def is_off(self) -> bool:
+        """Whether the list shows everything."""
+        return not (self.snippets or self.directories)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """A result on its page. ``is_second``: it belongs below the previous one; ``more_in``: its directory if it has more, else ""."""
+class Snippet:
+    """A passage of the text; ``marks`` are the (start, end) character ranges to highlight."""
 
-    result: Result
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One result, after it was decided once more outside of the index."""
+
+    url: str
+    display_url: str
+    title: str | None
+    snippet: Snippet
+    score: float
+    date: datetime | None
+    mimetype: str | None
+    language: str | None
+    metadata: Metadata
+    #: as in a snippet
+    title_marks: tuple[tuple[int, int], ...] = ()
+    #: 68 to 100
+    rank: int = 96
+    content_bytes: int = 0
+    #: a cached copy may be shown
+    has_copy: bool = False
+    updated_at: datetime | None = None
+    #: the parts of the score by name, if they were requested
+    parts: tuple[tuple[str, float], ...] = ()
+    #: another server permitted it, and no total counts it
+    is_late: bool = False
+    #: in a collapsed list: it belongs below the previous result, which is of the same directory
     is_second: bool = False
+    #: in a collapsed list: its directory, if that has more results than the list shows
     more_in: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultList:
-    """One page of a collapsed list.
+class ResultPage:
+    """The response to a search request: one page of a result list. A format renders it and changes nothing of it."""
 
-    Units: ``start`` counts from 0 and is where the page begins, not the requested start; ``total`` is exact if ``is_exact``; ``seconds`` is
-    the duration of the search. ``is_thinned``: results were omitted; ``has_more``: another page follows. ``keymatches`` are shown above the
-    results, ``related`` are other queries to offer; ``warnings`` say what is missing.
-    """
-
+    #: as the user typed it
+    query: str
+    #: counts from 0; where the page begins, which a collapsed list may move before the requested start
     start: int
-    total: int
-    is_exact: bool
-    results: tuple[Placed, ...]
-    is_thinned: bool
-    has_more: bool
-    seconds: float
+    #: all matches, collapsed or not; exact if ``is_exact``
+    total: int = 0
+    is_exact: bool = True
+    results: tuple[Result, ...] = ()
+    #: what the user should know about the query and its results
+    warnings: tuple[str, ...] = ()
+    #: those of ``warnings`` that say what is missing for lack of time
+    deadline_warnings: tuple[str, ...] = ()
+    #: the duration of the search
+    seconds: float = 0.0
     facets: tuple[FacetCounts, ...] = ()
+    #: shown above the results
     keymatches: tuple[KeyMatch, ...] = ()
+    #: other queries to offer
     related: tuple[str, ...] = ()
     spelling: str | None = None
-    warnings: tuple[str, ...] = ()
+    next_cursor: Cursor | None = None
+    #: set if another server decided about some matches: the known length of the list including what it permitted
+    late_length: int | None = None
+    #: the list also has documents without some of the query's words, below those with all
+    is_loosened: bool = False
+    #: results were omitted, since they look alike or crowd the list
+    is_collapsed: bool = False
+    #: another page follows
+    has_more: bool = False
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """A parameter in the response: ``value`` is what was used, ``original`` what was sent, percent-encoded as it arrived."""
-
-    name: str
-    value: str
-    original: str
+    @property
+    def length(self) -> int:
+        """The length of the list that the user pages through, as far as it is known."""
+        return self.total if self.late_length is None else self.late_length

@@ -1,4 +1,4 @@
-"""Requests to the searcher, and their results."""
+"""Requests to the searcher, and what it asks the index."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from datetime import datetime
 from enum import Enum
 
 from feedmill.model.document import Metadata
-from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.facets import Facet
 from feedmill.model.query import Node
-from feedmill.model.serving import KeyMatch
 
 
 class Match(Enum):
@@ -165,66 +164,3 @@ class SearchRequest:
     expands: bool = True
     languages: str = ""
     explains: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snippet:
-    """A passage of the text; ``marks`` are the (start, end) character ranges to highlight."""
-
-    text: str
-    marks: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """One result, after it was decided once more outside of the index.
-
-    Units: ``title_marks`` as in a snippet; ``rank`` 68 to 100; ``has_copy``: a cached copy may be shown. ``parts``: those of the score, by
-    name, if requested. ``is_late``: another server permitted it, and no total counts it.
-    """
-
-    url: str
-    display_url: str
-    title: str | None
-    snippet: Snippet
-    score: float
-    date: datetime | None
-    mimetype: str | None
-    language: str | None
-    metadata: Metadata
-    title_marks: tuple[tuple[int, int], ...] = ()
-    rank: int = 96
-    content_bytes: int = 0
-    has_copy: bool = False
-    updated_at: datetime | None = None
-    parts: tuple[tuple[str, float], ...] = ()
-    is_late: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultPage:
-    """The response to a search request. Units: ``seconds`` is the duration of the search. Shape: ``related`` are other queries to offer.
-
-    ``is_loosened``: the list also has documents without some of the query's words, below those with all. ``late_length`` is set if another
-    server decided about some matches: the known length of the list including what it permitted.
-    """
-
-    query: str
-    start: int
-    total: int
-    is_exact: bool
-    results: tuple[Result, ...]
-    warnings: tuple[str, ...]
-    seconds: float
-    facets: tuple[FacetCounts, ...] = ()
-    keymatches: tuple[KeyMatch, ...] = ()
-    related: tuple[str, ...] = ()
-    spelling: str | None = None
-    next_cursor: Cursor | None = None
-    late_length: int | None = None
-    is_loosened: bool = False
-
-    @property
-    def length(self) -> int:
-        """The length of the list that the user pages through, as far as it is known."""
-        return self.total if self.late_length is None else self.late_length

@@ -6,7 +6,8 @@ from functools import partial
 
 from feedmill.core.concepts import Edge, find_alike, name_group, weigh_words
 from feedmill.model.access import AccessFilter
-from feedmill.model.search import Result, SearchRequest
+from feedmill.model.results import Result
+from feedmill.model.search import SearchRequest
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 
 from feedmill.core.collapsing import ResultCollapser
 from feedmill.model.access import AccessFilter
-from feedmill.model.facets import FacetCounts
-from feedmill.model.results import Placed, ResultList, Thinning
-from feedmill.model.search import ResultPage, SearchRequest
-from feedmill.model.serving import KeyMatch
+from feedmill.model.results import Collapsing, ResultPage
+from feedmill.model.search import SearchRequest
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.searcher import Searcher
 
@@ -24,100 +22,78 @@ STEP = 100
 
 @dataclass(slots=True)
 class _Walk:
-    """The state of a walk through the list. ``total`` counts all matches, collapsed or not."""
+    """The state of a walk through the list. ``first`` is the page of the first step, which says what the whole list holds."""
 
     searcher: Searcher
     request: SearchRequest
     access: AccessFilter
-    thinner: ResultCollapser
+    collapser: ResultCollapser
     deadline: Deadline
+    first: ResultPage
     offset: int = 0
-    total: int = 0
-    is_exact: bool = True
     seconds: float = 0.0
     is_over: bool = False
     is_late: bool = False
-    facets: tuple[FacetCounts, ...] = ()
-    keymatches: tuple[KeyMatch, ...] = ()
-    related: tuple[str, ...] = ()
-    spelling: str | None = None
 
-    def step(self, size: int) -> None:
-        """Advances by up to ``size`` hits."""
-        size = min(size, MAX_REACH - self.offset)
-        facets = self.request.facets if self.offset == 0 else ()
-        page = self.searcher.search(replace(self.request, start=self.offset, num=size, facets=facets), self.access, self.deadline)
-        self.thinner.take(page.results)
-        if self.offset == 0:
-            self.total, self.is_exact, self.facets, self.spelling = page.total, page.is_exact, page.facets, page.spelling
-            self.keymatches, self.related = page.keymatches, page.related
+    def take(self, page: ResultPage, size: int) -> None:
+        """Takes the results of a page that was requested with ``size`` hits."""
+        self.collapser.take(page.results)
         self.seconds += page.seconds
         self.is_late = self.is_late or page.late_length is not None
         self.is_over = self.offset + len(page.results) >= page.length or self.offset + size >= MAX_REACH or self.deadline.is_cut
         self.offset += size
 
+    def step(self) -> None:
+        """Advances by up to ``STEP`` hits."""
+        size = min(STEP, MAX_REACH - self.offset)
+        self.take(self.searcher.search(replace(self.request, start=self.offset, num=size, facets=()), self.access, self.deadline), size)
+
 
 def list_results(
-    searcher: Searcher, request: SearchRequest, access: AccessFilter, thinning: Thinning, deadline: Deadline | None = None
-) -> ResultList:
+    searcher: Searcher, request: SearchRequest, access: AccessFilter, collapsing: Collapsing, deadline: Deadline | None = None
+) -> ResultPage:
     """Returns the requested page, or the last one if it lies beyond the end. Shape: ``request.num`` from 1 on."""
     deadline = deadline or Deadline()
-    if thinning.snippets or thinning.directories:
-        return _list_thinned(_Walk(searcher, request, access, ResultCollapser(thinning), deadline))
-    return _list_whole(searcher, request, access, deadline)
+    if collapsing.is_off:
+        return _list_whole(searcher, request, access, deadline)
+    return _list_collapsed(searcher, request, access, ResultCollapser(collapsing), deadline)
 
 
-def _list_whole(searcher: Searcher, request: SearchRequest, access: AccessFilter, deadline: Deadline) -> ResultList:
+def _list_whole(searcher: Searcher, request: SearchRequest, access: AccessFilter, deadline: Deadline) -> ResultPage:
     start = min(request.start, MAX_REACH)
     page = searcher.search(replace(request, start=start, num=max(min(request.num, MAX_REACH - start), 0)), access, deadline)
     if not page.results and page.length and start:
         start = last_start(min(page.length, MAX_REACH), request.num)
         page = searcher.search(replace(request, start=start, num=min(request.num, MAX_REACH - start)), access, deadline)
-    return _show_whole(page, deadline.warnings)
+    return replace(page, has_more=page.start + len(page.results) < min(page.length, MAX_REACH))
 
 
-def _show_whole(page: ResultPage, warnings: tuple[str, ...]) -> ResultList:
-    return ResultList(
-        start=page.start,
-        total=page.total,
-        is_exact=page.is_exact,
-        results=tuple(Placed(result=result) for result in page.results),
-        is_thinned=False,
-        has_more=page.start + len(page.results) < min(page.length, MAX_REACH),
-        seconds=page.seconds,
-        facets=page.facets,
-        keymatches=page.keymatches,
-        related=page.related,
-        spelling=page.spelling,
-        warnings=warnings,
-    )
-
-
-def _list_thinned(walk: _Walk) -> ResultList:
-    start, num = walk.request.start, walk.request.num
-    kept = walk.thinner.kept
-    walk.step(min(start + num, MAX_REACH) + FIRST_MARGIN)
+def _list_collapsed(
+    searcher: Searcher, request: SearchRequest, access: AccessFilter, collapser: ResultCollapser, deadline: Deadline
+) -> ResultPage:
+    start, num, kept = request.start, request.num, collapser.kept
+    size = min(min(start + num, MAX_REACH) + FIRST_MARGIN, MAX_REACH)
+    first = searcher.search(replace(request, start=0, num=size), access, deadline)
+    walk = _Walk(searcher, request, access, collapser, deadline, first)
+    walk.take(first, size)
     while not walk.is_over and len(kept) <= start + num:
-        walk.step(STEP)
+        walk.step()
     # if other servers decide about documents, they are only called for the page itself
-    while not walk.is_over and not walk.is_late and walk.offset < LOOK_AHEAD and walk.thinner.may_hide_more(start, num):
-        walk.step(STEP)
+    while not walk.is_over and not walk.is_late and walk.offset < LOOK_AHEAD and collapser.may_hide_more(start, num):
+        walk.step()
     if start and start >= len(kept):
         start = last_start(len(kept), num)
     is_last = walk.is_over and start + num >= len(kept)
-    return ResultList(
+    return replace(
+        first,
         start=start,
-        total=sum(not result.is_late for result in kept) if is_last else walk.total,
-        is_exact=walk.is_exact,
-        results=walk.thinner.page(start, num),
-        is_thinned=walk.thinner.left_out > 0,
+        total=sum(not result.is_late for result in kept) if is_last else first.total,
+        results=collapser.page(start, num),
+        is_collapsed=collapser.left_out > 0,
         has_more=start + num < len(kept),
         seconds=walk.seconds,
-        facets=walk.facets,
-        keymatches=walk.keymatches,
-        related=walk.related,
-        spelling=walk.spelling,
-        warnings=walk.deadline.warnings,
+        warnings=tuple(dict.fromkeys((*first.warnings, *deadline.warnings))),
+        deadline_warnings=deadline.warnings,
     )
 
 

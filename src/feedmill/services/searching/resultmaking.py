@@ -7,7 +7,8 @@ from feedmill.core.snippets import Sought, find_marks, find_snippet
 from feedmill.core.textblob import decode_quotable_text, decode_text
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
-from feedmill.model.search import Hit, Result, Snippet
+from feedmill.model.results import Result, Snippet
+from feedmill.model.search import Hit
 from feedmill.ports import BlobStore
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point

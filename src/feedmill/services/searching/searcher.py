@@ -23,7 +23,8 @@ from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
 from feedmill.model.latebinding import Login
 from feedmill.model.query import Everything, Info, Node
-from feedmill.model.search import Cursor, Hit, Hits, ParsedQuery, Result, ResultPage, SearchRequest
+from feedmill.model.results import Result, ResultPage
+from feedmill.model.search import Hit, Hits, ParsedQuery, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.permissioncache import PermissionCache
@@ -85,21 +86,6 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """The result of a search; empty by default. Shape: as ``ResultPage`` has it."""
-
-    total: int = 0
-    is_exact: bool = True
-    results: tuple[Result, ...] = ()
-    facets: tuple[FacetCounts, ...] = ()
-    spelling: str | None = None
-    onwards: Cursor | None = None
-    late_length: int | None = None
-    is_loosened: bool = False
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Made:
     """The results of hits, the number of those hits, and how many visible hits failed to become a result."""
 
@@ -157,34 +143,31 @@ class Searcher:
         """Returns one page of matches that the user may see; at the deadline, the results found by then and a warning."""
         begun, deadline = self._clock(), deadline or Deadline()
         now = self._look(deadline)
-        served, found = now.book.read(request), _Found()
-        if now.index is not None and served.root is not None and _asks_for_something(served.parsed):
-            found = self._find(now.index, served.root, _Asked(request, access, served, deadline))
-        return ResultPage(
+        served = now.book.read(request)
+        page = ResultPage(
             query=request.query,
             start=request.start,
-            total=found.total,
-            is_exact=found.is_exact,
-            results=found.results,
-            warnings=(*now.notices, *served.warnings, *found.warnings, *deadline.warnings),
-            seconds=self._clock() - begun,
-            facets=found.facets or tuple(FacetCounts(facet=facet, values=()) for facet in request.facets),
+            facets=tuple(FacetCounts(facet=facet, values=()) for facet in request.facets),
             keymatches=served.keymatches,
             related=served.related,
-            spelling=found.spelling,
-            next_cursor=found.onwards,
-            late_length=found.late_length,
-            is_loosened=found.is_loosened,
+        )
+        if now.index is not None and served.root is not None and _asks_for_something(served.parsed):
+            page = self._find(now.index, served.root, _Asked(request, access, served, deadline), page)
+        return replace(
+            page,
+            warnings=(*now.notices, *served.warnings, *page.warnings, *deadline.warnings),
+            deadline_warnings=deadline.warnings,
+            seconds=self._clock() - begun,
         )
 
-    def _find(self, index: SearchIndex, root: Node, asked: _Asked) -> _Found:
-        """Searches the index and checks the results; returns an empty result if the time is over first."""
+    def _find(self, index: SearchIndex, root: Node, asked: _Asked, empty: ResultPage) -> ResultPage:
+        """Searches the index and checks the results; leaves the page empty if the time is over first."""
         try:
-            return self._find_in_time(index, root, asked)
+            return self._find_in_time(index, root, asked, empty)
         except OutOfTime:
-            return _Found(is_exact=False)
+            return replace(empty, is_exact=False)
 
-    def _find_in_time(self, index: SearchIndex, root: Node, asked: _Asked) -> _Found:
+    def _find_in_time(self, index: SearchIndex, root: Node, asked: _Asked, empty: ResultPage) -> ResultPage:
         """Finds the hits and makes results of them before anything else, so that these exist when the time is over."""
         request, access, served, deadline = asked.request, asked.access, asked.served, asked.deadline
         strict, onwards = self._resolve(index, root, access, deadline), None
@@ -200,22 +183,23 @@ class Searcher:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
         warnings = [report_failed(made.failed)] if made.failed else []
-        spelling, facets = None, tuple[FacetCounts, ...]()
+        spelling, facets = None, empty.facets
         with suppress(OutOfTime):
             if hits.total and request.facets:
                 counted = attempt(lambda: index.count_facets(meant, access, request.facets), None, step="facets")
-                facets, warnings = tuple(counted or ()), warnings + ([FACETS_FAILED] if counted is None else [])
+                facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
             if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
                 typed, read = Meant(query=request.query, root=strict), self._read_titles_and_texts(access, deadline)
                 spelling = attempt(lambda: find_spelling(index, typed, access, read), None, step="spelling")
-        return _Found(
+        return replace(
+            empty,
             total=max(hits.total - dropped, 0),
             is_exact=hits.is_exact and not deadline.is_cut,
             results=made.results,
             facets=facets,
             spelling=spelling,
             warnings=tuple(warnings),
-            onwards=onwards,
+            next_cursor=onwards,
             late_length=filled.length if filled is not None else None,
             is_loosened=is_loosened,
         )

@@ -22,8 +22,7 @@ from urllib.parse import quote, quote_plus
 
 from feedmill.core.urldigest import copy_id
 from feedmill.model.facets import FacetCounts, FacetType
-from feedmill.model.results import Parameter, Placed, ResultList
-from feedmill.model.search import Result
+from feedmill.model.results import Result, ResultPage
 from feedmill.wire.results.charsets import UTF_8, Charset, encode
 from feedmill.wire.xmltext import clean_text
 
@@ -42,6 +41,15 @@ _MARKUP = re.compile("[&<>]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter in the response: ``value`` is what was used, ``original`` what was sent, percent-encoded as it arrived."""
+
+    name: str
+    value: str
+    original: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """The parts of a response other than results.
 
@@ -50,7 +58,7 @@ class Reply:
 
     query: str
     parameters: tuple[Parameter, ...] = ()
-    results: ResultList | None = None
+    page: ResultPage | None = None
     shows_total: bool = True
     previous: str = ""
     following: str = ""
@@ -61,14 +69,14 @@ class Reply:
 
 def render_results(reply: Reply) -> bytes:
     """Renders an answer in its encoding."""
-    seconds = reply.results.seconds if reply.results is not None else 0.0
+    seconds = reply.page.seconds if reply.page is not None else 0.0
     parts = [_head(reply), f"<TM>{seconds:.6f}</TM><Q>{_text(reply.query)}</Q>\n"]
     parts += (f"{_parameter(parameter)}\n" for parameter in reply.parameters)
-    if reply.results is not None:
-        parts += (f"<CT>{_text(warning)}</CT>\n" for warning in reply.results.warnings)
-        parts += (_render_spelling(reply.results.spelling), _render_offers(reply.results))
-    if reply.results is not None and reply.results.results:
-        parts.append(_render_list(reply, reply.results))
+    if reply.page is not None:
+        parts += (f"<CT>{_text(warning)}</CT>\n" for warning in reply.page.deadline_warnings)
+        parts += (_render_spelling(reply.page.spelling), _render_offers(reply.page))
+    if reply.page is not None and reply.page.results:
+        parts.append(_render_list(reply, reply.page))
     return encode("".join([*parts, "</GSP>\n"]), reply.charset)
 
 
@@ -98,30 +106,30 @@ def _parameter(parameter: Parameter) -> str:
     return f"<PARAM{_attributes(name=parameter.name, value=parameter.value, original_value=parameter.original)}/>"
 
 
-def _render_offers(found: ResultList) -> str:
+def _render_offers(page: ResultPage) -> str:
     """Renders related queries and KeyMatches, which appear with and without results."""
     related = "".join(
-        f"<OneSynonym{_attributes(q=quote_plus(query, errors='replace'))}>{_text(query)}</OneSynonym>" for query in found.related
+        f"<OneSynonym{_attributes(q=quote_plus(query, errors='replace'))}>{_text(query)}</OneSynonym>" for query in page.related
     )
-    keymatches = (f"<GM><GL>{_text(match.url)}</GL><GD>{_text(match.title or match.url)}</GD></GM>\n" for match in found.keymatches)
+    keymatches = (f"<GM><GL>{_text(match.url)}</GL><GD>{_text(match.title or match.url)}</GD></GM>\n" for match in page.keymatches)
     return "".join([f"<Synonyms>{related}</Synonyms>\n" if related else "", *keymatches])
 
 
-def _render_list(reply: Reply, found: ResultList) -> str:
-    parts = [f'<RES SN="{found.start + 1}" EN="{found.start + len(found.results)}">\n']
+def _render_list(reply: Reply, page: ResultPage) -> str:
+    parts = [f'<RES SN="{page.start + 1}" EN="{page.start + len(page.results)}">\n']
     if reply.shows_total:
-        parts.append(f"<M>{found.total}</M>\n")
-    if found.is_thinned:
+        parts.append(f"<M>{page.total}</M>\n")
+    if page.is_collapsed:
         parts.append("<FI/>\n")
-    if reply.shows_total and found.is_exact:
+    if reply.shows_total and page.is_exact:
         parts.append("<XT/>\n")
     if reply.previous or reply.following:
         previous = f"<PU>{_text(reply.previous)}</PU>" if reply.previous else ""
         following = f"<NU>{_text(reply.following)}</NU>" if reply.following else ""
         parts.append(f"<NB>{previous}{following}</NB>\n")
-    if found.facets:
-        parts.append(_render_facets(found.facets))
-    parts += (_render_result(placed, found.start + place, reply.now) for place, placed in enumerate(found.results, 1))
+    if page.facets:
+        parts.append(_render_facets(page.facets))
+    parts += (_render_result(result, page.start + place, reply.now) for place, result in enumerate(page.results, 1))
     return "".join([*parts, "</RES>\n"])
 
 
@@ -145,13 +153,12 @@ def _render_facets(facets: Sequence[FacetCounts]) -> str:
 # --- one result -----------------------------------------------------------------------------------------------------------------
 
 
-def _render_result(placed: Placed, number: int, now: datetime) -> str:
-    result = placed.result
+def _render_result(result: Result, number: int, now: datetime) -> str:
     url = result.display_url
     mimetype = (result.mimetype or "").partition(";")[0].strip().lower()
     kind = _attributes(MIME=mimetype) if mimetype not in HTML_TYPES else ""
     parts = [
-        f'<R N="{number}" L="{2 if placed.is_second else 1}"{kind}>',
+        f'<R N="{number}" L="{2 if result.is_second else 1}"{kind}>',
         f"<U>{_text(url)}</U><UE>{_text(escape_url(url))}</UE><UD>{_text(readable_url(url))}</UD>",
     ]
     title = (result.title or "").strip()
@@ -163,8 +170,8 @@ def _render_result(placed: Placed, number: int, now: datetime) -> str:
     if result.snippet.text:
         parts.append(f"<S>{_text(_snippet_html(result))}</S>")
     parts += [f"<LANG>{_text(result.language or '')}</LANG>", _has(result)]
-    if placed.more_in:
-        parts.append(f"<HN{_attributes(U=placed.more_in)}>{_text(placed.more_in.partition('://')[2] or placed.more_in)}</HN>")
+    if result.more_in:
+        parts.append(f"<HN{_attributes(U=result.more_in)}>{_text(result.more_in.partition('://')[2] or result.more_in)}</HN>")
     return "".join([*parts, "</R>\n"])
 
 

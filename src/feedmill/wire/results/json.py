@@ -10,7 +10,7 @@ from feedmill.core.measures import read_number
 from feedmill.core.shown import shown_metadata, shown_mimetype
 from feedmill.model.document import Document
 from feedmill.model.facets import Facet, FacetCounts, FacetType
-from feedmill.model.search import Result, ResultPage
+from feedmill.model.results import Result, ResultPage
 from feedmill.wire.jsonvalues import group_metadata, render_time
 
 # nothing that is rendered here holds itself; to look for that takes a third of the time
