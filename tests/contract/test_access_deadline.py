@@ -51,6 +51,22 @@ class SlowGroups:
         return unit.groups.list_visible()
 
 
+class Readings:
+    """Counts the reading transactions of a real store."""
+
+    def __init__(self, harness: SearchHarness) -> None:
+        self.count = 0
+        reading = harness.store.reading
+
+        @contextmanager
+        def counted() -> Iterator[UnitOfWork]:
+            self.count += 1
+            with reading() as unit:
+                yield unit
+
+        harness.store.reading = counted  # type: ignore[method-assign]
+
+
 class _Slow:
     """Something real of which some attributes are replaced."""
 
@@ -175,3 +191,16 @@ def test_many_groups_and_classes_are_taken_up_by_later_requests(harness: SearchH
     short = Deadline(0.0)
     assert searcher.classes_of(ANN, deadline=short) == ANONYMOUS
     assert short.is_public_only
+
+
+def test_call_that_finds_its_answer_cached_reads_the_store_once(harness: SearchHarness) -> None:
+    directory = PermissionCache(harness.store)
+    known = directory.classes_of(ANN, Deadline(180))
+    undecided = directory.undecided(Deadline(180))
+    readings = Readings(harness)
+    assert directory.classes_of(ANN, Deadline(180)) == known
+    assert readings.count == 1
+    assert directory.undecided(Deadline(180)) == undecided
+    assert readings.count == 2
+    directory.forms_of(ANN, Deadline(180))
+    assert readings.count == 2

@@ -3,8 +3,8 @@
 Classes, ACLs and groups are held in memory and refreshed from the store before every answer, so each committed transaction counts for the
 next call. The result for a user is cached until ACLs or groups change, up to a bound of memory.
 
-A call with a deadline returns at once if the answer is cached. Otherwise a separate thread reads and computes it. The call gives up on
-that thread when its time is over; the next call uses the thread's result.
+A call with a deadline returns at once if the answer is cached and the store has not changed since. Otherwise a separate thread reads and
+computes it. The call gives up on that thread when its time is over; the next call uses the thread's result.
 """
 
 import threading
@@ -85,7 +85,6 @@ class PermissionCache:
             return ANONYMOUS
 
         def find() -> AccessFilter:
-            self._refresh()
             return self._use(identity, self._find_classes)
 
         def is_known() -> bool:
@@ -98,7 +97,6 @@ class PermissionCache:
         """Returns the classes that neither ACLs nor policies decide for any user, as they are now. Errors: Busy; OutOfTime."""
 
         def find() -> ClassMap:
-            self._refresh()
             if self._undecided is None:
                 self._undecided = self._policies.undecided(self._find_unsaid(), self._classes.rules)
             return self._undecided
@@ -112,21 +110,33 @@ class PermissionCache:
         """
 
         def find() -> PrincipalKeys:
-            if self._generation < 0:
-                self._refresh()
             return self._use(identity, self._find_forms)
 
         until = deadline.until if deadline is not None else None
-        return self._find_in_time(find, lambda: identity in self._known, deadline, until)
+        return self._find_in_time(find, lambda: identity in self._known, deadline, until, refresh=self._refresh_once)
 
     def _find_in_time(
-        self, find: Callable[[], _Found], is_known: Callable[[], bool], deadline: Deadline | None, until: float | None = None
+        self,
+        find: Callable[[], _Found],
+        is_known: Callable[[], bool],
+        deadline: Deadline | None,
+        until: float | None = None,
+        *,
+        refresh: Callable[[], None] | None = None,
     ) -> _Found:
-        """Calls ``find`` under the lock and returns its result. Shape: ``until`` as in ``Deadline.wait_for``; ``until_access`` if it is
-        None.
+        """Calls ``find`` under the lock and returns its result. ``is_known`` says whether what is cached holds now; if not, or without a
+        deadline, ``refresh`` is called before ``find``.
+
+        Shape: ``until`` as in ``Deadline.wait_for``; ``until_access`` if it is None. ``refresh`` reads the store if it is None.
         """
+
+        def refresh_and_find() -> _Found:
+            with self._lock:
+                (refresh or self._refresh)()
+                return find()
+
         if deadline is None:
-            return self._locked(find)
+            return refresh_and_find()
         # Fast path: computes in this thread if the lock is free soon and the answer is cached. Else the one thread of the pool takes the
         # lock.
         if self._lock.acquire(timeout=min(SOON_SECONDS, deadline.left_seconds)):
@@ -135,11 +145,7 @@ class PermissionCache:
                     return find()
             finally:
                 self._lock.release()
-        return deadline.wait_for(self._thread.submit(self._locked, find), deadline.until_access if until is None else until)
-
-    def _locked(self, find: Callable[[], _Found]) -> _Found:
-        with self._lock:
-            return find()
+        return deadline.wait_for(self._thread.submit(refresh_and_find), deadline.until_access if until is None else until)
 
     def load(self) -> None:
         """Reads all that the store has, so that the first call need not wait for it. Errors: Busy."""
@@ -210,6 +216,11 @@ class PermissionCache:
                 and unit.classes.newest() <= self._classes.newest
                 and unit.acls.newest_version() <= self._version
             )
+
+    def _refresh_once(self) -> None:
+        """Reads the store if that has not been done yet."""
+        if self._generation < 0:
+            self._refresh()
 
     def _refresh(self) -> None:
         with self._store.reading() as unit:
