@@ -31,6 +31,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.http.gate import gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
+from feedmill.model.topic import Topic
 from feedmill.services.feeds.intake import Intake
 
 MEGABYTE: Final = 1_000_000
@@ -50,7 +51,7 @@ _RECORD: Final = (
 
 
 class _SilentNotifier:
-    def notify(self, role: str) -> None:
+    def notify(self, topic: Topic) -> None:
         """Wakes nobody."""
 
     def wait(self, timeout_seconds: float) -> None:

@@ -17,8 +17,10 @@ from typing import Any, BinaryIO
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
+from feedmill import roles
+
 FINAL = {"completed", "completed with errors", "failed in error"}
-ROLES = ("gate", "web", "admin", "feeder", "feeder-quick", "extractor", "indexer")
+ROLES = tuple(role.name for role in roles.ROLES)
 
 
 def reserve_port() -> socket.socket:

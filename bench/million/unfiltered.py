@@ -21,8 +21,9 @@ from feedmill.cli.parentage import die_with_parent
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document, DocumentState
 from feedmill.ports import UnitOfWork
-from feedmill.roles import RUN_OF_ROLE, Ports
+from feedmill.roles import Ports
 from feedmill.services.access.resulttrimming import ResultTrimmer, TrimmedResults
+from feedmill.servingroles import run_web
 from feedmill.settings import read_snapshot
 
 
@@ -52,7 +53,7 @@ def main(data: Path, parent: int) -> None:
         patch.object(ResultTrimmer, "judge", _judge_nothing),
         open_context(data, read_snapshot(data).settings, "reference") as context,
     ):
-        RUN_OF_ROLE["web"](context, Ports(sockets=sockets))
+        run_web(context, Ports(sockets=sockets))
 
 
 @contextmanager

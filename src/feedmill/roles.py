@@ -1,277 +1,102 @@
-"""The roles of the server, each the whole life of one process: it works until SIGTERM and may be killed at any time."""
+"""The roles of the server, each declared once: its name, what it runs, its sockets, how it is restarted and what wakes it.
 
-import signal
-import socket
-import threading
-import time
+A role is one process that the supervisor starts and restarts. Adding a role is one more constant here, in ``ROLES``, and the function that
+its entry point names. This module imports none of these functions: ``ProcessRole.load`` does.
+"""
+
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from enum import Enum
+from importlib import import_module
+from socket import socket
 
-from feedmill import metrics
-from feedmill.admintoken import read_token
-from feedmill.bootstrap.access import adopt_policies, build_access_changes, build_access_review, build_explaining
-from feedmill.bootstrap.audit import open_auditing
-from feedmill.bootstrap.context import AppContext, open_context, utc_now
-from feedmill.bootstrap.feeds import build_admission_sweep, build_feeder, build_policy_acl_sweep, build_upkeep
-from feedmill.bootstrap.index import build_extracting, build_indexing
-from feedmill.bootstrap.intake import build_intake
-from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_searcher, find_clusters
-from feedmill.bootstrap.signin import build_push_check, build_signing
-from feedmill.core.networks import Networks
-from feedmill.http.accessroutes import AccessTools
-from feedmill.http.admin import Administration, AdminSignIn, admin_app, metrics_route
-from feedmill.http.frontends import FrontEnds
-from feedmill.http.gate import dtd_app, gate_app
-from feedmill.http.gateconfig import GateConfig
-from feedmill.http.listeners import make_listeners
-from feedmill.http.policyroutes import policy_routes
-from feedmill.http.proxyheaders import ProxyTrust
-from feedmill.http.pushtoken import PushTokens
-from feedmill.http.search import SearchSite, search_app
-from feedmill.http.searchthreads import SearchBounds
-from feedmill.http.server import serve
-from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
-from feedmill.http.status import read_status
-from feedmill.http.stylesheetstore import StylesheetStore
-from feedmill.model.queue import QUICK_FEED_BYTES
-from feedmill.runstate import find_server, find_start
-from feedmill.services.feeds.feeder import FeederLane
-from feedmill.services.indexing.rebuilding import request_rebuild
-from feedmill.services.overview import read_gauges
-from feedmill.services.queues import QueueWatch
-from feedmill.services.searching.cachedcopy import CachedCopies
-from feedmill.services.searching.searcher import Searcher
-from feedmill.services.signin.signing import ensure_key
-from feedmill.services.signin.throttle import Throttle
-from feedmill.settings import Settings, read_snapshot
-from feedmill.settings.editing import SettingsEditor
-from feedmill.settings.secrets import read_secret
-from feedmill.signinproviders import make_openid, make_saml
-from feedmill.wire.gsafeed.dtd import DTD
+from feedmill.model.topic import Topic
 
-LONGEST_UPLOAD_SECONDS = 3600.0
-LONGEST_ANSWER_SECONDS = 600.0
-"""For how long what was begun before the settings were read again is served by the old ones."""
+
+class Restart(Enum):
+    """How a role is started again with new settings."""
+
+    AFTER_END = "after end"
+    """The process ends, and the next one starts. At no time are there two."""
+    HANDOVER = "handover"
+    """The next process starts beside the previous one and takes over its sockets. The previous one finishes its open requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The listening sockets by name (gate, gate_tls, dtd, search, admin), and what has the processes before leave them."""
+    """The listening sockets of a process by the listener's name, and how it takes them over from the processes before it."""
 
-    sockets: Mapping[str, socket.socket]
+    sockets: Mapping[str, socket]
     is_successor: bool = False
     take_over: Callable[[], None] = lambda: None
 
 
-def run_role(name: str, data: Path, settings: Settings, ports: Ports) -> None:
-    """Lives as one role until SIGTERM. Errors: ValueError for a role that does not exist."""
-    if name not in RUN_OF_ROLE:
-        raise ValueError(f"there is no role {name}; the roles are {', '.join(RUN_OF_ROLE)}")
-    with open_context(data, settings, name) as context:
-        adopt_policies(context)
-        RUN_OF_ROLE[name](context, ports)
+def _title(name: str) -> str:
+    return f"feedmill: {name}"
 
 
-# --- the ports ------------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRole:
+    """A role of the server; one process has it, and during a handover two."""
+
+    #: Stands in the process title, the log, the status, the metrics and in names of files.
+    name: str
+    #: ``MODULE:FUNCTION``. The function takes the ``AppContext`` and ``Ports``, and returns after SIGTERM.
+    entry_point: str
+    #: The names of the sockets that the role serves.
+    listeners: tuple[str, ...] = ()
+    restart: Restart = Restart.AFTER_END
+    #: The kinds of work for which the role waits. A notification about one of them wakes it.
+    topics: tuple[Topic, ...] = ()
+    #: The CPU priority, as nice(1) counts.
+    niceness: int = 0
+
+    @property
+    def title(self) -> str:
+        """The title of the process, as ps(1) shows it."""
+        return _title(self.name)
+
+    def load(self) -> Callable[..., None]:
+        """Imports the module of the entry point, and returns the function."""
+        module, _, function = self.entry_point.partition(":")
+        entry_point: Callable[..., None] = getattr(import_module(module), function)
+        return entry_point
 
 
-def _run_gate(context: AppContext, ports: Ports) -> None:
-    settings, auditing = context.settings.gate, open_auditing(context.data, context.settings)
-    config = GateConfig(
-        trusted=Networks.parse(settings.trusted),
-        require_token=settings.require_token,
-        max_feed_bytes=settings.max_feed_bytes,
-        max_inflation=settings.max_inflation,
-        server_header=settings.server_header,
-        allow_origins=settings.allow_origins,
-    )
-    app = gate_app(
-        config=lambda: config,
-        intake=build_intake(context),
-        dtd=DTD,
-        count_feed=metrics.count_feed,
-        find_problems=_problems_of(context),
-        routes=[metrics_route(_metrics_of(context))],
-        auditing=auditing,
-        tokens=PushTokens(
-            find=build_push_check(context, read_token(context.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)
-        ),
-        find_stuck=_watch_of(context).find_for,
-    )
-    apps = {"gate": app, "gate_tls": app, "dtd": dtd_app(DTD, _problems_of(context))}
-    listeners = make_listeners(context.settings, ports.sockets, apps)
-    ports.take_over()
-    serve(listeners, linger_seconds=LONGEST_UPLOAD_SECONDS)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelperProcess:
+    """A process that a role starts for itself, for work that may crash. The role restarts it, not the supervisor."""
+
+    name: str
+    #: How many of them run at most.
+    most: int
+    niceness: int = 0
+
+    @property
+    def title(self) -> str:
+        """The title of the process, as ps(1) shows it."""
+        return _title(self.name)
 
 
-def _run_web(context: AppContext, ports: Ports) -> None:
-    settings = context.settings
-    build_circuit_note(context).clear()
-    searcher, signing, token = build_searcher(context), build_signing(context), read_token(context.data)
-    frontends = FrontEnds(
-        lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()},
-        image_sources=settings.search.image_sources,
-    )
-    signin = build_signin(signing, _signin_options_of(context, token))
-    site = SearchSite(
-        find_problems=_problems_of(context),
-        frontends=frontends,
-        find_facets=lambda client: searcher.serving().get_frontend(client).facets,
-        copies=CachedCopies(searcher, context.blobs),
-        find_clusters=find_clusters,
-        clicks=build_clicks(context),
-        signin=signin,
-        bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
-    )
-    search = search_app(searcher, site)
-    if ports.is_successor:
-        # else who signed in would wait for it, where the process before need not
-        searcher.directory.load()
-    listeners = make_listeners(settings, ports.sockets, {"search": search})
-    with _kept_up(searcher):
-        ports.take_over()
-        serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
+GATE = ProcessRole(
+    name="gate", entry_point="feedmill.servingroles:run_gate", listeners=("gate", "gate_tls", "dtd"), restart=Restart.HANDOVER
+)
+WEB = ProcessRole(name="web", entry_point="feedmill.servingroles:run_web", listeners=("search",), restart=Restart.HANDOVER)
+ADMIN = ProcessRole(name="admin", entry_point="feedmill.servingroles:run_admin", listeners=("admin",), restart=Restart.HANDOVER)
+FEEDER = ProcessRole(name="feeder", entry_point="feedmill.workerroles:run_feeder", topics=(Topic.FEEDS,), niceness=5)
+QUICK_FEEDER = ProcessRole(name="feeder-quick", entry_point="feedmill.workerroles:run_quick_feeder", topics=(Topic.FEEDS, Topic.SETTINGS))
+EXTRACTOR = ProcessRole(name="extractor", entry_point="feedmill.workerroles:run_extractor", topics=(Topic.EXTRACTION,))
+INDEXER = ProcessRole(
+    name="indexer", entry_point="feedmill.workerroles:run_indexer", topics=(Topic.INDEXING, Topic.REBUILD, Topic.SETTINGS)
+)
+
+ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER)
+"""All roles, in the order in which they start."""
+
+STYLESHEETS = HelperProcess(name="stylesheets", most=4)
+INDEX_ENTRIES = HelperProcess(name="index entries", most=1, niceness=5)
 
 
-def _run_admin(context: AppContext, ports: Ports) -> None:
-    signing, token = build_signing(context), read_token(context.data)
-    authenticator = build_signin(signing, _signin_options_of(context, token)).authenticator
-    app = admin_app(_administration_of(context), token, AdminSignIn(authenticator=authenticator, signing=signing))
-    listeners = make_listeners(context.settings, ports.sockets, {"admin": app})
-    ports.take_over()
-    serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
-
-
-@contextmanager
-def _kept_up(searcher: Searcher) -> Iterator[None]:
-    """Lets the searcher's directory follow the store in a thread of its own."""
-    is_over = threading.Event()
-    following = threading.Thread(target=searcher.directory.keep_up, args=(is_over,), name="directory", daemon=True)
-    following.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        following.join(5)
-
-
-def _signin_options_of(context: AppContext, token: str) -> SignInOptions:
-    settings, proxy = context.settings.signin, context.settings.signin.proxy
-    trust = ProxyTrust(
-        trusted=Networks.parse(proxy.trusted),
-        user_header=proxy.user_header,
-        groups_header=proxy.groups_header,
-        namespace=proxy.namespace,
-        secret_header=proxy.secret_header,
-        secret=read_secret(proxy.secret, proxy.secret_file),
-    )
-    return SignInOptions(
-        proxy=trust,
-        client_proxies=Networks.parse(settings.client_address.trusted),
-        client_header=settings.client_address.header,
-        key=ensure_key(context.store),
-        admin_token=token,
-        takes_basic=settings.basic,
-        secure_cookies=settings.secure_cookies,
-        public_url=settings.public_url,
-        openid=make_openid(settings, utc_now),
-        saml=make_saml(settings, utc_now, context.store),
-    )
-
-
-def _administration_of(context: AppContext) -> Administration:
-    def reindex() -> dict[str, str]:
-        folder = request_rebuild(context.store)
-        context.notifier.notify("indexer")
-        return {"folder": folder}
-
-    def remove_source(name: str, destroy: bool) -> None:
-        build_intake(context).remove_and_wait(name, destroy=destroy, client="admin port")
-
-    editor = SettingsEditor(context.store, lambda: read_snapshot(context.data), context.notifier)
-    return Administration(
-        read_status=lambda: read_status(context.store, context.data, read_snapshot(context.data), _watch_of(context)),
-        reindex=reindex,
-        remove_source=remove_source,
-        render_metrics=_metrics_of(context),
-        find_problems=_problems_of(context),
-        settings=editor,
-        stylesheets=StylesheetStore(editor, context.data / "stylesheets"),
-        access=AccessTools(
-            explaining=build_explaining(context), changes=build_access_changes(context), review=build_access_review(context)
-        ),
-        policy_routes=policy_routes(context.store, editor),
-    )
-
-
-def _metrics_of(context: AppContext) -> Callable[[], bytes]:
-    def restarts() -> dict[str, int]:
-        server = find_server(context.data)
-        return {name: role.restarts for name, role in server.roles.items()} if server else {}
-
-    watch = _watch_of(context)
-    return lambda: metrics.render_metrics(lambda: read_gauges(context.store), restarts, watch.read_oldest)
-
-
-def _problems_of(context: AppContext) -> Callable[[], list[str]]:
-    """Lists the queues that do not move; looking for them reads the store, whose errors count as well."""
-    return _watch_of(context).find_problems
-
-
-def _watch_of(context: AppContext) -> QueueWatch:
-    return build_queue_watch(context, lambda: find_start(context.data))
-
-
-# --- the work behind them -------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _until_told(context: AppContext, role: str) -> Iterator[Callable[[], bool]]:
-    """Returns what says that SIGTERM came; the signal also rings the role's own bell, which ends a wait."""
-    stopped = threading.Event()
-
-    def _stop(_number: int, _frame: object) -> None:
-        stopped.set()
-        context.notifier.notify(role)
-
-    earlier = signal.signal(signal.SIGTERM, _stop)
-    try:
-        yield stopped.is_set
-    finally:
-        signal.signal(signal.SIGTERM, earlier)
-
-
-def _run_feeder(context: AppContext, _ports: Ports) -> None:
-    with _until_told(context, "feeder") as is_stopped:
-        feeder = build_feeder(context, FeederLane(owner="feeder", min_bytes=QUICK_FEED_BYTES))
-        feeder.work(is_stopped, aside=(build_admission_sweep(context).step, build_upkeep(context).step))
-
-
-def _run_quick_feeder(context: AppContext, _ports: Ports) -> None:
-    with _until_told(context, "feeder-quick") as is_stopped:
-        feeder = build_feeder(context, FeederLane(owner="feeder-quick", max_bytes=QUICK_FEED_BYTES))
-        feeder.work(is_stopped, aside=(build_policy_acl_sweep(context).step,))
-
-
-def _run_extractor(context: AppContext, _ports: Ports) -> None:
-    with _until_told(context, "extractor") as is_stopped:
-        build_extracting(context, in_role=True).work(is_stopped)
-
-
-def _run_indexer(context: AppContext, _ports: Ports) -> None:
-    with _until_told(context, "indexer") as is_stopped:
-        build_indexing(context).work(is_stopped)
-
-
-RUN_OF_ROLE: dict[str, Callable[[AppContext, Ports], None]] = {
-    "gate": _run_gate,
-    "web": _run_web,
-    "admin": _run_admin,
-    "feeder": _run_feeder,
-    "feeder-quick": _run_quick_feeder,
-    "extractor": _run_extractor,
-    "indexer": _run_indexer,
-}
+def list_subscribers(topic: Topic) -> Iterator[str]:
+    """Yields the names of the roles that a notification about a topic wakes."""
+    return (role.name for role in ROLES if topic in role.topics)

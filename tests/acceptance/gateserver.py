@@ -20,6 +20,7 @@ from feedmill.http.gate import gate_app
 from feedmill.http.gateconfig import GateConfig
 from feedmill.http.gateprotocol import GateProtocol
 from feedmill.model.feed import Feed
+from feedmill.model.topic import Topic
 from feedmill.ports import FeedFiles, Store
 from feedmill.services.feeds.intake import Intake
 
@@ -27,16 +28,16 @@ DTD = "<!ELEMENT gsafeed (header, group+)>\n<!ELEMENT acl (principal*)>\n"
 
 
 class CountingNotifier:
-    """Remembers who was rung for."""
+    """Records the topics of notifications."""
 
     def __init__(self) -> None:
-        self.rung: list[str] = []
+        self.notified: list[Topic] = []
 
-    def notify(self, role: str) -> None:
-        self.rung.append(role)
+    def notify(self, topic: Topic) -> None:
+        self.notified.append(topic)
 
     def wait(self, timeout_seconds: float) -> None:
-        raise AssertionError("the gate waits for no bell")
+        raise AssertionError("the gate waits for no notification")
 
 
 @dataclass

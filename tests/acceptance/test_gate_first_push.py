@@ -5,6 +5,7 @@ from pathlib import Path
 from gateserver import body_of, header, multipart, run_gate, status
 
 from feedmill.model.feed import FeedKind
+from feedmill.model.topic import Topic
 
 
 def test_push_acknowledged_keeps_file_and_row(tmp_path: Path) -> None:
@@ -21,5 +22,5 @@ def test_push_acknowledged_keeps_file_and_row(tmp_path: Path) -> None:
         assert (feed.datasource, feed.kind, feed.size_bytes, feed.client) == ("hr", FeedKind.FULL, 10, "127.0.0.1")
         assert gate.content(feed) == b"<gsafeed/>"
         assert gate.files() == [feed.file]
-        assert "feeder" in gate.notifier.rung
+        assert Topic.FEEDS in gate.notifier.notified
         assert gate.counted == [("full", 10)]

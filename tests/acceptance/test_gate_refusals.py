@@ -23,7 +23,7 @@ TYPE = "multipart/form-data; boundary=<<"
 def check_nothing_kept(gate: Gate) -> None:
     assert gate.feeds() == []
     assert gate.files() == []
-    assert gate.notifier.rung == []
+    assert gate.notifier.notified == []
 
 
 def send_until_refused(connection: socket.socket, size_bytes: int) -> int:

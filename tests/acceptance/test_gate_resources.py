@@ -18,6 +18,7 @@ from feedmill.http.gate import dtd_app
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.model.topic import Topic
 from feedmill.ports import IndexTask, Lane, Stage
 
 TYPE = "multipart/form-data; boundary=<<"
@@ -180,7 +181,7 @@ def test_deleting_a_source_waits_for_its_turn(tmp_path: Path, query: str, kind: 
             unit.feeds.save(replace(unit.feeds.get(removal), searchable_at=datetime.now(UTC)))
         thread.join(PATIENCE_SECONDS)
         assert answers[0]["feed"] == str(removal)
-        assert "feeder" in gate.notifier.rung
+        assert Topic.FEEDS in gate.notifier.notified
 
 
 def wait_for_feed(gate: Gate, kind: FeedKind) -> int:

@@ -128,7 +128,7 @@ def test_push_when_the_store_is_full_is_told_in_the_old_words(tmp_path: Path) ->
 def test_push_when_the_store_is_busy_breaks_the_connection(tmp_path: Path) -> None:
     with run_gate(tmp_path, wrap_store=lambda store: TroubledStore(store, Busy("later"))) as gate:
         assert gate.post(GOOD, TYPE) == b""
-        assert gate.notifier.rung == []
+        assert gate.notifier.notified == []
         check_nothing_kept(gate)
 
 

@@ -16,6 +16,7 @@ from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRec
 from feedmill.model.document import Attributes, Document, DocumentState, Event, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.feed import Feed, FeedKind, LogEntry, NewFeed
+from feedmill.model.topic import Topic
 from feedmill.ports import BlobStore
 from feedmill.services.feeds.feeding import Admission, SliceLimits, faulty_of
 from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
@@ -30,10 +31,10 @@ class SilentNotifier:
     """Nobody is woken and nobody waits."""
 
     def __init__(self) -> None:
-        self.rung: list[str] = []
+        self.notified: list[Topic] = []
 
-    def notify(self, role: str) -> None:
-        self.rung.append(role)
+    def notify(self, topic: Topic) -> None:
+        self.notified.append(topic)
 
     def wait(self, timeout_seconds: float) -> None:
         assert timeout_seconds > 0

@@ -8,6 +8,7 @@ from feedharness import FeedHarness, ListReader, SilentNotifier, delete, open_ha
 
 from feedmill.model.errors import Broken, Busy
 from feedmill.model.feed import Feed, FeedKind, FeedState
+from feedmill.model.topic import Topic
 from feedmill.services.feeds.feeder import RETRY, RETRY_AFTER_FAULT, Feeder, FeederLane
 from feedmill.services.feeds.feeding import SliceLimits
 
@@ -149,13 +150,13 @@ def test_feeder_wakes_extractor_and_indexer_when_it_has_applied_something(harnes
     notifier = SilentNotifier()
     feeder = Feeder(FeederLane(owner="one"), harness.tools, notifier)
     assert not feeder.turn()
-    assert notifier.rung == []
+    assert notifier.notified == []
 
     harness.receive([put("a")])
     while feeder.turn():
         pass
 
-    assert set(notifier.rung) == {"extractor", "indexer"}
+    assert set(notifier.notified) == {Topic.EXTRACTION, Topic.INDEXING}
 
 
 def test_feeder_works_until_stopped_and_lets_other_work_have_its_steps(harness: FeedHarness) -> None:

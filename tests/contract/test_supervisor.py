@@ -23,10 +23,11 @@ import os, signal, sys, time
 from pathlib import Path
 import feedmill.cli.supervisor as supervisor
 from feedmill.logs import configure_logs
+from feedmill.roles import ProcessRole, Restart
 
 folder, names = Path(sys.argv[1]), sys.argv[2:]
 
-def live(role):
+def live(role, follows):
     if role.name == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if role.name == "hopeless":
@@ -41,8 +42,8 @@ def live(role):
     fresh = folder / f"{role.name}.new"
     fresh.write_text(str(os.getpid()))
     fresh.replace(folder / role.name)
-    if role.follows:
-        (folder / "follows").write_text(" ".join(map(str, role.follows)))
+    if follows:
+        (folder / "follows").write_text(" ".join(map(str, follows)))
     while True:
         time.sleep(0.05)
 
@@ -61,7 +62,8 @@ configure_logs("parent")
 supervisor.STOP_SECONDS = 0.5
 held = open(folder / "held", "w")
 reload_settings = lambda: not (folder / "bad").exists()
-roles = [supervisor.ProcessRole(name=name, overlaps=name == "overlapping") for name in names]
+restarts = {"overlapping": Restart.HANDOVER}
+roles = [ProcessRole(name=name, entry_point="", restart=restarts.get(name, Restart.AFTER_END)) for name in names]
 running = supervisor.Supervisor(
     roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch(),
     find_in_flight=find_in_flight,

@@ -16,7 +16,6 @@ from feedmill.adapters.notifier import SocketNotifier
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap.context import utc_now
 from feedmill.cli.main import build_app
-from feedmill.cli.serve import ROLES
 from feedmill.http.accessroutes import AccessTools
 from feedmill.http.admin import Administration, admin_app
 from feedmill.http.policyroutes import policy_routes
@@ -32,6 +31,7 @@ from feedmill.http.signin.samllogout import SamlLogoutWays
 from feedmill.http.stylesheetstore import StylesheetStore
 from feedmill.metrics import GAUGES, render_metrics
 from feedmill.model.audit import AuditKind
+from feedmill.roles import ROLES, list_subscribers
 from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
@@ -156,7 +156,7 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
     administration = Administration(read_status=dict, reindex=dict, remove_source=lambda *_: None, render_metrics=bytes, find_problems=list)
     text = page("reference/admin-port.md")
     with contextlib.closing(open_sqlite(tmp_path / "store.sqlite")) as store:
-        editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketNotifier(tmp_path, "command"))
+        editor = SettingsEditor(store, lambda: load_settings(None, {}), SocketNotifier(tmp_path, "command", list_subscribers))
         kept = timedelta(days=90)
         explaining, changes = Explaining(store, utc_now, kept), AccessChanges(store, utc_now, kept)
         access = AccessTools(explaining=explaining, changes=changes, review=AccessReview(store))

@@ -1,35 +1,70 @@
+"""The table of roles is the only place that names them, and it is cheap to import."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from feedmill.core.roles import RoleRules
-from feedmill.model.access import Scope
-from feedmill.model.identity import Subject
-from feedmill.model.role import Role
+from feedmill import roles
+from feedmill.http.listen import listener_addresses
+from feedmill.model.topic import Topic
+from feedmill.settings import Settings
+
+SOURCE = Path(roles.__file__).parent
+NAMES = {process.name for process in (*roles.ROLES, roles.STYLESHEETS, roles.INDEX_ENTRIES)}
+
+OTHER_MEANINGS = {
+    "gate": "a section of the settings, and a listener",
+    "admin": "a section of the settings, and a listener",
+    "web": "a kind of data source, and the scoring of a feed",
+    "stylesheets": "a folder",
+}
+"""Names that also mean something that is no role. Where they do, the test cannot tell; a wrong use fails mypy or finds no process."""
 
 
-@pytest.mark.parametrize(
-    ("rule", "domain", "name", "is_met"),
-    [
-        ("admins", "", "Admins", True),
-        ("admins", "PARTNER", "admins", True),
-        ("CORP\\admins", "corp", "ADMINS", True),
-        ("admins@corp", "corp.example.com", "admins", True),
-        ("corp.example.com/admins", "corp.example.com", "admins", True),
-        ("CORP\\admins", "PARTNER", "admins", False),
-        ("CORP\\admins", "", "admins", False),
-        ("corp.example.com/admins", "corp", "admins", False),
-        ("/org/admins", "", "org/admins", True),
-        ("a, b\\c", "", "a, b\\c", True),
-        ("admins", "", "admins2", False),
-        ("", "", "admins", False),
-    ],
-)
-def test_role_rule_means_groups_of_its_domain(rule: str, domain: str, name: str, is_met: bool) -> None:
-    group = Subject(scope=Scope.GROUP, name=name, domain=domain)
-    found = RoleRules(managers=(rule,)).find([group])
-    assert found is (Role.MANAGER if is_met else Role.SEARCHER)
+def list_strings(path: Path) -> Iterator[str]:
+    """Yields the string constants of a module, those of f-strings too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.removeprefix("feedmill: ")
 
 
-def test_role_is_the_highest_of_all_groups() -> None:
-    rules = RoleRules(administrators=("a",), managers=("m",), viewers=("v",))
-    groups = [Subject(scope=Scope.GROUP, name=name) for name in "vma"]
-    assert [rules.find(groups[:count]) for count in range(4)] == [Role.SEARCHER, Role.VIEWER, Role.MANAGER, Role.ADMINISTRATOR]
+def test_names_of_roles_are_strings_in_the_table_alone() -> None:
+    wanted = NAMES - OTHER_MEANINGS.keys()
+    found = {(str(path.relative_to(SOURCE)), text) for path in SOURCE.rglob("*.py") for text in list_strings(path) if text in wanted}
+    assert {text for _, text in found} == wanted
+    assert {path for path, _ in found} == {str(Path(roles.__file__).relative_to(SOURCE))}
+
+
+def test_nothing_outside_the_table_names_a_process_title() -> None:
+    found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") for name in NAMES if f'"feedmill: {name}"' in path.read_text()}
+    assert found == set()
+
+
+@pytest.mark.parametrize("role", roles.ROLES, ids=lambda role: role.name)
+def test_entry_point_of_a_role_is_a_function(role: roles.ProcessRole) -> None:
+    assert callable(role.load())
+
+
+def test_names_of_roles_differ() -> None:
+    assert len(NAMES) == len(roles.ROLES) + 2
+
+
+def test_every_listener_belongs_to_one_role() -> None:
+    settings = Settings()
+    opened = {*listener_addresses(settings), "gate_tls"}
+    assert sorted(name for role in roles.ROLES for name in role.listeners) == sorted(opened)
+
+
+@pytest.mark.parametrize("topic", Topic)
+def test_every_topic_wakes_a_role(topic: Topic) -> None:
+    assert list(roles.list_subscribers(topic))
+
+
+def test_import_of_the_table_imports_only_the_topics() -> None:
+    command = "import sys, feedmill.roles; print(*sorted(name for name in sys.modules if name.startswith('feedmill')))"
+    done = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["feedmill", "feedmill.model", "feedmill.model.topic", "feedmill.roles"]

@@ -13,7 +13,10 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+from feedmill.model.topic import Topic
 
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 _QUEUE = 1000
@@ -23,16 +26,27 @@ _HAS_ABSTRACT = sys.platform == "linux"
 class SocketNotifier:
     """Implements ``ports.Notifier``; threads may share it. ``wait`` is for notifications of ``role``; None only sends."""
 
-    def __init__(self, data_folder: Path, role: str | None) -> None:
+    def __init__(self, data_folder: Path, role: str | None, list_subscribers: Callable[[Topic], Iterable[str]]) -> None:
+        """``list_subscribers`` returns the names of the roles that a notification about a topic wakes."""
         self._sender: socket.socket | None = None
         self._ear: socket.socket | None = None
         self._folder = hashlib.blake2b(os.fsencode(data_folder.resolve()), digest_size=16).hexdigest()
         self._role = role
+        self._list_subscribers = list_subscribers
         self._sender = _open()
         self._ear = self._listen()
 
-    def notify(self, role: str) -> None:
-        """Wakes a role. It may be called in a signal handler, and for the process itself."""
+    def notify(self, topic: Topic) -> None:
+        """Wakes the roles that subscribe to a topic. It may be called in a signal handler."""
+        for role in self._list_subscribers(topic):
+            self._send(role)
+
+    def wake(self) -> None:
+        """Ends the wait of this process. It may be called in a signal handler."""
+        if self._role is not None:
+            self._send(self._role)
+
+    def _send(self, role: str) -> None:
         if self._sender is None:
             return
         try:

@@ -14,6 +14,7 @@ from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.roles import list_subscribers
 from feedmill.settings import Settings
 
 IN_FLIGHT = "inflight"
@@ -65,7 +66,7 @@ def open_context(data: Path, settings: Settings, role: str = "command") -> Itera
         store=open_store(data, settings),
         blobs=PackedBlobs(data / "blobs", role=role, reserve_bytes=CONTENT_RESERVE_BYTES),
         files=FolderFeedFiles(data / "feeds", reserve_bytes=RESERVE_BYTES),
-        notifier=SocketNotifier(data, role),
+        notifier=SocketNotifier(data, role, list_subscribers),
         spool=FolderSpool(data / "spool", reserve_bytes=CONTENT_RESERVE_BYTES),
     )
     try:

@@ -6,6 +6,7 @@ from feedmill import metrics
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.core.admission import build_rules, digest_of_rules
 from feedmill.model.feed import Feed
+from feedmill.roles import FEEDER, QUICK_FEEDER
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission, SliceLimits
 from feedmill.services.feeds.feedrun import FeedDependencies
@@ -45,13 +46,13 @@ def build_admission_sweep(context: AppContext) -> AdmissionSweep:
         lambda: digest_of_rules(*_admission_values(settings), settings.limits.max_documents),
         context.notifier,
         utc_now,
-        caution=_build_caution(context, "feeder"),
+        caution=_build_caution(context, FEEDER.name),
     )
 
 
 def build_policy_acl_sweep(context: AppContext) -> PolicyAclSweep:
     """Builds the sweep that puts documents into the classes of their policy ACLs."""
-    caution = _build_caution(context, "feeder-quick")
+    caution = _build_caution(context, QUICK_FEEDER.name)
     return PolicyAclSweep(context.store, lambda: _build_admission(context.settings).rules, context.notifier, utc_now, caution=caution)
 
 

@@ -13,6 +13,7 @@ from feedmill.adapters.index.writer import TantivyWriter
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
+from feedmill.roles import EXTRACTOR, INDEXER
 from feedmill.services.indexing.extracting import Extracting
 from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
 from feedmill.services.isolation.recording import FailureRecorder
@@ -41,7 +42,7 @@ def build_extracting(context: AppContext, *, in_role: bool = False) -> Extractin
         context.notifier,
         utc_now,
         on_extracted=metrics.count_extraction,
-        in_flight=context.in_flight("extractor"),
+        in_flight=context.in_flight(EXTRACTOR.name),
         recorder=_build_failure_recorder(),
     )
 
@@ -62,7 +63,7 @@ def build_indexing(context: AppContext) -> Indexing:
         notifier=context.notifier,
         clock=utc_now,
         search_config=build_search_config_provider(context),
-        in_flight=context.in_flight("indexer"),
+        in_flight=context.in_flight(INDEXER.name),
         builder=ProcessEntryBuilder(root / "apart", (sys.executable, "-m", "feedmill.cli.entrybuilding")),
         recorder=_build_failure_recorder(),
     )

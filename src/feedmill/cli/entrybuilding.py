@@ -17,10 +17,10 @@ from feedmill.cli.parentage import die_with_parent
 from feedmill.logs import configure_logs
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument
+from feedmill.roles import INDEX_ENTRIES
 from feedmill.services.indexing.preparing import put_isolated
 
 HEAP_BYTES = 200_000_000
-NICENESS = 5
 
 
 def build(folder: Path) -> None:
@@ -47,9 +47,9 @@ def main() -> None:
     """Runs the process."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
     die_with_parent(parent)
-    os.nice(NICENESS)
-    setproctitle("feedmill: index entries")
-    configure_logs("index entries")
+    os.nice(INDEX_ENTRIES.niceness)
+    setproctitle(INDEX_ENTRIES.title)
+    configure_logs(INDEX_ENTRIES.name)
     build(folder)
 
 

@@ -28,26 +28,18 @@ from feedmill.admintoken import ensure_token
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import IN_FLIGHT
 from feedmill.cli.options import DATA, Config, Data
-from feedmill.cli.role import live_as
-from feedmill.cli.supervisor import ProcessRole, Supervisor
-from feedmill.http.listen import ROLE_LISTENERS, listener_addresses, open_listener
+from feedmill.cli.role import run_process
+from feedmill.cli.supervisor import Supervisor
+from feedmill.http.listen import listener_addresses, open_listener
 from feedmill.logs import configure_logs
 from feedmill.metricfiles import FOLDER_VARIABLE
 from feedmill.migration import migrate
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadSettings
+from feedmill.roles import ROLES
 from feedmill.runstate import RoleState, RunState, hold_data, remove_state, write_state
 from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
 
-ROLES = (
-    ProcessRole(name="gate", listeners=ROLE_LISTENERS["gate"], overlaps=True),
-    ProcessRole(name="web", listeners=ROLE_LISTENERS["web"], overlaps=True),
-    ProcessRole(name="admin", listeners=ROLE_LISTENERS["admin"], overlaps=True),
-    ProcessRole(name="feeder", nice=5),
-    ProcessRole(name="feeder-quick"),
-    ProcessRole(name="extractor"),
-    ProcessRole(name="indexer"),
-)
 FIXED_SETTINGS = (
     "gate.port",
     "gate.tls_port",
@@ -89,6 +81,8 @@ def serve(
     _log_warnings(loaded)
     _raise_file_limit()
     harden()
+    for role in ROLES:
+        role.load()  # before the roles are forked, so that they share the memory of the code
     with hold_data(data):
         code = _run(data.absolute(), config, loaded)
     raise typer.Exit(code)
@@ -112,7 +106,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         os.environ[FOLDER_VARIABLE] = str(_empty_metrics(data))
         supervisor = Supervisor(
             ROLES,
-            live=lambda role: live_as(role.name, data, sockets, niceness=role.nice, follows=role.follows),
+            live=lambda role, follows: run_process(role, data, sockets, follows=follows),
             probe=lambda: _probe(state),
             sockets=sockets,
             reload_settings=reloader.reload,

@@ -17,12 +17,13 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
 from feedmill.cli.forking import Child, fork
+from feedmill.roles import ProcessRole, Restart
 from feedmill.runstate import RoleState
 
 STOP_SECONDS = 10.0
@@ -31,21 +32,6 @@ LONGEST_DELAY_SECONDS = 30.0
 HOPELESS_DEATHS = 5
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRole:
-    """What the parent must know of a role.
-
-    Shape: one that ``overlaps`` may have a process that ends beside one that begins; ``follows`` are the processes to tell to leave.
-    Units: ``nice`` as nice(1).
-    """
-
-    name: str
-    listeners: tuple[str, ...] = ()
-    nice: int = 0
-    overlaps: bool = False
-    follows: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -74,7 +60,7 @@ class Supervisor:
         self,
         roles: Iterable[ProcessRole],
         *,
-        live: Callable[[ProcessRole], int],
+        live: Callable[[ProcessRole, Sequence[int]], int],
         probe: Callable[[], int],
         sockets: Mapping[str, socket.socket] | None = None,
         reload_settings: Callable[[], bool] = lambda: True,
@@ -133,8 +119,8 @@ class Supervisor:
 
     def _start(self, place: _Place) -> None:
         descriptors = [self._sockets[name].fileno() for name in place.role.listeners if name in self._sockets]
-        role = replace(place.role, follows=tuple(process.pid for name, process in self._leaving if name == place.role.name))
-        place.process = fork(lambda: self._live(role), keep=descriptors)
+        follows = [process.pid for name, process in self._leaving if name == place.role.name]
+        place.process = fork(lambda: self._live(place.role, follows), keep=descriptors)
         place.started_at = time.monotonic()
         place.was_told = False
         log.info("role_started", process=place.role.name, pid=place.process.pid, restarts=place.restarts)
@@ -184,7 +170,7 @@ class Supervisor:
             if place.process is None:
                 continue
             place.was_told = True
-            if place.role.overlaps:
+            if place.role.restart is Restart.HANDOVER:
                 self._leaving.append((place.role.name, place.process))
                 place.process, place.due_at, place.deaths_in_a_row = None, 0.0, 0
                 place.restarts += 1

@@ -5,8 +5,8 @@ from contextlib import ExitStack, closing, contextmanager
 
 from feedmill.bootstrap.context import AppContext
 from feedmill.model.feed import Feed
+from feedmill.roles import FEEDER, QUICK_FEEDER
 from feedmill.services.feeds.feeder import FeederLane
-from feedmill.services.feeds.intake import FEEDERS
 
 _IDLE_SECONDS = 0.02
 
@@ -22,9 +22,9 @@ def workers(context: AppContext) -> Iterator[Callable[[], bool]]:
     from feedmill.bootstrap.index import build_extracting, build_indexing
 
     with context.store.writing() as unit:
-        for owner in FEEDERS:
-            unit.feeds.release(owner)
-    feeder = build_feeder(context, FeederLane(owner=FEEDERS[0]))
+        for role in (FEEDER, QUICK_FEEDER):
+            unit.feeds.release(role.name)
+    feeder = build_feeder(context, FeederLane(owner=FEEDER.name))
     with ExitStack() as stack:
         extracting = build_extracting(context)
         indexing = stack.enter_context(closing(build_indexing(context)))

@@ -11,9 +11,6 @@ from feedmill.settings import Settings
 
 BACKLOG = 1024
 
-ROLE_LISTENERS = {"gate": ("gate", "gate_tls", "dtd"), "web": ("search",), "admin": ("admin",)}
-"""The names of the listeners of each role that has any."""
-
 
 def listener_addresses(settings: Settings) -> dict[str, tuple[str, int]]:
     """Returns bind and port of every listener that is to be opened; TLS of the gate only where there is a certificate."""

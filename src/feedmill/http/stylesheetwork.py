@@ -26,6 +26,7 @@ from feedmill.adapters.sandbox.seccomp import TRANSFORMING
 from feedmill.http.customxml import read_custom
 from feedmill.http.stylesheets import compile_stylesheet, make_parser
 from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.roles import STYLESHEETS
 
 REQUEST: Final = struct.Struct(">QQQ")
 ANSWER: Final = struct.Struct(">B?Q")
@@ -51,7 +52,7 @@ _BOUNDS: Final = {
 
 def main(seconds: int) -> None:
     """Runs the process. Units: ``seconds`` that a page may take."""
-    setproctitle("feedmill: stylesheets")
+    setproctitle(STYLESHEETS.title)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

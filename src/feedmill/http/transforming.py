@@ -15,8 +15,8 @@ from typing import Final
 from feedmill.adapters.sandbox.environment import bare_environment
 from feedmill.http.stylesheetwork import ANSWER, PAGE, REFUSAL, REQUEST
 from feedmill.model.errors import BadRequest, Busy, Corrupt
+from feedmill.roles import STYLESHEETS
 
-AT_ONCE: Final = 4
 WAIT_SECONDS: Final = 2.0
 MAX_SECONDS: Final = 10
 
@@ -24,7 +24,7 @@ MAX_SECONDS: Final = 10
 class Transformer:
     """Makes pages of XML. May be used from several threads. Units: ``max_seconds`` that a page may take."""
 
-    def __init__(self, at_once: int = AT_ONCE, *, max_seconds: int = MAX_SECONDS) -> None:
+    def __init__(self, at_once: int = STYLESHEETS.most, *, max_seconds: int = MAX_SECONDS) -> None:
         self._max_seconds = max_seconds
         # the one used last is used first, so that as many run as are needed
         self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Protocol
 
 from feedmill.model.extraction import Answer, Task
+from feedmill.model.topic import Topic
 
 
 class Extractor(Protocol):
@@ -28,8 +29,8 @@ class Extractor(Protocol):
 class Notifier(Protocol):
     """Wakes another process when there is work. A notification can be lost, so waiting processes also look at intervals."""
 
-    def notify(self, role: str) -> None:
-        """Wakes a role."""
+    def notify(self, topic: Topic) -> None:
+        """Wakes the roles that subscribe to a topic."""
 
     def wait(self, timeout_seconds: float) -> None:
         """Waits for a notification or the end of the time."""

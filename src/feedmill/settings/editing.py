@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from feedmill.model.errors import BadRequest, Conflict, NotFound, Overtaken
 from feedmill.model.serving import StoredSetting
+from feedmill.model.topic import Topic
 from feedmill.ports import Notifier, Store, UnitOfWork
 from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.keyvalues import SETTINGS_GENERATION
@@ -93,7 +94,7 @@ class SettingsEditor:
                 raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
             unit.stored_settings.put(fresh)
             _tell_everybody(unit, merge_stored(loaded.settings, [*rest, fresh]))
-        self._ring()
+        self._notifier.notify(Topic.SETTINGS)
         return _entry_of(section, name, entry, API, fresh.version), before is None
 
     def replace_many(self, section: str, values: Mapping[str, Any], gone: Collection[str] = ()) -> None:
@@ -117,11 +118,7 @@ class SettingsEditor:
             for one in fresh:
                 unit.stored_settings.put(one)
             _tell_everybody(unit, after)
-        self._ring()
-
-    def _ring(self) -> None:
-        for role in ("indexer", "feeder-quick"):
-            self._notifier.notify(role)
+        self._notifier.notify(Topic.SETTINGS)
 
     def remove(self, section: str, name: str, condition: Condition = ALWAYS) -> None:
         """Removes a stored entry.
@@ -143,7 +140,7 @@ class SettingsEditor:
                 raise Conflict(f"{section}/{name} is needed: {faults[0]}")
             unit.stored_settings.remove(section, name)
             _tell_everybody(unit, merge_stored(loaded.settings, rest))
-        self._ring()
+        self._notifier.notify(Topic.SETTINGS)
 
 
 def _checked(section: str) -> str:

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from feedmill import __version__
 from feedmill.adapters.sandbox.environment import bare_environment
 from feedmill.model.extraction import ExtractionLimits
+from feedmill.roles import EXTRACTOR
 
-TITLE = "feedmill: extractor"
 _PIPE_BYTES = 1 << 20
 _MESSAGE_BYTES = 4_096
 _PAUSE_SECONDS = 0.2
@@ -50,7 +50,7 @@ class _Adopted:
         """Waits until it has ended. Errors: subprocess.TimeoutExpired."""
         with self._opened() as found:
             if found is not None and not select.select([found], [], [], timeout_seconds)[0]:
-                raise subprocess.TimeoutExpired(TITLE, timeout_seconds)
+                raise subprocess.TimeoutExpired(EXTRACTOR.title, timeout_seconds)
 
     def kill(self) -> None:
         """Kills it if it has not ended."""
@@ -107,7 +107,7 @@ class ForkClient:
                 return True
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         limits = json.dumps(asdict(self._limits))
-        command = [sys.executable, "-m", "feedmill.adapters.extract.forkserver", TITLE, str(theirs.fileno()), limits]
+        command = [sys.executable, "-m", "feedmill.adapters.extract.forkserver", EXTRACTOR.title, str(theirs.fileno()), limits]
         passed = [theirs.fileno()]
         listener = self._listen_for_successors()
         if listener is not None:

@@ -14,6 +14,7 @@ import structlog
 from feedmill.model.errors import Broken, FeedmillError
 from feedmill.model.feed import Feed, FeedTarget
 from feedmill.model.queue import QueueName
+from feedmill.model.topic import Topic
 from feedmill.ports import Lease, Notifier
 from feedmill.services.failurenote import FailureNote, describe_fault
 from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
@@ -91,8 +92,8 @@ class Feeder:
         for run in runs:
             self._step(run)
         if runs:
-            self._notifier.notify("extractor")
-            self._notifier.notify("indexer")
+            self._notifier.notify(Topic.EXTRACTION)
+            self._notifier.notify(Topic.INDEXING)
         return bool(runs)
 
     def _step(self, run: Run) -> None:

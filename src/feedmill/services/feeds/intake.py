@@ -14,10 +14,8 @@ from typing import BinaryIO, Final
 from feedmill.core.submission import Submission
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.feed import Feed, FeedKind, NewFeed
+from feedmill.model.topic import Topic
 from feedmill.ports import Clock, FeedFile, FeedFiles, Notifier, Store
-
-FEEDERS: Final = ("feeder", "feeder-quick")
-"""The roles to notify when a feed has arrived; its size decides which of them takes it."""
 
 _COPY_BYTES: Final = 1_048_576
 _WAIT_SECONDS: Final = 0.05
@@ -44,7 +42,7 @@ class Intake:
         except BaseException:
             file.discard()
             raise
-        self._ring()
+        self.notifier.notify(Topic.FEEDS)
         return feed_id
 
     def take(self, stream: BinaryIO, submission: Submission, *, client: str) -> int:
@@ -65,7 +63,7 @@ class Intake:
     def accept_bare(self, submission: Submission, *, client: str) -> int:
         """Stores a submission that came without bytes and needs none, and returns its id."""
         feed_id = self._add(submission.datasource, submission.kind, client, file="", size_bytes=0)
-        self._ring()
+        self.notifier.notify(Topic.FEEDS)
         return feed_id
 
     def request_removal(self, datasource: str, *, destroy: bool, client: str) -> int:
@@ -92,7 +90,3 @@ class Intake:
         feed = NewFeed(datasource=datasource, kind=kind, file=file, size_bytes=size_bytes, received_at=self.clock(), client=client)
         with self.store.writing() as unit:
             return unit.feeds.add(feed)
-
-    def _ring(self) -> None:
-        for role in FEEDERS:
-            self.notifier.notify(role)

@@ -18,6 +18,7 @@ from feedmill.model.document import Document, Event, EventKind, Text
 from feedmill.model.errors import Broken, Corrupt, FeedmillError
 from feedmill.model.extraction import Answer, Task
 from feedmill.model.queue import QueueName
+from feedmill.model.topic import Topic
 from feedmill.ports import BlobStore, Clock, Extractor, IndexTask, InFlight, Lane, Notifier, Stage, Store, UnitOfWork
 from feedmill.services.failurenote import FailureNote
 from feedmill.services.indexing.pacing import Pacing
@@ -112,7 +113,7 @@ class Extracting:
         if self._is_time_to_keep():
             done, self._done = self._done[:BATCH], self._done[BATCH:]
             self._keep(done)
-            self._notifier.notify("indexer")
+            self._notifier.notify(Topic.INDEXING)
         return True
 
     def close(self) -> None:

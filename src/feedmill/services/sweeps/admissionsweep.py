@@ -15,6 +15,7 @@ import structlog
 from feedmill.core.urlstate import ApplyContext
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.queue import QueueName
+from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Lane, Notifier, Store, UnitOfWork
 from feedmill.services import keyvalues
 from feedmill.services.feeds.feeding import EVICTION_STEP, Admission, ChangeBatch, push_out, push_out_apart
@@ -128,7 +129,7 @@ class AdmissionSweep:
             has_more = self._work_apart(cursor, admission, limit)
         finally:
             self._watch.end()
-        self._notifier.notify("indexer")
+        self._notifier.notify(Topic.INDEXING)
         return has_more
 
     def _find_room(self, cursor: _Cursor) -> int:

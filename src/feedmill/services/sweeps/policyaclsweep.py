@@ -13,6 +13,7 @@ import structlog
 from feedmill.core.policyacls import PolicySet
 from feedmill.core.urlstate import ApplyContext, Rules
 from feedmill.model.queue import QueueName
+from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Lane, LiveUrl, Notifier, Store, UnitOfWork
 from feedmill.services.access.policykeeping import open_again, read_closed
 from feedmill.services.feeds.feeding import ChangeBatch
@@ -90,7 +91,7 @@ class PolicyAclSweep:
         if is_end:
             self._watch.clear()
         if piece.misplaced:
-            self._notifier.notify("indexer")
+            self._notifier.notify(Topic.INDEXING)
         return True
 
     def _classify(self, unit: UnitOfWork, ids: Mapping[str, int]) -> None:
