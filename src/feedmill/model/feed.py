@@ -102,6 +102,11 @@ class Phase(Enum):
     DONE = "done"
 
     @property
+    def is_reading(self) -> bool:
+        """Whether the feeder reads the feed's file."""
+        return self in (Phase.SCAN, Phase.APPLY)
+
+    @property
     def is_past_feeder(self) -> bool:
         """Whether the feeder has nothing more to do for the feed."""
         return self in (Phase.SETTLE, Phase.DONE)

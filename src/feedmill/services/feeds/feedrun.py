@@ -36,7 +36,7 @@ from feedmill.services.feeds.feeding import (
 )
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import PARSE_STEP, Reader
-from feedmill.services.feeds.recordwatch import READING, Caution, RecordWatch, watch_documents
+from feedmill.services.feeds.recordwatch import Caution, RecordWatch, watch_documents
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -87,19 +87,11 @@ class FeedRun:
 
     def step(self) -> None:
         """Does the next bounded piece of work. Errors: OthersFirst while a record waits that ended the process."""
-        try:
-            if self._watch.is_unreadable and self.feed.phase in (Phase.SCAN, Phase.APPLY):
-                self._give_up()
-            else:
-                self._work()
-        finally:
-            self._watch.end()
+        self._watch.work(is_reading=self.feed.phase.is_reading, work=self._work, give_up=self._give_up)
         if self.feed.phase.is_past_feeder:
             self._watch.clear()
 
     def _work(self) -> None:
-        if self.feed.phase in (Phase.SCAN, Phase.APPLY):
-            self._watch.check_reading()
         match self.feed.phase:
             case Phase.SCAN:
                 self._scan()
@@ -108,10 +100,9 @@ class FeedRun:
             case Phase.SWEEP:
                 self._sweep()
 
-    def _give_up(self) -> None:
+    def _give_up(self, reason: str) -> None:
         """Ends a feed that ended the process without a part that can be blamed."""
         self._changes = None
-        reason = f"step {READING} failed: the process ended while it read this feed"
         entry = LogEntry(level=LogLevel.ERROR, reason=reason)
         if self.feed.phase is Phase.SCAN:
             self._save(*failed(self.feed, entry, self._tools.clock()))

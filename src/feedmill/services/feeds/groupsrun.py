@@ -21,7 +21,7 @@ from feedmill.ports import ComparisonCursor, UnitOfWork
 from feedmill.services.feeds.feedrun import SCAN_STEP, FeedDependencies
 from feedmill.services.feeds.progress import ended, failed, logged, scanned, unread
 from feedmill.services.feeds.reading import PARSE_STEP
-from feedmill.services.feeds.recordwatch import READING, RecordWatch
+from feedmill.services.feeds.recordwatch import RecordWatch
 from feedmill.services.isolation.batches import belongs_to_item, describe
 from feedmill.services.isolation.faultpoints import fault_point
 
@@ -57,19 +57,11 @@ class GroupsRun:
 
     def step(self) -> None:
         """Does the next bounded piece of work. Errors: Busy while a membership has to wait that ended the process."""
-        try:
-            if self._watch.is_unreadable and self.feed.phase in (Phase.SCAN, Phase.APPLY):
-                self._fail(LogEntry(level=LogLevel.ERROR, reason=f"step {READING} failed: the process ended while it read this feed"))
-            else:
-                self._work()
-        finally:
-            self._watch.end()
+        self._watch.work(is_reading=self.feed.phase.is_reading, work=self._work, give_up=self._give_up)
         if self.feed.phase.is_past_feeder:
             self._watch.clear()
 
     def _work(self) -> None:
-        if self.feed.phase in (Phase.SCAN, Phase.APPLY):
-            self._watch.check_reading()
         match self.feed.phase:
             case Phase.SCAN:
                 self._scan()
@@ -79,6 +71,10 @@ class GroupsRun:
                 self._publish()
             case Phase.SWEEP:
                 self._compare()
+
+    def _give_up(self, reason: str) -> None:
+        """Ends a feed that ended the process without a membership that can be blamed."""
+        self._fail(LogEntry(level=LogLevel.ERROR, reason=reason))
 
     def _scan(self) -> None:
         """Reads the whole feed once; a feed that is not well-formed to its end changes nothing."""

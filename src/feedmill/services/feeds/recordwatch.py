@@ -5,6 +5,7 @@ predecessor suspects that record: the feed waits until this process has worked o
 A record that ends its process a second time is refused, and the rest of the feed continues.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -43,20 +44,19 @@ def watch_documents(step: str, caution: Caution | None) -> DocumentWatch:
 class RecordWatch:
     """The records of one feed. Units: ``number`` counts the feed's changes from 1.
 
-    ``refused``: reasons by number; ``left``: reasons by URL of what must not be removed; ``is_unreadable``: reading the feed ends the
-    process.
+    ``refused``: reasons by number; ``left``: reasons by URL of what must not be removed.
     """
 
     feed_id: int
     caution: Caution | None
     refused: dict[int, str] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
-    is_unreadable: bool = False
     _notes: InFlight = field(default_factory=NoInFlight)
     _suspects: dict[int, str] = field(default_factory=dict)
     _keys: list[str] = field(default_factory=list)
     _room: int | None = None
     _reading: str | None = None
+    _is_unreadable: bool = False
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class RecordWatch:
         if place == SWEEPING and is_hopeless:
             self.left[step] = _report(SWEEPING)
         elif place == READING:
-            self.is_unreadable = self.caution.attempts.count(key) >= MAX_READINGS
+            self._is_unreadable = self.caution.attempts.count(key) >= MAX_READINGS
             self._reading = key
         elif plus and int(count) > 1:
             # the whole slice ended the process: the next ones are smaller, down to one record
@@ -100,8 +100,23 @@ class RecordWatch:
             return min(room, following - applied - 1)
         return 1
 
-    def check_reading(self) -> None:
-        """Checks whether the feed may be read now. Errors: OthersFirst while it waits, because its reading ended the process."""
+    def work(self, *, is_reading: bool, work: Callable[[], None], give_up: Callable[[str], None]) -> None:
+        """Calls ``work``, then notes that no record is in progress. Calls ``give_up`` with the reason instead if reading the feed has ended
+        the process too often.
+
+        Shape: ``is_reading`` if ``work`` reads the feed. Errors: OthersFirst while the feed waits; those of the call.
+        """
+        try:
+            if is_reading and self._is_unreadable:
+                give_up(f"step {READING} failed: the process ended while it read this feed")
+                return
+            if is_reading:
+                self._check_reading()
+            work()
+        finally:
+            self._notes.end()
+
+    def _check_reading(self) -> None:
         if self._reading is not None and self.caution is not None and not self.caution.attempts.is_due(self._reading):
             raise OthersFirst(f"the reading of feed {self.feed_id} ended the process; it waits until other feeds were worked on")
 
@@ -126,10 +141,6 @@ class RecordWatch:
     def begin_removal(self, url: str) -> None:
         """Notes the removal of what the feed did not name."""
         self._note(f"{SWEEPING} {url}")
-
-    def end(self) -> None:
-        """Notes that no record is in progress."""
-        self._notes.end()
 
     def clear(self) -> None:
         """Removes the interruptions of a feed that is over."""
