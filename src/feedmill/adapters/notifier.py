@@ -10,15 +10,14 @@ import hashlib
 import os
 import select
 import socket
-import struct
 import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from feedmill.adapters.peercredentials import CREDENTIALS
 from feedmill.model.topic import Topic
 
-_CREDENTIALS = struct.Struct("3i")  # process, user, group
 _QUEUE = 1000
 _HAS_ABSTRACT = sys.platform == "linux"
 
@@ -110,7 +109,7 @@ def _drain(ear: socket.socket) -> bool:
     heard = False
     for _ in range(_QUEUE):
         try:
-            _, ancillary, _, _ = ear.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+            _, ancillary, _, _ = ear.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size))
         except OSError:
             break
         heard = heard or any(
@@ -120,7 +119,7 @@ def _drain(ear: socket.socket) -> bool:
 
 
 def _is_ours(credentials: bytes) -> bool:
-    if len(credentials) < _CREDENTIALS.size:
+    if len(credentials) < CREDENTIALS.size:
         return False
-    _, user, _ = _CREDENTIALS.unpack_from(credentials)
+    _, user, _ = CREDENTIALS.unpack_from(credentials)
     return user in (0, os.geteuid())

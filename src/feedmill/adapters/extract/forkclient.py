@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from feedmill import __version__
+from feedmill.adapters.peercredentials import peer_of
 from feedmill.adapters.sandbox.environment import bare_environment
 from feedmill.model.extraction import ExtractionLimits
 from feedmill.roles import EXTRACTOR
@@ -28,7 +28,6 @@ _KILLED_SECONDS = 30.0
 _NEWS_SECONDS = 5.0
 """How long to wait for the fork server's notice of an end. Without it, a worker that was killed from outside would count as a crash."""
 _MAX_PAUSE_SECONDS = 10.0
-_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +138,11 @@ class ForkClient:
             return False
         try:
             control.connect(self._address or b"")
-            credentials = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            _, user = peer_of(control)
         except OSError:
             control.close()
             return False
-        if _CREDENTIALS.unpack(credentials)[1] != os.geteuid():
+        if user != os.geteuid():
             control.close()
             return False
         self._process, self._control = _Adopted(), control

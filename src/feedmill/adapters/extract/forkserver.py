@@ -23,7 +23,6 @@ import select
 import selectors
 import signal
 import socket
-import struct
 import sys
 import time
 from contextlib import suppress
@@ -31,6 +30,7 @@ from dataclasses import fields
 
 from feedmill.adapters.extract.preload import preload
 from feedmill.adapters.extract.worker import work
+from feedmill.adapters.peercredentials import peer_of
 from feedmill.adapters.sandbox.confinement import harden
 from feedmill.model.extraction import ExtractionLimits
 
@@ -38,7 +38,6 @@ _LOOK_SECONDS = 1.0
 _SUCCESSOR_SECONDS = 15.0
 _MESSAGE_BYTES = 4_096
 _UNSANDBOXED = "unsandboxed"
-_CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class ForkServer:
@@ -166,7 +165,7 @@ class ForkServer:
 
 def _is_trusted(client: socket.socket, starter: int) -> bool:
     """Returns whether a client belongs to this user and was started by that process. This excludes workers."""
-    pid, user, _ = _CREDENTIALS.unpack(client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    pid, user = peer_of(client)
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             parent = int(file.read().rpartition(")")[2].split()[1])
