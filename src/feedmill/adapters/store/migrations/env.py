@@ -2,11 +2,9 @@
 
 from alembic import context
 
-from feedmill.adapters.store.schema import metadata
-
 engine = context.config.attributes["engine"]
 with engine.connect() as connection:
-    context.configure(connection=connection, target_metadata=metadata, render_as_batch=True, transaction_per_migration=False)
+    context.configure(connection=connection, render_as_batch=True, transaction_per_migration=False)
     with context.begin_transaction():
         context.run_migrations()
     connection.commit()

@@ -1,4 +1,4 @@
-"""What was set by API."""
+"""Settings that the admin API stored."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Local users, sessions, tokens of programs."""
+"""Local users, sessions, API tokens and one-time values."""
 
 import sqlalchemy as sa
 from alembic import op

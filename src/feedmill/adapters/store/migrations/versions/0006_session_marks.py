@@ -1,4 +1,4 @@
-"""Sessions are found by whom they are of."""
+"""Digests that find the sessions of a user."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""How groups were before they changed."""
+"""Earlier group memberships."""
 
 import sqlalchemy as sa
 from alembic import op

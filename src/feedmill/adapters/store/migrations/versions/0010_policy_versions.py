@@ -1,4 +1,4 @@
-"""Which policy ACLs were in force before."""
+"""Earlier policy ACLs."""
 
 import sqlalchemy as sa
 from alembic import op

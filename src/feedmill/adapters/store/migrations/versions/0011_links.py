@@ -1,4 +1,4 @@
-"""What documents tell of those that they link to; the links of all documents are to be read."""
+"""Anchor texts by target and source, and a queue of documents whose links must be read, which begins with all live documents."""
 
 import sqlalchemy as sa
 from alembic import op

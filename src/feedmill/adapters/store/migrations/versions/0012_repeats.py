@@ -1,4 +1,4 @@
-"""Which marks have the index write again what it shows already."""
+"""Whether an index task writes a version that the index already has."""
 
 import sqlalchemy as sa
 from alembic import op

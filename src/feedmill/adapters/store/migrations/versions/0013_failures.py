@@ -1,4 +1,4 @@
-"""Failures by document, interruptions by item, and what a feed's log gets after the feed was applied."""
+"""Failures by document, interruptions by item, and a counter of log entries that a feed gets after it was applied."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which data sources a token may push to."""
+"""The data sources to which a token may push."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Since when feeds, marks and links wait, and when each queue last moved."""
+"""The time since which feeds, index tasks and links wait, and of the last progress of each queue."""
 
 import time
 
@@ -25,7 +25,7 @@ def upgrade() -> None:
     )
     for table in ("marks", "link_queue"):
         op.add_column(table, sa.Column("queued_at", sa.BigInteger(), server_default="0", nullable=False))
-        # what waits already counts as queued by the upgrade
+        # items that already wait count as queued by the upgrade
         op.execute(f"UPDATE {table} SET queued_at = {time.time_ns() // 1000}")  # noqa: S608 - of numbers and names of this file
     op.add_column("feeds", sa.Column("moved_at", sa.BigInteger(), nullable=True))
     op.add_column("feeds", sa.Column("reached", sa.BigInteger(), server_default="0", nullable=False))

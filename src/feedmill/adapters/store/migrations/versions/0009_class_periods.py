@@ -1,11 +1,9 @@
-"""Which class each document was in, and since when what was before is kept."""
+"""The earlier access classes of documents, and the time from which the history is complete."""
 
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from alembic import op
-
-from feedmill.adapters.store.indextasks import SqlKeyValueStore
 
 revision = "0009"
 down_revision = "0008"
@@ -36,5 +34,6 @@ def upgrade() -> None:
         op.create_index(op.f(f"ix_past_classes_{'_'.join(columns)}"), "past_classes", columns)
     for table in ("documents", "acls", "group_layers"):
         if op.get_bind().execute(sa.text(f"SELECT 1 FROM {table} LIMIT 1")).first() is not None:  # noqa: S608 - no value from outside
-            SqlKeyValueStore(op.get_bind()).put("history.since", datetime.now(UTC).isoformat())
+            put = "INSERT INTO facts (name, value) VALUES ('history.since', :now) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            op.get_bind().execute(sa.text(put), {"now": datetime.now(UTC).isoformat()})
             break

@@ -1,0 +1,349 @@
+"""Stores of every earlier schema, upgraded: each port reads what the earlier release stored.
+
+``dumps`` holds a store of each revision as text; ``dumpwriter`` says how its rows were made. A migration never changes after its release:
+its SQL and its byte formats stand in it.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from dumpwriter import (
+    ANN,
+    CHILD,
+    CLOSED,
+    DUMPS,
+    ENGINEERING,
+    GONE,
+    GUARDED,
+    NAMED,
+    PARENT,
+    PUBLIC,
+    REMOVED,
+    SAME,
+    alembic_config,
+    list_revisions,
+)
+
+from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.store.migrate import migrate, schema_differences
+from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.core.principals import digest_of, exact_key, key_of, read_subject, subject_of
+from feedmill.core.sessionmarks import mark_of_user
+from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
+from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
+from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase
+from feedmill.model.policyacl import PolicyAcl
+from feedmill.model.role import Role
+from feedmill.model.serving import StoredSetting
+from feedmill.model.signin import TokenScope
+from feedmill.ports import Lane, LinkWork, Stage, UnitOfWork
+
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+MIGRATIONS = Path(str(files("feedmill.adapters.store") / "migrations"))
+DUMPED = sorted(path.stem for path in DUMPS.glob("*.sql"))
+
+INTERNS = Entry(access=Access.DENY, principal=Principal(scope=Scope.GROUP, name="interns"))
+STREET = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="Straße ｅｎｇ", case_sensitive=False))
+ANNS = Entry(access=Access.PERMIT, principal=ANN)
+OTHER = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="a/b@c", namespace="ext", unqualified=True))
+BLANK = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="  "))
+LONE = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="\ud800 lone", case_sensitive=False))
+HYPHEN = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="Soft\u00adHyphen@Ünits", case_sensitive=False))
+BOB = Entry(access=Access.DENY, principal=Principal(scope=Scope.USER, name="ext/bob", case_sensitive=False))
+AUDITORS = Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="auditors"))
+
+CLASSES = {GUARDED: 2, SAME: 2, CHILD: 3, PARENT: 4}
+"""The access class of each ACL. Migration 0005 numbers them in the order of the digests of their URLs."""
+
+
+def statements(revision: str, *, is_postgres: bool) -> Iterator[str]:
+    """Returns the statements of a dump; for PostgreSQL only those of its rows, in its own notation of bytes."""
+    text = (DUMPS / f"{revision}.sql").read_text("utf-8")
+    for statement in text.partition("\n")[2].split(";\n"):
+        if is_postgres and (statement.startswith("CREATE") or " alembic_version " in statement):
+            continue
+        if statement:
+            yield re.sub(r"X'([0-9a-f]*)'", r"'\\x\1'", statement) if is_postgres else statement
+
+
+@pytest.fixture(scope="module", params=DUMPED)
+def revision(request: pytest.FixtureRequest) -> str:
+    """Names a revision that has a dump."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def upgraded(request: pytest.FixtureRequest, revision: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
+    """Opens the store of a revision after its upgrade to the newest schema. No test may change it."""
+    is_postgres = request.param == "postgres"
+    if is_postgres:
+        store = open_postgres(request.getfixturevalue("postgres_database")())
+        command.upgrade(alembic_config(store), revision)
+    else:
+        store = open_sqlite(tmp_path_factory.mktemp("dump") / "store.sqlite")
+    with store.writer.begin() as connection:
+        for statement in statements(revision, is_postgres=is_postgres):
+            connection.exec_driver_sql(statement)
+    migrate(store)
+    yield store
+    store.close()
+
+
+class RolledBack(Exception):
+    pass
+
+
+def find_numbers(store: SqlStore, acls: list[Acl]) -> list[int]:
+    """Returns the class of each ACL, with new numbers for unknown ones, and leaves the store as it is."""
+    numbers: list[int] = []
+    with suppress(RolledBack), store.writing() as unit:
+        numbers.extend(unit.classes.number_many([AccessKey(acl=acl) for acl in acls]).values())
+        raise RolledBack
+    return numbers
+
+
+def stored(url: str, acl: Acl) -> StoredAcl:
+    return StoredAcl(url=url, acl=acl, origin=AclOrigin.ELEMENT, datasource="src", feed_id=1, seen_feed_id=1)
+
+
+def read_documents(unit: UnitOfWork) -> dict[str, Any]:
+    found = unit.documents.find_many([PUBLIC, GUARDED, CHILD, PARENT, GONE, CLOSED, SAME, NAMED])
+    return {
+        "ids": {url: document.id for url, document in found.items()},
+        "damaged": {url for url, document in found.items() if document.damage},
+        "states": {url for url, document in found.items() if document.state is DocumentState.GONE},
+        "secure": {url for url, document in found.items() if document.secure},
+        "classes": {url: unit.documents.find_class(url) for url in found},
+        "public": (found[PUBLIC].metadata, found[PUBLIC].attributes, found[PUBLIC].text, found[PUBLIC].content, found[PUBLIC].charset),
+        "authmethod": found[CLOSED].attributes.authmethod,
+        "locked": found[SAME].attributes.lock,
+        "named": (found[NAMED].origin, found[NAMED].datasource, found[NAMED].attributes.crawl_once, found[NAMED].updated_at),
+        "events": [(event.kind.value, event.at, event.feed_id, event.line, event.detail) for event in unit.documents.list_events(1)],
+    }
+
+
+def test_upgrade_with_documents_reads_all_of_them(upgraded: SqlStore) -> None:
+    attributes = Attributes(
+        display_url="http://shown.test/", mimetype="text/html", last_modified=BEGUN, authmethod=AuthMethod.NONE, pagerank=90
+    )
+    noarchive = {"metadata": (("robots", "noarchive"),), "robots": frozenset({"noarchive"})}
+    text = Text(source=BlobRef("b1"), blob=BlobRef("b2"), title="Öffentlich", language="de", **noarchive)  # type: ignore[arg-type]
+    with upgraded.reading() as unit:
+        assert read_documents(unit) == {
+            "ids": {PUBLIC: 1, GUARDED: 2, CHILD: 3, GONE: 4, CLOSED: 5, SAME: 6, NAMED: 7},
+            "damaged": set(),
+            "states": {GONE},
+            "secure": {GUARDED, CHILD, CLOSED, SAME},
+            "classes": {PUBLIC: 0, GUARDED: 2, CHILD: 3, GONE: None, CLOSED: 1, SAME: 2, NAMED: 0},
+            "public": ((("author", "Ann"), ("Author", "O'Hara")), attributes, text, "b1", "utf-8"),
+            "authmethod": AuthMethod.NTLM,
+            "locked": True,
+            "named": (Origin.WEB, "web", True, BEGUN + 7 * MINUTE),
+            "events": [
+                ("fed", BEGUN, 1, 7, "by hand"),
+                ("metadata fed", BEGUN + timedelta(microseconds=1), 1, 7, "by hand"),
+            ],
+        }
+
+
+def test_upgrade_with_acls_reads_them_and_their_classes(upgraded: SqlStore) -> None:
+    both = (ANNS, INTERNS, BLANK, ANNS, STREET, OTHER)
+    child = Acl(entries=(BOB,), inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=PARENT)
+    parent = Acl(entries=(LONE, HYPHEN), inheritance_type=InheritanceType.PARENT_OVERRIDES)
+    with upgraded.reading() as unit:
+        assert unit.acls.find_many(list(CLASSES)) == {
+            GUARDED: stored(GUARDED, Acl(entries=both)),
+            SAME: stored(SAME, Acl(entries=(OTHER, STREET, INTERNS, ANNS))),
+            CHILD: stored(CHILD, child),
+            PARENT: stored(PARENT, parent),
+        }
+        assert unit.acls.find_classes(list(CLASSES)) == CLASSES
+        assert unit.classes.get_many([2, 3, 4]) == {
+            2: AccessKey(acl=Acl(entries=(INTERNS, STREET, ANNS, OTHER))),
+            3: AccessKey(acl=child),
+            4: AccessKey(acl=Acl(entries=(HYPHEN, LONE), inheritance_type=InheritanceType.PARENT_OVERRIDES)),
+        }
+
+
+def test_upgrade_with_acls_stores_the_keys_by_which_users_are_found(upgraded: SqlStore, revision: str) -> None:
+    keys = {
+        2: digest_of(key_of(INTERNS.principal))
+        + b"\1"
+        + b"".join(digest_of(key_of(each.principal)) + b"\0" for each in (STREET, ANNS, OTHER)),
+        3: digest_of(key_of(BOB.principal)) + b"\1",
+        4: b"".join(digest_of(key_of(each.principal)) + b"\0" for each in (HYPHEN, LONE)),
+    }
+    with upgraded.reading() as unit:
+        (packed,) = unit.classes.iter_packed(after=1)
+    found = dict(zip(packed.numbers, map(bytes, packed.keys), strict=True))
+    assert found == (keys if revision < "0005" else keys | {5: b""})
+    assert set(packed.rules) == {0}
+
+
+def test_upgrade_with_acls_finds_their_classes_again(upgraded: SqlStore, revision: str) -> None:
+    known = Acl(entries=(BOB,), inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=PARENT)
+    acls = [known, Acl(entries=(INTERNS, STREET, ANNS, OTHER)), Acl(entries=(AUDITORS,))]
+    assert find_numbers(upgraded, acls) == [3, 2, 5 if revision < "0005" else 6]
+
+
+def test_upgrade_with_acls_reads_their_versions(upgraded: SqlStore, revision: str) -> None:
+    with upgraded.reading() as unit:
+        versions = unit.acls.list_versions(after=0, limit=100)
+    now = {version.url: version.access_class for version in versions}
+    assert {version.feed_id for version in versions} == {1}
+    if revision < "0005":
+        assert now == CLASSES
+        assert min(version.at for version in versions) > BEGUN
+    else:
+        assert now == CLASSES | {REMOVED: None}
+        assert [(version.at, version.access_class) for version in versions if version.url == REMOVED] == [
+            (BEGUN, 5),
+            (BEGUN + MINUTE, None),
+        ]
+
+
+def test_upgrade_with_index_requests_a_rebuild_where_entries_have_no_class(upgraded: SqlStore, revision: str) -> None:
+    with upgraded.reading() as unit:
+        assert unit.key_values.get("index.folder") == "7-1"
+        assert unit.key_values.get("index.rebuild") == ("7-2" if revision < "0005" else None)
+
+
+def test_upgrade_with_earlier_classes_reads_them(upgraded: SqlStore, revision: str) -> None:
+    with upgraded.reading() as unit:
+        periods = unit.class_periods.list_of([2])[2]
+        since = unit.key_values.get("history.since")
+    found = [(period.access_class, period.since, period.feed_id) for period in periods]
+    assert found == ([(2, LONG_AGO, 0)] if revision < "0009" else [(0, BEGUN, 1), (2, BEGUN + MINUTE, 1)])
+    assert (since is not None and datetime.fromisoformat(since) > BEGUN) is (revision < "0009")
+
+
+def test_upgrade_with_feeds_reads_them(upgraded: SqlStore, revision: str) -> None:
+    with upgraded.reading() as unit:
+        found = {feed.id: feed for feed in unit.feeds.list_newest(None, 10)}
+        log = unit.feeds.list_log(1, 10)
+        sources = unit.sources.list()
+        queued = unit.feeds.count_waiting()
+    first, last = found[1], found[3]
+    assert (first.kind, first.state, first.phase, first.file, first.repaired_file) == (
+        *(FeedKind.FULL, FeedState.COMPLETED, Phase.DONE),
+        *("f1", "f1.repaired"),
+    )
+    assert (first.records, first.applied, first.included, first.errors, first.acls, first.logged) == (8, 8, 7, 1, 1, 1)
+    assert (first.received_at, first.finished_at, first.searchable_at) == (BEGUN, BEGUN + MINUTE, BEGUN + 2 * MINUTE)
+    assert (last.kind, last.state, last.phase, last.finished_at) == (FeedKind.INCREMENTAL, FeedState.RECEIVED, Phase.SCAN, None)
+    assert log == [LogEntry(level=LogLevel.ERROR, record=8, line=90, url=GONE, reason="no such action")]
+    assert sources == [
+        DataSource(name="src", kind="content", documents=5, feeds=2),
+        DataSource(name="web", kind="web", documents=1, feeds=0),
+    ]
+    assert (queued, 2 in found) == (1, revision >= "0002")
+
+
+def test_upgrade_with_groups_reads_them_and_their_history(upgraded: SqlStore, revision: str) -> None:
+    group, member = subject_of(ENGINEERING), key_of(ANN)
+    is_there = revision >= "0002"
+    with upgraded.reading() as unit:
+        assert unit.groups.find_parents([member]) == ([(member, group)] if is_there else [])
+        assert (unit.groups.generation(), unit.groups.list_visible()) == ((2, {2: "people"}) if is_there else (0, {}))
+        definitions = list(unit.groups.iter_definitions(2))
+        history = unit.group_history.list_memberships([member], BEGUN)
+    assert [(each.key, each.group, each.memberships) for each in definitions] == (
+        [(digest_of(exact_key(group)), group, 1)] if is_there else []
+    )
+    turns = [(publication.feed_id, publication.at, gained) for each in history for publication, gained in each.turns]
+    assert turns == ([(2, BEGUN + MINUTE, True)] if revision >= "0008" else [])
+    assert [each.holds for each in history] == ([True] if is_there else [])
+
+
+def test_upgrade_with_index_tasks_reads_them(upgraded: SqlStore, revision: str) -> None:
+    with upgraded.reading() as unit:
+        tasks = {task.document_id: task for stage in Stage for task in unit.index_tasks.list(stage, 10)}
+        open_feeds = unit.index_tasks.list_open_feeds([1, 2, 3])
+        links = unit.links.list_queued(LinkWork.READ, 10)
+        waiting = {queue.name.value: queue for queue in unit.queues.list()}
+    assert {number: (task.stage, task.lane, task.revokes_access, task.is_refresh) for number, task in tasks.items()} == {
+        1: (Stage.EXTRACT, Lane.QUICK, False, False),
+        2: (Stage.INDEX, Lane.BULK, True, False),
+        **({6: (Stage.INDEX, Lane.BULK, False, True)} if revision >= "0012" else {}),
+    }
+    assert open_feeds == ({1, 3}, {1})
+    assert links == ([1, 2, 3, 5, 6, 7] if revision < "0011" else [3])
+    oldest = waiting["index"].oldest_at
+    assert oldest is not None
+    assert (oldest > BEGUN) is (revision < "0015")
+    assert waiting["index"].reason == (None if revision < "0015" else "disk full")
+
+
+def test_upgrade_with_links_and_failures_reads_them(upgraded: SqlStore, revision: str) -> None:
+    with upgraded.reading() as unit:
+        assert unit.links.find_by_target([1]) == ({1: {7: "the public page"}} if revision >= "0011" else {})
+        failures = [(each.step, each.reason, each.attempts, each.is_found) for each in unit.failures.find_many([5]).values()]
+        assert failures == ([("extract", "broken", 2, True)] if revision >= "0013" else [])
+        assert unit.interruptions.list() == ({"record 7": 1} if revision >= "0013" else {})
+
+
+def test_upgrade_with_policies_reads_them(upgraded: SqlStore, revision: str) -> None:
+    policy = PolicyAcl(pattern="docs.test/plans/", entries=(AUDITORS,), name="plans", number=3)
+    with upgraded.reading() as unit:
+        assert list(unit.policies.current().policies) == ([policy] if revision >= "0007" else [])
+        versions = [(each.since, each.policies) for each in unit.policies.list_since(BEGUN)]
+    assert versions == ([(BEGUN, (policy,))] if revision >= "0010" else [])
+
+
+def test_upgrade_with_settings_and_sign_ins_reads_them(upgraded: SqlStore, revision: str) -> None:
+    user = read_subject(Scope.USER, "CORP\\Ann")
+    setting = StoredSetting(section="collections", name="press", value='{"include":["docs.test/press/"]}', version=1)
+    with upgraded.reading() as unit:
+        assert unit.stored_settings.list() == ([setting] if revision >= "0003" else [])
+        accounts, tokens = unit.accounts.list_all(), unit.api_tokens.list_all()
+        session = unit.sessions.find(b"session digest")
+        marked = unit.sessions.list_marked(mark_of_user(user))
+    assert [(each.user, each.role, each.epoch) for each in accounts] == ([(user, Role.VIEWER, 3)] if revision >= "0004" else [])
+    assert (session is not None and session.credentials[0].user == user) is (revision >= "0004")
+    assert marked == ([b"session digest"] if revision >= "0006" else [])
+    allowed = frozenset({"src"}) if revision >= "0014" else frozenset()
+    scopes = frozenset({TokenScope.PUSH, TokenScope.SEARCH})
+    found = [(each.id, each.label, each.user, each.scopes, each.datasources) for each in tokens]
+    assert found == ([(4, "nightly push", user, scopes, allowed)] if revision >= "0004" else [])
+
+
+def test_upgrade_with_rows_sums_up_to_the_schema(upgraded: SqlStore) -> None:
+    assert schema_differences(upgraded) == []
+    with upgraded.writer.connect() as connection:
+        assert connection.execute(sa.text("SELECT count(*) FROM alembic_version")).scalar() == 1
+
+
+# --- frozen migrations ----------------------------------------------------------------------------------------------------------
+
+
+def test_dumps_are_there_for_every_earlier_revision() -> None:
+    assert set(list_revisions()[:-1]) <= set(DUMPED) <= set(list_revisions())
+
+
+def imported(path: Path) -> set[str]:
+    """Returns the modules that a file imports; one that it imports by its relation to itself begins with a dot."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return found
+
+
+def test_migrations_import_nothing_of_the_program() -> None:
+    paths = sorted(MIGRATIONS.rglob("*.py"))
+    assert len(paths) > len(list_revisions())
+    assert {path.name for path in paths for name in imported(path) if name.split(".")[0] in ("feedmill", "")} == set()
