@@ -46,11 +46,12 @@ audit-tools: install-dev
 explore: install-dev ## the property tests with examples that no run has tried; as often as you like
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-profile=explore $$(grep -rl hypothesis tests --include='test_*.py')
 
-check: install-dev ## ruff, mypy --strict, the ladder of imports
+check: install-dev ## ruff, mypy --strict, the ladder of imports, the declared dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry src
 
 bench: install-dev ## all benchmarks; each prints a ratio against a reference measured in the same run
 	$(BIN)/python -m bench
