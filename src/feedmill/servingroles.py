@@ -47,8 +47,8 @@ from feedmill.signinproviders import make_openid, make_saml
 from feedmill.wire.gsafeed.dtd import DTD
 
 LONGEST_UPLOAD_SECONDS = 3600.0
-LONGEST_ANSWER_SECONDS = 600.0
-"""For how long what was begun before the settings were read again is served by the old ones."""
+LONGEST_RESPONSE_SECONDS = 600.0
+"""How long a draining process serves open requests with the previous settings."""
 
 
 def run_gate(context: AppContext, ports: Ports) -> None:
@@ -78,7 +78,7 @@ def run_gate(context: AppContext, ports: Ports) -> None:
     apps = {"gate": app, "gate_tls": app, "dtd": dtd_app(DTD, _problems_of(context))}
     listeners = make_listeners(context.settings, ports.sockets, apps)
     ports.take_over()
-    serve(listeners, linger_seconds=LONGEST_UPLOAD_SECONDS)
+    serve(listeners, drain_seconds=LONGEST_UPLOAD_SECONDS)
 
 
 def run_web(context: AppContext, ports: Ports) -> None:
@@ -108,7 +108,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
     listeners = make_listeners(settings, ports.sockets, {"search": search})
     with _kept_up(searcher):
         ports.take_over()
-        serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
+        serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
 
 
 def run_admin(context: AppContext, ports: Ports) -> None:
@@ -118,7 +118,7 @@ def run_admin(context: AppContext, ports: Ports) -> None:
     app = admin_app(_administration_of(context), token, AdminSignIn(authenticator=authenticator, signing=signing))
     listeners = make_listeners(context.settings, ports.sockets, {"admin": app})
     ports.take_over()
-    serve(listeners, linger_seconds=LONGEST_ANSWER_SECONDS)
+    serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
 
 from feedmill.http.deadlines import HEAD_SECONDS
-from feedmill.http.draining import REST_SECONDS
+from feedmill.http.draining import IDLE_SECONDS
 
 SETTINGS = """
 [gate]
@@ -140,7 +140,7 @@ def test_no_push_and_no_search_fails_through_many_reloads(reloading: Reloading) 
                     client.request(method, path, body, MULTIPART)
                     answer = client.getresponse()
                 except ConnectionError:
-                    if time.monotonic() - answered_at < REST_SECONDS:
+                    if time.monotonic() - answered_at < IDLE_SECONDS:
                         raise
                     break  # the machine kept the client from its next request for longer than a connection may rest
                 text, answered_at = answer.read(), time.monotonic()

@@ -9,8 +9,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from feedmill.http.answers import send_text
-from feedmill.http.deadlines import ANSWER_SECONDS as ANSWER
 from feedmill.http.deadlines import HEAD_SECONDS, REST_SECONDS, BodyRule, Late, TimedProtocol
+from feedmill.http.deadlines import RESPONSE_SECONDS as ANSWER
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
@@ -86,8 +86,8 @@ async def settle() -> None:
 
 def test_silent_connection_is_ended_without_a_word() -> None:
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
-        assert protocol.look(now + HEAD_SECONDS - 1) is None
-        assert protocol.look(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS - 1) is None
+        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
         assert (wire.written, wire.was_aborted) == (b"", True)
 
     run(read_and_answer, test)
@@ -97,7 +97,7 @@ def test_half_a_head_is_answered_408() -> None:
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
         protocol.data_received(HEAD[:10])
         protocol.data_received(HEAD[10:20])
-        assert protocol.look(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
         assert wire.written.startswith(b"HTTP/1.1 408 ")
         assert wire.is_shut
 
@@ -109,14 +109,14 @@ def test_connection_that_rests_has_longer_and_then_the_time_of_a_head_again() ->
         protocol.data_received(HEAD)
         await settle()
         assert wire.written.endswith(b"done")
-        assert protocol.look(now + HEAD_SECONDS + 1) is None
-        assert protocol.look(now + REST_SECONDS + 1) is Late.NEXT_REQUEST
+        assert protocol.check(now + HEAD_SECONDS + 1) is None
+        assert protocol.check(now + REST_SECONDS + 1) is Late.NEXT_REQUEST
 
     async def begin_again(protocol: TimedProtocol, _wire: Wire, now: float) -> None:
         protocol.data_received(HEAD)
         await settle()
         protocol.data_received(HEAD[:5])
-        assert protocol.look(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
 
     run(read_and_answer, test)
     run(read_and_answer, begin_again)
@@ -127,7 +127,7 @@ def test_small_body_has_ten_seconds_and_a_second_for_each_thousand_bytes(sent_by
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
         protocol.data_received(POST + b"x" * sent_bytes)
         await settle()
-        assert protocol.look(now + seconds) is late
+        assert protocol.check(now + seconds) is late
         assert wire.written.startswith(b"HTTP/1.1 408 " if late else b"")
 
     run(read_and_answer, test)
@@ -139,9 +139,9 @@ def test_steady_body_is_never_cut_and_one_that_stops_is() -> None:
         for seconds in range(0, 1_000, 10):
             protocol.data_received(b"x")
             await settle()
-            assert protocol.look(now + seconds) is None
-        assert protocol.look(now + 990 + 19) is None
-        assert protocol.look(now + 990 + 21) is Late.BODY
+            assert protocol.check(now + seconds) is None
+        assert protocol.check(now + 990 + 19) is None
+        assert protocol.check(now + 990 + 21) is Late.BODY
 
     run(read_and_answer, test, STEADY)
 
@@ -150,12 +150,12 @@ def test_client_is_not_blamed_while_nobody_reads_its_body() -> None:
     async def test(protocol: TimedProtocol, _wire: Wire, now: float) -> None:
         protocol.data_received(POST + b"x" * 90_000)
         await settle()
-        assert protocol.look(now + 1_000) is None
+        assert protocol.check(now + 1_000) is None
 
     async def await_continue(protocol: TimedProtocol, _wire: Wire, now: float) -> None:
         protocol.data_received(POST.replace(b"Host", b"Expect: 100-continue\r\nHost"))
         await settle()
-        assert protocol.look(now + 1_000) is None
+        assert protocol.check(now + 1_000) is None
 
     run(never_answer, test)
     run(never_answer, await_continue)
@@ -167,7 +167,7 @@ def test_rest_of_a_body_that_nobody_reads_has_the_time_of_a_head() -> None:
         await settle()
         assert wire.written.endswith(b"done")
         protocol.data_received(b"x")
-        assert protocol.look(now + HEAD_SECONDS + 1) is Late.HEAD
+        assert protocol.check(now + HEAD_SECONDS + 1) is Late.HEAD
 
     run(answer_at_once, test)
 
@@ -176,7 +176,7 @@ def test_answer_that_takes_long_to_be_made_is_waited_for() -> None:
     async def test(protocol: TimedProtocol, _wire: Wire, now: float) -> None:
         protocol.data_received(HEAD)
         await settle()
-        assert protocol.look(now + 1_000) is None
+        assert protocol.check(now + 1_000) is None
 
     run(never_answer, test)
 
@@ -186,12 +186,12 @@ def test_answer_must_be_taken_at_some_rate() -> None:
         protocol.data_received(HEAD)
         wire.untaken_bytes = 100_000
         for number in range(10):
-            assert protocol.look(now + number * (ANSWER - 1)) is None
+            assert protocol.check(now + number * (ANSWER - 1)) is None
             wire.untaken_bytes -= 1_000
         wire.untaken_bytes += 990
         stopped = now + 9 * (ANSWER - 1)
-        assert protocol.look(stopped + ANSWER - 1) is None
-        assert protocol.look(stopped + ANSWER + 1) is Late.ANSWER
+        assert protocol.check(stopped + ANSWER - 1) is None
+        assert protocol.check(stopped + ANSWER + 1) is Late.RESPONSE
         assert wire.was_aborted
 
     run(never_answer, test)
@@ -201,8 +201,8 @@ def test_connection_that_cannot_end_since_its_answer_is_not_taken_is_cut_off() -
     async def test(protocol: TimedProtocol, wire: Wire, now: float) -> None:
         wire.untaken_bytes = 10
         wire.close()
-        assert protocol.look(now) is None
-        assert protocol.look(now + ANSWER + 1) is Late.ANSWER
+        assert protocol.check(now) is None
+        assert protocol.check(now + ANSWER + 1) is Late.RESPONSE
         assert wire.was_aborted
 
     run(read_and_answer, test)

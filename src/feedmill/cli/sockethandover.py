@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from feedmill.http.server import LEAVING
+from feedmill.http.server import DRAINING
 
 PATIENCE_SECONDS = 5.0
 _LOOK_SECONDS = 0.005
@@ -41,4 +41,4 @@ def _holds_port(pid: int) -> bool:
         title = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-    return bool(title.strip(b"\0")) and LEAVING.encode() not in title
+    return bool(title.strip(b"\0")) and DRAINING.encode() not in title

@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from feedmill.http.deadlines import HEAD_SECONDS, LOOK_SECONDS, TimedProtocol
+from feedmill.http.deadlines import CHECK_SECONDS, HEAD_SECONDS, TimedProtocol
 from feedmill.http.places import Places
 
 ACCEPTED_AT_ONCE: Final = 64
@@ -71,7 +71,7 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._opening: set[asyncio.Task[None]] = set()
         self._is_closed = False
-        self._looking = self._loop.create_task(self._look())
+        self._checking = self._loop.create_task(self._check_all())
         listening.setblocking(False)
         self._loop.add_reader(listening, self._accept)
 
@@ -87,7 +87,7 @@ class Acceptor:
     def end(self) -> None:
         """Looks at connections no longer."""
         self.close()
-        self._looking.cancel()
+        self._checking.cancel()
 
     def _accept(self) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
@@ -143,10 +143,10 @@ class Acceptor:
             connection.leave()
             raise
 
-    async def _look(self) -> None:
+    async def _check_all(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
             now = self._loop.time()
-            looked = [connection.protocol.look(now) for connection in self._places if isinstance(connection, Connection)]
-            for late, count in Counter(late for late in looked if late is not None).items():
+            checked = [connection.protocol.check(now) for connection in self._places if isinstance(connection, Connection)]
+            for late, count in Counter(late for late in checked if late is not None).items():
                 log.info("slow_connections_ended", waited_for=late.value, connections=count)

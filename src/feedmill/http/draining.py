@@ -1,18 +1,20 @@
-"""Servers that leave a port to the process that follows them, and cut nobody off.
+"""Drains a server: it leaves its port to the next process and finishes what it has begun.
 
-Who leaves takes no more connections: those wait with the kernel for the one who follows. What was taken before is served to its end:
+A draining server accepts no more connections. These wait in the kernel's queue for the next process. The server serves the connections
+that it had accepted to their end:
 
-- A request that has begun is served, however long it takes, up to the bound of the whole.
-- A connection that has not sent a whole head yet may send it for ``HEAD_SECONDS``; its answer comes by the old settings.
-- A connection that rests between two requests may send the next one for ``REST_SECONDS``, so that a client which is at work is told to
-  end it before it is ended, and one which is not does not keep old settings alive.
-- Each answer says that the connection ends with it.
+- A request that has begun is served, however long it takes, up to the limit of the whole.
+- A connection without a complete head may send it for ``HEAD_SECONDS``. The response uses the previous settings.
+- A connection between two requests may send the next one for ``IDLE_SECONDS``. A client that is at work thus learns from a response that
+  the connection ends, and an idle client does not keep the previous settings in use.
+- Each response says that the connection ends with it.
 
-Closing a connection over bytes that were not read would reset it, and its client could not tell a lost request from a lost answer.
+A connection that is closed while it holds unread bytes would be reset. Its client could not tell a lost request from a lost response.
 """
 
 import asyncio
 import socket
+from collections.abc import Sequence
 from typing import Final
 from weakref import WeakSet
 
@@ -21,100 +23,97 @@ import uvicorn
 from feedmill.http.accepting import Acceptor
 from feedmill.http.deadlines import HEAD_SECONDS, TimedProtocol
 from feedmill.http.places import Places
+from feedmill.http.uvicorn_compat import PortServer
 
-REST_SECONDS: Final = 1.0
-_LOOK_SECONDS: Final = 0.05
+IDLE_SECONDS: Final = 1.0
+_CHECK_SECONDS: Final = 0.05
 
 
 class DrainingProtocol(TimedProtocol):
-    """uvicorn's, with bounds on heads and times, which can be told that the request it has, or the next one, is its last."""
+    """The protocol of a connection that can be drained: it ends after its current or its next request."""
 
-    _is_leaving = False
-    _still_since = 0.0
+    _is_draining = False
+    _idle_since = 0.0
 
     def on_headers_complete(self) -> None:
-        """Begins to answer a request."""
+        """Begins to handle a request."""
         super().on_headers_complete()
-        if self._is_leaving:
-            self.cycle.keep_alive = False
+        if self._is_draining:
+            self.end_after_response()
 
-    def leave(self, now_seconds: float) -> None:
-        """Tells it to end; told again and again, it ends once nothing more is to be waited for. Units: by the loop's clock."""
-        if not self._is_leaving:
-            self._is_leaving, self._still_since = True, now_seconds
+    def drain(self, now_seconds: float) -> None:
+        """Drains the connection. Further calls close it once nothing more is to be waited for. Units: the loop's clock."""
+        if not self._is_draining:
+            self._is_draining, self._idle_since = True, now_seconds
         if self.is_opening:
             return
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._still_since = now_seconds
-            if not self.cycle.response_started:
-                self.cycle.keep_alive = False
-        elif now_seconds - self._still_since >= (REST_SECONDS if self._rests() else HEAD_SECONDS):
+        if self.has_request:
+            self._idle_since = now_seconds
+            if not self.has_response_begun:
+                self.end_after_response()
+        elif now_seconds - self._idle_since >= (HEAD_SECONDS if self.has_next_request_begun else IDLE_SECONDS):
             self.transport.close()
 
-    def _rests(self) -> bool:
-        """Whether a request was answered and nothing of another one has come."""
-        return self.cycle is not None and self.scope is self.cycle.scope
 
+class DrainingServer(PortServer):
+    """A server of one listening socket. It serves open requests for at most ``drain_seconds`` after it has left its port."""
 
-class DrainingServer(uvicorn.Server):
-    """uvicorn's, for one listening socket. Units: ``linger_seconds`` bounds how long requests are served after it left its port."""
-
-    def __init__(self, config: uvicorn.Config, linger_seconds: float, places: Places) -> None:
+    def __init__(self, config: uvicorn.Config, drain_seconds: float, places: Places) -> None:
         super().__init__(config)
-        self.servers: list[Acceptor] = []  # type: ignore[assignment]
+        self._acceptors: list[Acceptor] = []
         self._places = places
-        self._linger_seconds = linger_seconds
-        self._lingers = False
-        self._taken: WeakSet[DrainingProtocol] = WeakSet()
+        self._drain_seconds = drain_seconds
+        self._is_draining = False
+        self._accepted: WeakSet[DrainingProtocol] = WeakSet()
 
-    def leave(self) -> None:
-        """Leaves the port at once, serves what it has, and then ends."""
-        self._lingers = self.should_exit = True
+    def drain(self) -> None:
+        """Leaves the port at once, serves the open connections to their end, and then ends."""
+        self._is_draining = True
+        self.request_exit()
         self._close_port()
         now = asyncio.get_running_loop().time()
-        for protocol in list(self._taken):
-            protocol.leave(now)
+        for protocol in list(self._accepted):
+            protocol.drain(now)
 
     def stop(self) -> None:
-        """Ends as soon as it can, also when it lingers."""
-        self._lingers = False
-        self.should_exit = True
+        """Ends as soon as it can, also while it drains."""
+        self._is_draining = False
+        self.request_exit()
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Opens the port, remembering every connection from when it is taken."""
-        await self.lifespan.startup()
-        self.servers = [Acceptor(listening, self._make_protocol, self._places, self.config.ssl) for listening in sockets or ()]
-        self.started = True
+    def make_acceptors(self, sockets: Sequence[socket.socket]) -> Sequence[Acceptor]:
+        """Begins to accept connections, and records each of them."""
+        self._acceptors = [Acceptor(listening, self._accept, self._places, self.config.ssl) for listening in sockets]
+        return self._acceptors
 
-    def _make_protocol(self) -> DrainingProtocol:
-        made = self.config.http_protocol_class(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
-        assert isinstance(made, DrainingProtocol)
-        self._taken.add(made)
-        return made
+    def _accept(self) -> DrainingProtocol:
+        protocol = self.make_protocol()
+        assert isinstance(protocol, DrainingProtocol)
+        self._accepted.add(protocol)
+        return protocol
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends, after lingering when it left its port."""
+        """Ends, after it has drained."""
         self._close_port()
-        await self._linger()
+        await self._wait_until_drained()
         await super().shutdown(sockets)
-        for server in self.servers:
-            server.end()
+        for acceptor in self._acceptors:
+            acceptor.end()
 
     def _close_port(self) -> None:
-        for server in self.servers:
-            server.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
 
-    async def _linger(self) -> None:
+    async def _wait_until_drained(self) -> None:
         clock = asyncio.get_running_loop().time
         began = clock()
-        while self._lingers and (seconds := clock() - began) < self._linger_seconds:
-            waiting = [each for each in list(self._taken) if self._waits(each, seconds)]
-            if not waiting:
+        while self._is_draining and (seconds := clock() - began) < self._drain_seconds:
+            open_ = [protocol for protocol in list(self._accepted) if self._is_open(protocol, seconds)]
+            if not open_:
                 return
-            for protocol in waiting:
-                protocol.leave(clock())
-            await asyncio.sleep(_LOOK_SECONDS)
+            for protocol in open_:
+                protocol.drain(clock())
+            await asyncio.sleep(_CHECK_SECONDS)
 
-    def _waits(self, protocol: DrainingProtocol, seconds: float) -> bool:
-        """Whether a connection is open, or has just been taken; a failed handshake is told to nobody."""
-        return protocol in self.server_state.connections or (protocol.is_opening and seconds < HEAD_SECONDS)
+    def _is_open(self, protocol: DrainingProtocol, seconds: float) -> bool:
+        """Whether a connection is open or in its handshake. Nothing reports a handshake that failed, so it counts only for a time."""
+        return self.is_connected(protocol) or (protocol.is_opening and seconds < HEAD_SECONDS)

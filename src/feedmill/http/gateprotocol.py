@@ -1,4 +1,4 @@
-"""The feed port's HTTP protocol: uvicorn's, and a way for the application to drop its connection."""
+"""The HTTP protocol of the feed port, with an extension by which the application drops a connection."""
 
 from feedmill.http.answers import DROP_EXTENSION
 from feedmill.http.deadlines import STEADY_BODIES
@@ -6,14 +6,14 @@ from feedmill.http.draining import DrainingProtocol
 
 
 class GateProtocol(DrainingProtocol):
-    """To be given to uvicorn as ``http=GateProtocol``."""
+    """Reads large bodies, and lets the application drop the connection."""
 
     body_rule = STEADY_BODIES
 
     def on_message_begin(self) -> None:
         """Adds the extension to the request's scope."""
         super().on_message_begin()
-        self.scope["extensions"] = {DROP_EXTENSION: {"drop": self._drop}}
+        self.set_extension(DROP_EXTENSION, {"drop": self._drop})
 
     def _drop(self) -> None:
         if not self.transport.is_closing():

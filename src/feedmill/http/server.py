@@ -1,7 +1,6 @@
-"""Runs the applications of a role: one server a listener, all in one loop, ended together and in order.
+"""Runs the applications of a role: one server for each listener, all in one event loop.
 
-uvicorn's own signal handling is for one server a process; here SIGTERM asks all of them to finish what they have and then stop, and
-SIGHUP to leave their ports to the process that follows, see ``lingering``.
+SIGTERM stops all servers in order. SIGHUP drains them, so that the next process takes over their ports, see ``draining``.
 """
 
 import asyncio
@@ -9,7 +8,7 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import uvicorn
@@ -24,46 +23,40 @@ from feedmill.http.hostcheck import FindNames, HostCheck
 from feedmill.http.places import Places, ShareOf
 
 SHUTDOWN_SECONDS = 8
-LEAVING = ", leaving"
-"""Stands behind the title of a process that has left its ports."""
+DRAINING = ", draining"
+"""The end of the title of a process that has left its ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """An application on a socket that listens already; with a certificate it speaks TLS.
-
-    Shape: ``hosts`` are the names that the port answers to, by the setting ``hosts_setting``, and ``open_paths`` what it answers under any
-    name; at most ``most_connections`` are kept, of a client as ``share_of`` says; PEM files; ``protocol`` is uvicorn's.
-    """
+    """An application on a socket that listens already."""
 
     app: ASGIApp
+    #: The host names under which the port answers, and the setting that names them.
     hosts: FindNames
     hosts_setting: str
     socket: socket.socket
+    #: How many connections it accepts at most. ``share_of`` limits those of one client.
     most_connections: int
     share_of: ShareOf
+    #: The paths that it serves under any host name.
     open_paths: frozenset[str] = frozenset()
     protocol: type[asyncio.Protocol] = DrainingProtocol
+    #: PEM files. With a certificate the port speaks TLS.
     certificate: str = ""
     key: str = ""
 
 
-class _Server(DrainingServer):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def serve(listeners: Sequence[Listener], *, linger_seconds: float) -> None:
-    """Serves until SIGTERM, or until SIGHUP and the end of what was begun. Units: what was begun is given up after ``linger_seconds``."""
-    # of requests that make no sense it warns one by one, and anybody can send thousands
+def serve(listeners: Sequence[Listener], *, drain_seconds: float) -> None:
+    """Serves until SIGTERM, or until SIGHUP and the end of the open requests. These are ended after ``drain_seconds``."""
+    # uvicorn warns of each request that it cannot parse, and any client can send thousands
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    uvloop.run(_serve(listeners, linger_seconds))
+    uvloop.run(_serve(listeners, drain_seconds))
 
 
-async def _serve(listeners: Sequence[Listener], linger_seconds: float) -> None:
+async def _serve(listeners: Sequence[Listener], drain_seconds: float) -> None:
     servers = [
-        (_Server(_configure(listener), linger_seconds, Places(listener.most_connections, listener.share_of)), listener.socket)
+        (DrainingServer(_configure(listener), drain_seconds, Places(listener.most_connections, listener.share_of)), listener.socket)
         for listener in listeners
     ]
 
@@ -71,20 +64,20 @@ async def _serve(listeners: Sequence[Listener], linger_seconds: float) -> None:
         for server, _ in servers:
             server.stop()
 
-    def leave() -> None:
+    def drain() -> None:
         for server, _ in servers:
-            server.leave()
-        if LEAVING not in (title := getproctitle()):
-            setproctitle(title + LEAVING)
+            server.drain()
+        if DRAINING not in (title := getproctitle()):
+            setproctitle(title + DRAINING)
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop)
-    loop.add_signal_handler(signal.SIGHUP, leave)
+    loop.add_signal_handler(signal.SIGHUP, drain)
     await asyncio.gather(*(server.serve(sockets=[listening]) for server, listening in servers))
 
 
-def _bear_disconnects(app: ASGIApp) -> ASGIApp:
-    """Returns an application that ends without an error when its client goes away in the middle of a body."""
+def _ignore_disconnects(app: ASGIApp) -> ASGIApp:
+    """Returns an application that ends without an error if its client disconnects in the middle of a body."""
 
     async def serve_one(scope: Scope, receive: Receive, send: Send) -> None:
         with contextlib.suppress(ClientDisconnect):
@@ -95,7 +88,7 @@ def _bear_disconnects(app: ASGIApp) -> ASGIApp:
 
 def _configure(listener: Listener) -> uvicorn.Config:
     checked = HostCheck(
-        _bear_disconnects(listener.app), names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths
+        _ignore_disconnects(listener.app), names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths
     )
     return uvicorn.Config(
         checked,
