@@ -80,17 +80,22 @@ def path_term(url: str) -> str:
     return _storable(split_url(url)[2][:MAX_TERM_CHARACTERS])
 
 
-def list_meant(url: str) -> list[str]:
-    """Returns the URLs that a user may mean by this input: the scheme and the slash after the host are optional."""
-    wholes = [url] if "://" in url else [url, f"http://{url}", f"https://{url}"]
+def complete_scheme(typed: str) -> list[str]:
+    """Returns the typed URL as it is; if it has no scheme, also with http and with https."""
+    return [typed] if "://" in typed else [typed, f"http://{typed}", f"https://{typed}"]
+
+
+def complete_url(typed: str) -> list[str]:
+    """Returns the URLs for which a typed one may stand: the scheme and the slash after the host are optional."""
+    wholes = complete_scheme(typed)
     bare = [f"{whole}/" for whole in wholes if whole.count("/") == 2 and "://" in whole]
     hosts = [whole[:-1] for whole in wholes if whole.count("/") == 3 and "://" in whole and whole.endswith("/")]
     return wholes + bare + hosts
 
 
-def info_terms(url: str) -> list[str]:
-    """Returns the terms of the URLs that a user may mean by this input."""
-    return [url_term(candidate) for candidate in list_meant(url)]
+def info_terms(typed: str) -> list[str]:
+    """Returns the terms of the URLs for which a typed one may stand."""
+    return [url_term(url) for url in complete_url(typed)]
 
 
 def url_term(url: str) -> str:

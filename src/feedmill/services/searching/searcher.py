@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from feedmill.core.indexterms import list_meant
+from feedmill.core.indexterms import complete_scheme, complete_url
 from feedmill.core.matching import ENOUGH
 from feedmill.core.querynodes import parts_of
 from feedmill.core.searchconfig import CompiledSearchConfig, QueryPlan
@@ -348,7 +348,7 @@ class Searcher:
         absent = self._find_absent(list(infos), access)
         found: dict[str, Node] = {}
         for url in urls:
-            document = self._find_meant(url, access, deadline)
+            document = self._find_typed(url, access, deadline)
             if document is not None:
                 title = document.text.title if document.text is not None else None
                 found[url] = find_like(index, document.url, title or "", self._maker.read_text(document), access)
@@ -356,8 +356,10 @@ class Searcher:
 
     def _find_absent(self, typed: Sequence[str], access: AccessFilter) -> set[str]:
         """Returns the typed URLs that cannot belong to a document that the user may see."""
+        if not typed:
+            return set()
         with self._store.reading() as unit:
-            classes = {url: [unit.documents.find_class(form) for form in list_meant(url)] for url in typed}
+            classes = {url: [unit.documents.find_class(form) for form in complete_url(url)] for url in typed}
         return {url for url, numbers in classes.items() if not any(number is not None and may_name(access, number) for number in numbers)}
 
     def _imitate(self, root: Node, access: AccessFilter) -> None:
@@ -366,10 +368,9 @@ class Searcher:
         if urls and self._late is not None:
             self._late.imitate(urls[0], access)
 
-    def _find_meant(self, typed: str, access: AccessFilter, deadline: Deadline) -> Document | None:
-        """Finds the document for a typed URL, with or without its scheme."""
-        urls = [typed] if "://" in typed else [typed, f"http://{typed}", f"https://{typed}"]
-        for url in (form for each in urls for form in (each, f"{each}/")):
+    def _find_typed(self, typed: str, access: AccessFilter, deadline: Deadline) -> Document | None:
+        """Finds the document for a typed URL, with or without its scheme and a slash at its end."""
+        for url in (form for each in complete_scheme(typed) for form in (each, f"{each}/")):
             try:
                 return self.get_document(url, access, deadline).document
             except (NotFound, OutOfTime):
