@@ -19,7 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 from tests.asgi import Answer
 
-from feedmill import roles
+from feedmill import servingroles
 from feedmill.adapters.clustering import find_clusters
 from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
 from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
@@ -279,7 +279,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     known = set(QUERY_ROUTES) | set(URL_ROUTES) | SILENT
     assert {route.path for route in app.routes if isinstance(route, Route | Mount)} == known
     assert len(app.routes) == sum(isinstance(route, Route | Mount) for route in app.routes)
-    source = inspect.getsource(roles)
+    source = inspect.getsource(servingroles)
     assert source.count("search_app(") == 1
     assert "search_app(searcher, site)" in source
 
