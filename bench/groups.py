@@ -10,7 +10,6 @@ before.
 ``python -m bench.groups 3000000`` measures the whole of what a server takes.
 """
 
-import io
 import statistics
 import sys
 import threading
@@ -21,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.appliance import Appliance, feed_of, record, running
+from tests.feedreaders import gsagroups_reader
 
 from bench.figures import peak_megabytes, percentile
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -29,7 +29,6 @@ from feedmill.core.principals import read_subject
 from feedmill.model.access import Scope
 from feedmill.model.identity import Identity
 from feedmill.services.access.grouptable import GroupTable
-from feedmill.services.feeds.reading import GroupsReader
 
 MEMBERSHIPS = 300_000
 MEMBERS_OF_A_GROUP = 50
@@ -46,7 +45,7 @@ def main(memberships: int = MEMBERSHIPS) -> None:
     """Prints load times and peak memory, and p50 and p99 of the groups of a user."""
     xml = b"".join(feed(memberships))
     began = time.monotonic()
-    reader = GroupsReader(opener=lambda: io.BytesIO(xml))
+    reader = gsagroups_reader(xml)
     reader.scan()
     for _ in reader.changes():
         pass

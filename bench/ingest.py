@@ -12,11 +12,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import SpooledTemporaryFile, TemporaryDirectory
-from typing import BinaryIO, cast
+from tempfile import TemporaryDirectory
 
 from tests.appliance import running
 from tests.corpus import Corpus
+from tests.feedreaders import gsafeed_reader
 
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.extract.extract import extract
@@ -27,7 +27,7 @@ from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap.context import utc_now
 from feedmill.core.admission import build_rules
 from feedmill.core.urlstate import ApplyContext, Counted
-from feedmill.model.change import PutDocument
+from feedmill.model.change import Change, PutDocument
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed
 from feedmill.model.search import IndexDocument
@@ -121,11 +121,9 @@ def measure_stages(folder: Path, count: int) -> dict[str, float]:
     return seconds
 
 
-def reader_of(body: bytes) -> FeedReader:
+def reader_of(body: bytes) -> FeedReader[Change]:
     """Returns a reader on a feed in memory."""
-    return FeedReader(
-        opener=lambda: io.BytesIO(body), kind=FeedKind.FULL, spool=lambda: cast(BinaryIO, SpooledTemporaryFile(max_size=1_000_000))
-    )
+    return gsafeed_reader(lambda: io.BytesIO(body))
 
 
 def store_all(folder: Path, body: bytes, count: int) -> None:

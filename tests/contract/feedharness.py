@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tests.feedreaders import gsagroups_reader
 from tests.migratedstore import open_migrated
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
@@ -20,7 +21,7 @@ from feedmill.model.topic import Topic
 from feedmill.ports import BlobStore
 from feedmill.services.feeds.feeding import Admission, SliceLimits, faulty_of
 from feedmill.services.feeds.feedrun import FeedDependencies, FeedRun
-from feedmill.services.feeds.reading import GroupsReader, ItemWatch, ScanReport
+from feedmill.services.feeds.reading import ItemWatch, ScanReport
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.GROUP, name="staff")),))
@@ -95,7 +96,7 @@ class FeedHarness:
             clock=self.clock,
             admission=lambda: self.admission,
             reader=lambda feed: ListReader(made=self.feeds[feed.id], fault=self.faults.get(feed.id)),
-            groups_reader=lambda feed: GroupsReader(opener=lambda: io.BytesIO(self.groups[feed.id])),
+            groups_reader=lambda feed: gsagroups_reader(self.groups[feed.id]),
             limits=self.limits,
         )
 

@@ -45,7 +45,14 @@ def a_lease(owner: str = "one", **given: Any) -> Lease:
 
 def add_feed(store: Store, datasource: str = "src", **given: Any) -> Feed:
     """Adds a feed, then saves what cannot be given at its birth."""
-    born: dict[str, Any] = {"kind": FeedKind.FULL, "file": "file", "size_bytes": 10, "received_at": NOW, "client": "127.0.0.1"}
+    born: dict[str, Any] = {
+        "kind": FeedKind.FULL,
+        "format": "gsafeed",
+        "file": "file",
+        "size_bytes": 10,
+        "received_at": NOW,
+        "client": "127.0.0.1",
+    }
     born |= {name: given.pop(name) for name in list(given) if name in born}
     with store.writing() as unit:
         feed_id = unit.feeds.add(NewFeed(datasource=datasource, **born))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
 from storevalues import DAMAGES, damage
+from tests.feedreaders import gsafeed_reader
 
 from feedmill.core.urlstate import Rules
 from feedmill.model.access import AccessClass
@@ -16,7 +17,6 @@ from feedmill.model.feed import FeedKind, FeedState, LogLevel, NewFeed
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission
 from feedmill.services.feeds.groupsrun import GroupsRun
-from feedmill.services.feeds.reading import FeedReader
 from feedmill.services.isolation.faultpoints import injected
 from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 
@@ -98,7 +98,7 @@ def test_scan_that_fails_ends_the_feed_with_the_reason(harness: FeedHarness) -> 
 def test_records_that_cannot_be_worked_out_are_in_error_with_their_place() -> None:
     body = "".join(f'\n<record url="http://docs.test/{name_of(n)}" mimetype="text/plain"><content>x</content></record>' for n in range(200))
     feed = f"<gsafeed><header/><group>{body}</group></gsafeed>".encode()
-    reader = FeedReader(opener=lambda: io.BytesIO(feed), kind=FeedKind.FULL, spool=io.BytesIO)
+    reader = gsafeed_reader(lambda: io.BytesIO(feed))
     with injected("parse=raise:marked"):
         changes = list(reader.changes())
     assert [(change.place.record, change.place.line, change.url) for change in changes if hasattr(change, "reason")] == [

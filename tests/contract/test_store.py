@@ -28,6 +28,7 @@ from feedmill.adapters.store.schema import group_layers
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.adapters.store.writerlock import WriterLock
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
+from feedmill.model.feed import FeedKind
 from feedmill.ports import Stage, UnitOfWork
 from feedmill.services.keyvalues import HISTORY_SINCE
 
@@ -340,12 +341,16 @@ def test_schema_differences_with_changed_database_names_them(empty_store: SqlSto
     assert len(schema_differences(empty_store)) == 2
 
 
-@pytest.mark.parametrize("has_data", [True, False])
-def test_migrate_with_groups_of_before_keeps_since_when_history_is_known(empty_store: SqlStore, has_data: bool) -> None:
+def upgrade_to(store: SqlStore, revision: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(files("feedmill.adapters.store") / "migrations"))
-    config.attributes["engine"] = empty_store.writer
-    command.upgrade(config, "0007")
+    config.attributes["engine"] = store.writer
+    command.upgrade(config, revision)
+
+
+@pytest.mark.parametrize("has_data", [True, False])
+def test_migrate_with_groups_of_before_keeps_since_when_history_is_known(empty_store: SqlStore, has_data: bool) -> None:
+    upgrade_to(empty_store, "0007")
     if has_data:
         with empty_store.writer.begin() as connection:
             layer = {"feed_id": 1, "source": "src", "whole": True, "state": "visible", "memberships": 0, "replaced": 0}
@@ -354,6 +359,22 @@ def test_migrate_with_groups_of_before_keeps_since_when_history_is_known(empty_s
     with empty_store.reading() as unit:
         since = unit.key_values.get(HISTORY_SINCE)
     assert (since is not None) is has_data
+
+
+def test_migrate_with_feeds_of_before_names_their_formats_by_their_kinds(empty_store: SqlStore) -> None:
+    upgrade_to(empty_store, "0015")
+    with empty_store.writing() as unit:
+        for kind in FeedKind:
+            columns = "datasource, kind, file, size_bytes, received_at, client, state, phase"
+            run(unit, f"INSERT INTO feeds ({columns}) VALUES ('src', '{kind.value}', '', 1, 0, '', 'received', 'scan')")
+    migrate(empty_store)
+    with empty_store.reading() as unit:
+        formats = {feed.kind: feed.format for feed in unit.feeds.list_newest(None, 100)}
+    assert formats == {
+        **dict.fromkeys((FeedKind.FULL, FeedKind.INCREMENTAL, FeedKind.METADATA_AND_URL), "gsafeed"),
+        **dict.fromkeys((FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL), "gsagroups"),
+        **dict.fromkeys((FeedKind.DELETE_SOURCE, FeedKind.DESTROY_SOURCE, FeedKind.GROUPS_CLEANUP), ""),
+    }
 
 
 def test_migrate_with_newer_revision_is_refused_and_changes_nothing(empty_store: SqlStore) -> None:

@@ -31,13 +31,14 @@ def done(**given: Any) -> dict[str, Any]:
 
 
 def test_add_with_new_feed_gives_it_back_as_received(store: SqlStore) -> None:
-    feed = add_feed(store, "hr", kind=FeedKind.INCREMENTAL, file="a.xml", size_bytes=3_000_000_000, client="::1")
+    feed = add_feed(store, "hr", kind=FeedKind.INCREMENTAL, format="gsafeed", file="a.xml", size_bytes=3_000_000_000, client="::1")
     with store.reading() as unit:
         found = unit.feeds.get(feed.id)
     assert found == Feed(
         id=feed.id,
         datasource="hr",
         kind=FeedKind.INCREMENTAL,
+        format="gsafeed",
         file="a.xml",
         size_bytes=3_000_000_000,
         received_at=NOW,

@@ -1,19 +1,17 @@
 """Feeds for the tests of the feed protocol, and a reading of them in memory."""
 
 import io
-import tempfile
 from collections.abc import Iterable
-from typing import BinaryIO, TypeVar, cast
+from dataclasses import replace
+from typing import TypeVar
+
+from tests.feedreaders import GIVEN, gsafeed_reader, gsagroups_reader
 
 from feedmill.model.change import Change, GroupChange, Note
 from feedmill.model.feed import FeedKind
-from feedmill.services.feeds.reading import FeedReader, GroupsReader, ScanReport
+from feedmill.services.feeds.reading import FeedReader, ScanReport
 
 _Wanted = TypeVar("_Wanted")
-
-
-def spool() -> BinaryIO:
-    return cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=1_048_576))
 
 
 def feed_of(*inside: str, header: str = "") -> bytes:
@@ -34,29 +32,20 @@ def reader(
     require_fqdn: bool = False,
     max_inflated_bytes: int = 1_000_000,
     piece_bytes: int = 65_536,
-) -> FeedReader:
-    return FeedReader(
-        opener=lambda: io.BytesIO(data),
-        kind=kind,
-        spool=spool,
-        require_fqdn=require_fqdn,
-        max_inflated_bytes=max_inflated_bytes,
-        piece_bytes=piece_bytes,
-    )
+) -> FeedReader[Change]:
+    assert kind.feedtype is not None
+    options = replace(GIVEN, feedtype=kind.feedtype, require_fqdn=require_fqdn, max_inflated_bytes=max_inflated_bytes)
+    return gsafeed_reader(lambda: io.BytesIO(data), options, piece_bytes=piece_bytes)
 
 
-def groups_reader(data: bytes, *, piece_bytes: int = 65_536) -> GroupsReader:
-    return GroupsReader(opener=lambda: io.BytesIO(data), piece_bytes=piece_bytes)
-
-
-def read_all(reader: FeedReader) -> tuple[ScanReport, list[Change]]:
+def read_all(reader: FeedReader[Change]) -> tuple[ScanReport, list[Change]]:
     """Reads a feed as the feeder does: whole, then change by change."""
     report = reader.scan()
     return report, list(reader.changes(repaired=report.repaired))
 
 
 def read_groups(data: bytes) -> list[GroupChange]:
-    reader = groups_reader(data)
+    reader = gsagroups_reader(data)
     report = reader.scan()
     return list(reader.changes(repaired=report.repaired))
 

@@ -8,12 +8,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 import pytest
-from feedtext import feed_of, groups_reader, read_one, reader, record_of, spool
+from feedtext import feed_of, read_one, reader, record_of
+from tests.feedreaders import gsafeed_reader, gsagroups_reader
 
 from feedmill.model.change import InvalidRecord, PutDocument
 from feedmill.model.errors import BadFeed
-from feedmill.model.feed import FeedKind
-from feedmill.services.feeds.reading import FeedReader
 from feedmill.wire.xmlstream.reader import MAX_DEPTH, MAX_TOKEN_BYTES
 
 
@@ -55,7 +54,7 @@ def test_deep_nesting_is_refused() -> None:
 @pytest.mark.parametrize("opening", [b"<record url='", b"<!--", b"<?pi ", b"<", b"</", b"<record "])
 def test_token_without_end_is_refused(opening: bytes) -> None:
     pieces = [b"<gsafeed><group>\n" + opening, *[b"x" * 65_536] * 200]
-    stream = FeedReader(opener=lambda: Pieces(pieces), kind=FeedKind.FULL, spool=spool)  # type: ignore[arg-type,return-value]
+    stream = gsafeed_reader(lambda: Pieces(pieces))  # type: ignore[arg-type,return-value]
     with pytest.raises(BadFeed, match=f"longer than {MAX_TOKEN_BYTES} bytes") as caught:
         stream.scan()
     assert caught.value.line == 2
@@ -86,7 +85,7 @@ def test_long_name_is_refused() -> None:
 def test_what_is_no_feed_is_refused(feed: bytes) -> None:
     refused(feed)
     with pytest.raises(BadFeed):
-        groups_reader(feed).scan()
+        gsagroups_reader(feed).scan()
 
 
 def test_zlib_bomb_costs_its_record_in_bounded_memory() -> None:
@@ -109,7 +108,7 @@ def test_huge_record_streams_flat() -> None:
         yield from (piece for _ in range(count))
         yield b"</content></record></group></gsafeed>"
 
-    stream = FeedReader(opener=lambda: Pieces(pieces()), kind=FeedKind.FULL, spool=spool)  # type: ignore[arg-type,return-value]
+    stream = gsafeed_reader(lambda: Pieces(pieces()))  # type: ignore[arg-type,return-value]
     assert stream.scan().records == 1
     tracemalloc.start()
     (change,) = stream.changes()
@@ -129,7 +128,7 @@ def test_huge_text_of_principal_is_cut_while_it_comes() -> None:
         yield b"</principal></acl></group></gsafeed>"
 
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    stream = FeedReader(opener=lambda: Pieces(pieces()), kind=FeedKind.FULL, spool=spool)  # type: ignore[arg-type,return-value]
+    stream = gsafeed_reader(lambda: Pieces(pieces()))  # type: ignore[arg-type,return-value]
     (change,) = stream.changes()
     assert isinstance(change, InvalidRecord)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 20_000

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import pytest
-from feedtext import content_of, feed_of, only, record_of, spool
+from feedtext import content_of, feed_of, only, record_of
+from tests.feedreaders import gsafeed_reader
 
-from feedmill.model.change import PutDocument
+from feedmill.model.change import Change, PutDocument
 from feedmill.model.errors import BadFeed, DiskFull
-from feedmill.model.feed import FeedKind
 from feedmill.services.feeds.reading import FeedReader
 
 
@@ -52,8 +52,8 @@ class MemoryFiles:
         yield from ((name, len(data), 0.0) for name, data in self.kept.items())
 
 
-def reader_of(data: bytes, files: MemoryFiles) -> FeedReader:
-    return FeedReader(opener=lambda: io.BytesIO(data), kind=FeedKind.FULL, spool=spool, files=files)
+def reader_of(data: bytes, files: MemoryFiles) -> FeedReader[Change]:
+    return gsafeed_reader(lambda: io.BytesIO(data), files=files)
 
 
 def test_scan_of_good_feed_keeps_no_copy() -> None:

@@ -1,10 +1,11 @@
 import pytest
 from feedtext import content_of, feed_of, only, read_all, reader, record_of
+from tests.feedreaders import gsafeed_reader
 
 from feedmill.model.change import Delete, PutAcl, PutDocument
 from feedmill.model.errors import BadFeed
 from feedmill.model.feed import FeedKind, LogEntry, LogLevel
-from feedmill.services.feeds.reading import FeedReader, ScanReport
+from feedmill.services.feeds.reading import ScanReport
 
 
 def repaired(feed: str | bytes, wanted: type = PutDocument) -> tuple[ScanReport, object]:
@@ -151,5 +152,5 @@ def test_feed_that_needs_no_repair_is_read_once() -> None:
         opened += 1
         return plain.opener()
 
-    FeedReader(opener=count, kind=FeedKind.FULL, spool=plain.spool).scan()  # type: ignore[arg-type]
+    gsafeed_reader(count).scan()  # type: ignore[arg-type]
     assert opened == 1

@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from feedtext import spool
+from tests.feedreaders import GIVEN
 
 from feedmill.model.feed import FeedState
 from feedmill.services.feeds.validation import validate
+from feedmill.wire.registry import FORMATS
 
 SAMPLES = Path(os.environ.get("FEEDMILL_SAMPLES", Path(__file__).parents[3] / "shared" / "samples"))
 GOOD = FeedState.COMPLETED
@@ -52,7 +53,7 @@ def test_sample_ends_as_expected(name: str) -> None:
     if not path.exists():
         pytest.skip("no samples at hand; FEEDMILL_SAMPLES names their folder")
     state, records, errors, said = EXPECTED[name]
-    verdict = validate(lambda: path.open("rb"), spool=spool)
+    verdict = validate(lambda: path.open("rb"), FORMATS, GIVEN)
     assert (verdict.state, verdict.records, verdict.errors) == (state, records, errors)
     told = "; ".join(entry.reason for entry in verdict.log)
     assert said in told

@@ -1,11 +1,13 @@
 import io
 
 import pytest
-from feedtext import feed_of, record_of, spool
+from feedtext import feed_of, record_of
+from tests.feedreaders import GIVEN
 
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
 from feedmill.services.feeds import validation
 from feedmill.services.feeds.validation import Validation, validate
+from feedmill.wire.registry import FORMATS
 
 GOOD = record_of("<content>x</content>")
 BAD = record_of(action="odd")
@@ -13,7 +15,7 @@ ACL = "<acl url='http://a.example.com/'/>"
 
 
 def verdict_on(data: bytes, kind: FeedKind | None = None, datasource: str | None = None) -> Validation:
-    return validate(lambda: io.BytesIO(data), spool=spool, kind=kind, datasource=datasource)
+    return validate(lambda: io.BytesIO(data), FORMATS, GIVEN, kind=kind, datasource=datasource)
 
 
 def header(datasource: str, feedtype: str) -> str:

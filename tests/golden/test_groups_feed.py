@@ -1,5 +1,6 @@
 import pytest
-from feedtext import groups_reader, read_groups
+from feedtext import read_groups
+from tests.feedreaders import gsagroups_reader
 
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import InvalidRecord, PutGroup, SourcePosition
@@ -57,7 +58,7 @@ def test_feed_without_memberships_is_an_empty_feed(feed: bytes) -> None:
 
 def test_feed_with_another_root_is_refused() -> None:
     with pytest.raises(BadFeed, match="<xmlgroups>"):
-        groups_reader(b"<gsafeed><group/></gsafeed>").scan()
+        gsagroups_reader(b"<gsafeed><group/></gsafeed>").scan()
 
 
 def test_membership_in_error_costs_itself_only() -> None:
@@ -90,7 +91,7 @@ def test_members_beyond_the_limit_are_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_memberships_can_be_skipped_and_counted() -> None:
-    reader = groups_reader(groups_of(GROUP, "", GROUP))
+    reader = gsagroups_reader(groups_of(GROUP, "", GROUP))
     report = reader.scan()
     assert (report.records, report.changes) == (3, 3)
     assert [change.place.record for change in reader.changes(1)] == [2, 3]
@@ -103,7 +104,7 @@ def test_feed_that_needs_repair_is_repaired() -> None:
 
 
 def test_unknown_things_are_counted() -> None:
-    report = groups_reader(b"<xmlgroups><x y='1'/></xmlgroups>").scan()
+    report = gsagroups_reader(b"<xmlgroups><x y='1'/></xmlgroups>").scan()
     assert "1 unknown" in report.log[0].reason
 
 

@@ -1,18 +1,17 @@
 """What holds for every input: no crash, no dependence on where pieces end, nothing lost by repair."""
 
 import io
-import tempfile
-from typing import BinaryIO, cast
+from dataclasses import replace
 from xml.parsers import expat
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.feedreaders import GIVEN, gsafeed_reader, gsagroups_reader
 
 from feedmill.model.change import Change
 from feedmill.model.errors import BadFeed
-from feedmill.model.feed import FeedKind, LogEntry
-from feedmill.services.feeds.reading import FeedReader, GroupsReader
+from feedmill.model.feed import LogEntry
 from feedmill.wire.gsafeed.content import Undecodable, decode_base64
 from feedmill.wire.xmlstream.charset import find_codec
 from feedmill.wire.xmlstream.reader import Element, XmlReader
@@ -81,15 +80,9 @@ BYTES = st.one_of(
 )
 
 
-def spool() -> BinaryIO:
-    return cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=1_048_576))
-
-
 def read_wholly(data: bytes, piece_bytes: int) -> tuple[object, ...]:
     """Returns all that a reading says, in a form that can be compared."""
-    reader = FeedReader(
-        opener=lambda: io.BytesIO(data), kind=FeedKind.FULL, spool=spool, max_inflated_bytes=10_000, piece_bytes=piece_bytes
-    )
+    reader = gsafeed_reader(lambda: io.BytesIO(data), replace(GIVEN, max_inflated_bytes=10_000), piece_bytes=piece_bytes)
     try:
         report = reader.scan()
     except BadFeed as error:
@@ -122,7 +115,7 @@ def test_reading_in_any_pieces_gives_the_same(data: bytes, piece_bytes: int) -> 
 
 @given(data=BYTES)
 def test_groups_reading_of_any_bytes_raises_nothing_but_bad_feed(data: bytes) -> None:
-    reader = GroupsReader(opener=lambda: io.BytesIO(data))
+    reader = gsagroups_reader(data)
     try:
         report = reader.scan()
     except BadFeed:

@@ -1,16 +1,18 @@
 """Builds the services that apply feeds: feeders with their readers, the admission of documents, sweeps and upkeep."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from feedmill import metrics
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.core.admission import build_rules, digest_of_rules
-from feedmill.model.feed import Feed
+from feedmill.model.feed import Feed, FeedType
+from feedmill.ports.feedformats import FeedFormats, FormatOptions, RegisteredFormat
 from feedmill.roles import FEEDER, QUICK_FEEDER
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission, SliceLimits
 from feedmill.services.feeds.feedrun import FeedDependencies
-from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener
+from feedmill.services.feeds.reading import ChangeT, FeedReader, Opener, find_format
 from feedmill.services.feeds.readprogress import ReadProgress
 from feedmill.services.feeds.recordwatch import Caution
 from feedmill.services.isolation.attempts import Attempts
@@ -18,18 +20,19 @@ from feedmill.services.sweeps.admissionsweep import AdmissionSweep
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep
 from feedmill.services.upkeep import Upkeep, UpkeepLimits
 from feedmill.settings import Settings
+from feedmill.wire.registry import FORMATS
 
 
-def build_feeder(context: AppContext, lane: FeederLane) -> Feeder:
-    """Builds a feeder of one lane."""
+def build_feeder(context: AppContext, lane: FeederLane, formats: FeedFormats = FORMATS) -> Feeder:
+    """Builds a feeder of one lane; ``formats`` are those that it can read."""
     admission = _build_admission(context.settings)
     tools = FeedDependencies(
         store=context.store,
         blobs=context.blobs,
         clock=utc_now,
         admission=lambda: admission,
-        reader=lambda feed: _build_reader(context, feed),
-        groups_reader=lambda feed: GroupsReader(opener=_opener_of(context, feed), files=context.files),
+        reader=lambda feed: _build_reader(context, feed, formats.documents),
+        groups_reader=lambda feed: _build_reader(context, feed, formats.groups),
         limits=SliceLimits(),
         caution=_build_caution(context, lane.owner),
         on_failed=metrics.count_failure,
@@ -72,17 +75,18 @@ def _admission_values(settings: Settings) -> tuple[tuple[str, ...], tuple[str, .
     return urls.follow, urls.do_not_follow, [(rule.pattern, rule.make_public) for rule in access], secure
 
 
-def _build_reader(context: AppContext, feed: Feed) -> FeedReader:
+def _build_reader(context: AppContext, feed: Feed, formats: Mapping[str, RegisteredFormat[ChangeT]]) -> FeedReader[ChangeT]:
+    """Builds a reader for the format in the feed's row. Errors: BadFeed, for a format that is not known."""
     gate = context.settings.gate
-    return FeedReader(
-        opener=_opener_of(context, feed),
-        kind=feed.kind,
-        files=context.files,
+    options = FormatOptions(
+        feedtype=feed.kind.feedtype or FeedType.INCREMENTAL,
+        spool=context.spool.open,
         require_fqdn=gate.require_fqdn,
         max_inflated_bytes=gate.max_feed_bytes,
         max_inflation=gate.max_inflation,
-        spool=context.spool.open,
     )
+    opened = find_format(formats, feed.format).open(options)
+    return FeedReader(opener=_opener_of(context, feed), format=opened, files=context.files)
 
 
 def _opener_of(context: AppContext, feed: Feed) -> Opener:

@@ -25,6 +25,7 @@ from feedmill.core.submission import Submission, check_datasource, read_groups_s
 from feedmill.http.receipts import render_feed
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedState
+from feedmill.wire.registry import GSAFEED, GSAGROUPS
 
 LOG_LINES = 1_000
 SHOWN_ERRORS = 50
@@ -77,7 +78,7 @@ def push(
 ) -> None:
     """Push a feed file. Without a server on the data folder and without --url the feed is applied here and now."""
     _check_name(datasource)
-    feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, read_submission)
+    feed = _Outgoing("/xmlfeed", {"datasource": datasource, "feedtype": feedtype.value}, GSAFEED, read_submission)
     _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
 
 
@@ -95,16 +96,17 @@ def push_groups(
     """Push a groups feed file. Without a server on the data folder and without --url the feed is applied here and now."""
     _check_name(groupsource, "groupsource")
     fields = {"groupsource": groupsource, "feedtype": feedtype.value}
-    feed = _Outgoing("/xmlgroups", fields, partial(read_groups_submission, has_data=True))
+    feed = _Outgoing("/xmlgroups", fields, GSAGROUPS, partial(read_groups_submission, has_data=True))
     _push(feed, file, workplace(data, config), url, token, wait=wait, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outgoing:
-    """A feed that is to be pushed: the path that takes it, its fields, and what those mean where no server does."""
+    """A feed that is to be pushed: the path that takes it, its fields, its format, and what those mean where no server does."""
 
     path: str
     fields: dict[str, str]
+    format: str
     read: Callable[[Mapping[str, str]], Submission]
 
 
@@ -112,7 +114,7 @@ def _push(feed: _Outgoing, file: Path, place: Workplace, url: str, token: str, *
     client = _find_client(place, url, token)
     if client is None:
         with place.work(may_begin=True) as context:
-            _report(_push_here(context, file, feed.read(feed.fields)), as_json=as_json)
+            _report(_push_here(context, file, replace(feed.read(feed.fields), format=feed.format)), as_json=as_json)
     else:
         _push_there(client, feed.path, feed.fields, file, wait=wait, as_json=as_json)
 

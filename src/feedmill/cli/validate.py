@@ -7,10 +7,12 @@ from typing import Any, BinaryIO, cast
 import typer
 
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json
-from feedmill.model.feed import LogLevel
+from feedmill.model.feed import FeedType, LogLevel
+from feedmill.ports.feedformats import FormatOptions
 from feedmill.services.feeds.validation import Validation
 from feedmill.services.feeds.validation import validate as judge_feed
 from feedmill.settings import load_settings
+from feedmill.wire.registry import FORMATS
 
 SPOOL_BYTES = 1_000_000
 
@@ -27,10 +29,14 @@ def validate(file: InputFile, data: Data = DATA, config: Config = None, as_json:
     gate = load_settings(config, os.environ).settings.gate
     verdict = judge_feed(
         lambda: file.open("rb"),
-        spool=_new_spool,
-        require_fqdn=gate.require_fqdn,
-        max_inflated_bytes=gate.max_feed_bytes,
-        max_inflation=gate.max_inflation,
+        FORMATS,
+        FormatOptions(
+            feedtype=FeedType.INCREMENTAL,
+            spool=_new_spool,
+            require_fqdn=gate.require_fqdn,
+            max_inflated_bytes=gate.max_feed_bytes,
+            max_inflation=gate.max_inflation,
+        ),
     )
     if as_json:
         print_json(_render(verdict))

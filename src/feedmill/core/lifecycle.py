@@ -22,6 +22,7 @@ from datetime import datetime
 from typing import Any
 
 from feedmill.core.access import is_secure
+from feedmill.core.feedlog import entry_at
 from feedmill.core.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
 from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl
@@ -288,7 +289,7 @@ def _settled(
 
 
 def _log(change: Change, level: LogLevel, reason: str) -> LogEntry:
-    return LogEntry(level=level, reason=reason, record=change.place.record, line=change.place.line, url=change.url)
+    return entry_at(change.place, level, reason, url=change.url)
 
 
 def _event(kind: EventKind, change: Change, feeding: ApplyContext, detail: str = "") -> Event:

@@ -31,10 +31,11 @@ _GROUPS_KINDS: Final = {"full": FeedKind.GROUPS_FULL, "incremental": FeedKind.GR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A feed's data source (the group source of a groups feed) and kind, both validated."""
+    """A feed's data source (the group source of a groups feed) and kind, both validated, and the name of its format in the registry."""
 
     datasource: str
     kind: FeedKind
+    format: str = ""
 
 
 def read_submission(values: Mapping[str, str]) -> Submission:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -28,6 +28,7 @@ from feedmill.http.spool import Spool
 from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
 from feedmill.services.feeds.intake import Intake
 from feedmill.services.signin.pushcheck import PushRight
+from feedmill.wire.registry import GSAFEED, GSAGROUPS
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, Form, UploadReader, explain_limit, is_surely_too_large
 
 CountFeed = Callable[[str, int], None]
@@ -38,14 +39,15 @@ FEED_HEADER: Final = b"x-feedmill-feed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What one path takes: its form, and what the short fields mean, given whether a feed came with them."""
+    """What one path takes: its form, the format of the feed, and what the short fields mean, given whether a feed came with them."""
 
     form: Form
+    format: str
     read: Callable[[Mapping[str, str], bool], Submission]
 
 
-DOCUMENTS: Final = Intent(form=FEED_FORM, read=lambda values, _has_data: read_submission(values))
-GROUPS: Final = Intent(form=GROUPS_FORM, read=lambda values, has_data: read_groups_submission(values, has_data=has_data))
+DOCUMENTS: Final = Intent(form=FEED_FORM, format=GSAFEED, read=lambda values, _has_data: read_submission(values))
+GROUPS: Final = Intent(form=GROUPS_FORM, format=GSAGROUPS, read=lambda values, has_data: read_groups_submission(values, has_data=has_data))
 
 _LAG: Final = 0.02
 """By what share of the idle time a deadline may lag before it is moved; moving it for every piece would cost more than reading one."""
@@ -101,7 +103,7 @@ class PushEndpoint:
         spool = Spool(self._intake, self._workers)
         try:
             await _read_body(body, reader, spool, config.idle_seconds, right)
-            submission = self._intent.read(reader.values, reader.size_bytes > 0)
+            submission = replace(self._intent.read(reader.values, reader.size_bytes > 0), format=self._intent.format)
             if not right.allows(submission.datasource):
                 raise _explain_right(submission.datasource)
             if submission.kind.command is not None:

@@ -13,10 +13,15 @@ from feedmill.model.feed import LogLevel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePosition:
-    """The position of a change in its feed. Units: record counts from 1 over all ``<record>`` elements (0: not a record), line from 1."""
+    """The position of a change in its feed, by what its format has: a record, a line, a byte.
+
+    Units: record counts from 1 over all records (0: not a record), line from 1 (0: the format has no lines), offset in bytes from 0 (None:
+    not known).
+    """
 
     record: int
-    line: int
+    line: int = 0
+    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

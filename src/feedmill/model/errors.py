@@ -31,11 +31,13 @@ class BadRequest(FeedmillError):
 class BadFeed(BadRequest):
     """A feed is refused as a whole.
 
-    Units: line and column count from 1 in the bytes as received; 0 = not known.
+    Units: line and column count from 1 in the bytes as received; 0 = not known. ``repairable``: the repair pass of the feed's format knows
+    this kind of fault.
     """
 
-    def __init__(self, reason: str, *, line: int = 0, column: int = 0) -> None:
+    def __init__(self, reason: str, *, line: int = 0, column: int = 0, repairable: bool = False) -> None:
         super().__init__(reason)
+        self.repairable = repairable
         self.reason = reason
         self.line = line
         self.column = column

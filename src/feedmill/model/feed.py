@@ -77,6 +77,14 @@ _COMMANDS: Final = {
 _TARGETS: Final = dict.fromkeys((FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL, FeedKind.GROUPS_CLEANUP), FeedTarget.GROUPS)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedHeader:
+    """What a feed says about itself, as it was written; None for a missing value. Values that came with the feed win."""
+
+    datasource: str | None = None
+    feedtype: str | None = None
+
+
 class FeedState(Enum):
     """The progress of a feed, by the appliance's names. Source: docs/reference/feed-port.md."""
 
@@ -133,10 +141,14 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFeed:
-    """A feed that was just received. ``file`` names its bytes in the feed folder (empty for the administrator's kinds)."""
+    """A feed that was just received.
+
+    ``file`` names its bytes in the feed folder, and ``format`` is the name of their format in the registry; both are empty for a command.
+    """
 
     datasource: str
     kind: FeedKind
+    format: str = ""
     file: str
     size_bytes: int
     received_at: datetime
@@ -147,6 +159,7 @@ class NewFeed:
 class Feed:
     """A feed as the store holds it.
 
+    - ``format`` is the name of the format of its bytes in the registry, empty for a command.
     - ``applied`` counts the changes applied so far: the checkpoint.
     - ``included`` and ``errors`` are the appliance's "documents included" and "documents in error"; ``acls`` counts valid group-level ACLs.
     - ``repaired_file`` is the repaired copy that is read instead of ``file`` if the XML needed repair.
@@ -157,6 +170,7 @@ class Feed:
     id: int
     datasource: str
     kind: FeedKind
+    format: str = ""
     file: str
     size_bytes: int
     received_at: datetime

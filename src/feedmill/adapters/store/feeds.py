@@ -35,6 +35,7 @@ class SqlFeeds:
         values = {
             "datasource": feed.datasource,
             "kind": feed.kind.value,
+            "format": feed.format,
             "file": feed.file,
             "size_bytes": feed.size_bytes,
             "received_at": to_micros(feed.received_at),

@@ -23,6 +23,7 @@ def feed_from_row(row: Row) -> Feed:
         id=row["id"],
         datasource=row["datasource"],
         kind=FeedKind(row["kind"]),
+        format=row["format"],
         file=row["file"],
         repaired_file=row["repaired_file"],
         size_bytes=row["size_bytes"],

@@ -122,11 +122,10 @@ class FeedRun:
         if self.feed.kind.command is not None:
             self._save(replace(self.feed, state=FeedState.IN_PROGRESS, phase=Phase.SWEEP))
             return
-        reader = self._tools.reader(self.feed)
         self._watch.begin_reading()
         try:
             fault_point(SCAN_STEP, self.feed.datasource)
-            report = reader.scan()
+            report = self._tools.reader(self.feed).scan()
         except (BadFeed, NotFound) as error:
             self._save(*failed(self.feed, unread(error), self._tools.clock()))
         except Exception as error:

@@ -12,6 +12,7 @@ Source: docs/reference/groups-feeds.md; googlegsa/library, ``DocIdSender``; goog
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from feedmill.core.feedlog import entry_at
 from feedmill.core.feedstate import final_state
 from feedmill.model.change import GroupChange, InvalidRecord, PutGroup
 from feedmill.model.errors import BadFeed, NotFound
@@ -241,11 +242,10 @@ def _take(changes: Iterator[GroupChange], limits: GroupsLimits) -> list[GroupCha
 
 def _entries(change: GroupChange) -> Iterator[LogEntry]:
     """Yields the log entries about a membership."""
-    place = change.place
     if isinstance(change, InvalidRecord):
-        yield LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line)
+        yield entry_at(change.place, LogLevel.ERROR, change.reason)
     for note in change.notes:
-        yield LogEntry(level=note.level, reason=note.reason, record=place.record, line=place.line)
+        yield entry_at(change.place, note.level, note.reason)
 
 
 def _faulty_of(change: GroupChange, reason: str) -> InvalidRecord:

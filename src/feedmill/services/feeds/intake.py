@@ -38,7 +38,7 @@ class Intake:
         """Stores a feed durably after all its bytes were written, and returns its id. The file is discarded if this fails."""
         try:
             size_bytes = file.commit()
-            feed_id = self._add(submission.datasource, submission.kind, client, file=file.name, size_bytes=size_bytes)
+            feed_id = self._add(submission, client, file=file.name, size_bytes=size_bytes)
         except BaseException:
             file.discard()
             raise
@@ -62,7 +62,7 @@ class Intake:
 
     def accept_bare(self, submission: Submission, *, client: str) -> int:
         """Stores a submission that came without bytes and needs none, and returns its id."""
-        feed_id = self._add(submission.datasource, submission.kind, client, file="", size_bytes=0)
+        feed_id = self._add(submission, client, file="", size_bytes=0)
         self.notifier.notify(Topic.FEEDS)
         return feed_id
 
@@ -86,7 +86,15 @@ class Intake:
             feed = unit.feeds.get(feed_id)
         return feed if feed.state.is_final and feed.searchable_at is not None else None
 
-    def _add(self, datasource: str, kind: FeedKind, client: str, *, file: str, size_bytes: int) -> int:
-        feed = NewFeed(datasource=datasource, kind=kind, file=file, size_bytes=size_bytes, received_at=self.clock(), client=client)
+    def _add(self, submission: Submission, client: str, *, file: str, size_bytes: int) -> int:
+        feed = NewFeed(
+            datasource=submission.datasource,
+            kind=submission.kind,
+            format=submission.format if file else "",
+            file=file,
+            size_bytes=size_bytes,
+            received_at=self.clock(),
+            client=client,
+        )
         with self.store.writing() as unit:
             return unit.feeds.add(feed)

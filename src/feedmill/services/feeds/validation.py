@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from feedmill.core.feedlog import entry_at
 from feedmill.core.feedstate import final_state
 from feedmill.core.submission import WEB, decide_kind
 from feedmill.model.change import Change, GroupChange, InvalidRecord, PutDocument
 from feedmill.model.errors import BadFeed, BadRequest
-from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel
-from feedmill.services.feeds.reading import FeedReader, GroupsReader, Opener, ScanReport, Spool
-from feedmill.wire.gsafeed.schema import Header
-from feedmill.wire.inflation import DEFAULT_RATIO
-from feedmill.wire.xmlstream.front import find_root
+from feedmill.model.feed import FeedHeader, FeedKind, FeedState, LogEntry, LogLevel
+from feedmill.ports.feedformats import FeedFormats, FormatOptions
+from feedmill.services.feeds.reading import FeedReader, Opener, ScanReport, detect_format
 
 MAX_LOG_ENTRIES = 10_000
 _HEAD_BYTES = 1_048_576
@@ -41,44 +40,36 @@ class Validation:
 
 def validate(
     opener: Opener,
+    formats: FeedFormats,
+    options: FormatOptions,
     *,
-    spool: Spool,
     kind: FeedKind | None = None,
     datasource: str | None = None,
-    require_fqdn: bool = False,
-    max_inflated_bytes: int = 1_073_741_824,
-    max_inflation: int = DEFAULT_RATIO,
 ) -> Validation:
-    """Reads a feed of documents or of groups and returns how it would end. Errors: NotFound from the opener; a bad feed is a result."""
+    """Reads a feed of documents or of groups and returns how it would end. Errors: NotFound from the opener; a bad feed is a result.
+
+    ``kind`` wins over the feed type in the options.
+    """
     try:
-        if _root_of(opener) == "xmlgroups":
-            groups = GroupsReader(opener=opener)
+        with opener() as stream:
+            name = detect_format(formats, stream.read(_HEAD_BYTES))
+        if name in formats.groups:
+            groups = FeedReader(opener=opener, format=formats.groups[name].open(options))
             report = groups.scan()
             return _judge(report, groups.changes(repaired=report.repaired), None, None, ())
-        reader = FeedReader(
-            opener=opener,
-            kind=FeedKind.INCREMENTAL,
-            spool=spool,
-            require_fqdn=require_fqdn,
-            max_inflated_bytes=max_inflated_bytes,
-            max_inflation=max_inflation,
-        )
-        report = reader.scan()
+        registered = formats.documents[name]
+        report = FeedReader(opener=opener, format=registered.open(options)).scan()
         source = datasource or report.header.datasource
         decided, doubts = (kind, ()) if kind is not None else _decide_kind(report.header, source)
-        reader = replace(reader, kind=decided)
+        options = replace(options, feedtype=decided.feedtype or options.feedtype)
+        reader = FeedReader(opener=opener, format=registered.open(options))
         return _judge(report, reader.changes(repaired=report.repaired), decided, source, doubts)
     except BadFeed as error:
         entry = LogEntry(level=LogLevel.ERROR, reason=error.placed_reason, line=error.line)
         return Validation(state=FeedState.FAILED_IN_ERROR, kind=kind, datasource=datasource, log=(entry,))
 
 
-def _root_of(opener: Opener) -> str | None:
-    with opener() as stream:
-        return find_root(stream.read(_HEAD_BYTES))
-
-
-def _decide_kind(header: Header, source: str | None) -> tuple[FeedKind, tuple[LogEntry, ...]]:
+def _decide_kind(header: FeedHeader, source: str | None) -> tuple[FeedKind, tuple[LogEntry, ...]]:
     try:
         return decide_kind(source or "", header.feedtype), ()
     except BadRequest:
@@ -120,8 +111,8 @@ def _count(change: Change | GroupChange) -> str:
 
 
 def _report(change: Change | GroupChange) -> list[LogEntry]:
-    place, url = change.place, getattr(change, "url", None)
-    told = [LogEntry(level=note.level, reason=note.reason, record=place.record, line=place.line, url=url) for note in change.notes]
+    url = getattr(change, "url", None)
+    entries = [entry_at(change.place, note.level, note.reason, url=url) for note in change.notes]
     if isinstance(change, InvalidRecord):
-        told.append(LogEntry(level=LogLevel.ERROR, reason=change.reason, record=place.record, line=place.line, url=url))
-    return told
+        entries.append(entry_at(change.place, LogLevel.ERROR, change.reason, url=url))
+    return entries

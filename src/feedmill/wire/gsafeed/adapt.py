@@ -1,4 +1,4 @@
-"""Turns records and group-level ACLs into changes, by the kind of their feed.
+"""Turns records and group-level ACLs into changes, by the type of their feed.
 
 Rules:
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from feedmill.core.urls import MAX_URL_CHARACTERS, check_url
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
-from feedmill.model.feed import FeedKind, LogLevel
+from feedmill.model.feed import FeedType, LogLevel
 from feedmill.wire.gsafeed.acls import read_acl
 from feedmill.wire.gsafeed.attributes import read_attributes
 from feedmill.wire.gsafeed.metadata import RecordMetadata, read_metadata
@@ -32,13 +32,13 @@ _DELETE = ("delete", "remove")
 class Adapter:
     """Adapts the items of one feed."""
 
-    kind: FeedKind
+    feedtype: FeedType
     require_fqdn: bool = False
 
     def adapt(self, item: Item) -> Change:
         """Returns the change that an item requests.
 
-        Content that the change does not carry is closed. Errors: none, a bad item is a Faulty.
+        Content that the change does not carry is closed. A bad item becomes an ``InvalidRecord``.
         """
         if isinstance(item, GroupAcl):
             return _adapt_acl(item)
@@ -73,7 +73,7 @@ class Adapter:
         acl = _read_acl_change(record, metadata, notes)
         attributes, warnings = read_attributes(record.group, record.attributes)
         notes.extend(_warn(warning) for warning in warnings)
-        if self.kind is FeedKind.METADATA_AND_URL:
+        if self.feedtype is FeedType.METADATA_AND_URL:
             if record.content is not None or record.content_fault is not None:
                 notes.append(_warn("content is ignored in a feed of URLs"))
             return RequestCrawl(place=place, url=url, attributes=attributes, metadata=metadata.entries, acl=acl, notes=tuple(notes))
@@ -84,14 +84,14 @@ class Adapter:
             metadata=metadata.entries,
             content=self._take_content(record, metadata),
             acl=acl,
-            whole=self.kind is FeedKind.FULL,
+            whole=self.feedtype is FeedType.FULL,
             notes=tuple(notes),
         )
 
     def _take_content(self, record: Record, metadata: RecordMetadata) -> Content | None:
         if record.content_fault is not None:
             raise Unreadable(f"the content cannot be decoded: {record.content_fault}")
-        if record.content is None and metadata.entries is not None and self.kind is FeedKind.FULL:
+        if record.content is None and metadata.entries is not None and self.feedtype is FeedType.FULL:
             raise Unreadable("a full feed needs content beside the metadata; send metadata alone in an incremental feed")
         return record.content
 

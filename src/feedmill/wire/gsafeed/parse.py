@@ -9,11 +9,10 @@ Rules:
    first items that an earlier one has processed: of those nothing is decoded or stored.
 """
 
-import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
-from feedmill.model.feed import LogEntry
+from feedmill.model.feed import FeedHeader, LogEntry
 from feedmill.wire.gsafeed.content import ContentWriter
 from feedmill.wire.gsafeed.gather import AclBuilder, RecordBuilder
 from feedmill.wire.gsafeed.schema import (
@@ -26,14 +25,10 @@ from feedmill.wire.gsafeed.schema import (
     RECORD_ATTRIBUTES,
     Attributes,
     GroupAcl,
-    Header,
     Item,
 )
 from feedmill.wire.inflation import DEFAULT_RATIO, inflation_of_feed
 from feedmill.wire.xmlstream.reader import Element, XmlReader
-
-EVERYTHING = sys.maxsize
-"""As ``skip``: count only, return no item."""
 
 
 class FeedParser:
@@ -85,9 +80,9 @@ class FeedParser:
             self._record.discard()
 
     @property
-    def header(self) -> Header:
+    def header(self) -> FeedHeader:
         """What the feed says of itself, as far as it was read."""
-        return Header(datasource=self._datasource, feedtype=self._feedtype)
+        return FeedHeader(datasource=self._datasource, feedtype=self._feedtype)
 
     @property
     def remarks(self) -> list[LogEntry]:

@@ -39,14 +39,6 @@ ACL_ATTRIBUTES = frozenset({"url", "inheritance-type", "inherit-from"})
 PRINCIPAL_ATTRIBUTES = frozenset({"scope", "access", "namespace", "case-sensitivity-type", "principal-type"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
-    """The feed's header; None for a missing value. Values posted with the feed win."""
-
-    datasource: str | None = None
-    feedtype: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class AclElement:
     """An ``<acl>``: its attributes and, for each ``<principal>``, attributes and text. ``fault``: why it cannot be read."""

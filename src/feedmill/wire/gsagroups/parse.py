@@ -8,7 +8,7 @@ Source: Feeds Protocol Developer's Guide, "Designing an XML Groups Feed".
 
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import GroupChange, InvalidRecord, PutGroup, SourcePosition
-from feedmill.model.feed import LogEntry
+from feedmill.model.feed import FeedHeader, LogEntry
 from feedmill.wire.tokens import Unreadable, read_principal
 from feedmill.wire.xmlstream.reader import Attributes, Element, XmlReader
 
@@ -50,6 +50,11 @@ class GroupsParser:
     def items(self) -> int:
         """How many definitions were met so far."""
         return self.records
+
+    @property
+    def header(self) -> FeedHeader:
+        """What the feed says about itself: nothing, because the format has no header."""
+        return FeedHeader()
 
     @property
     def remarks(self) -> list[LogEntry]:

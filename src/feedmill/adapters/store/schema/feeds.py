@@ -43,6 +43,7 @@ feeds = sa.Table(
     sa.Column("moved_at", sa.BigInteger),
     sa.Column("reached", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("failure", sa.Text),
+    sa.Column("format", sa.Text, nullable=False, server_default=""),
     sa.Index(None, "datasource", "id"),
     sqlite_autoincrement=True,
 )
