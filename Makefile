@@ -80,7 +80,7 @@ $(VENV)/.dev: locks/dev.txt pyproject.toml | $(BIN)/python
 	touch $@ $(VENV)/.runtime
 
 api-reference: install-dev ## write the reference of the JSON resources anew out of their OpenAPI documents
-	$(BIN)/python -m feedmill.http.apireference > docs/reference/api.md.new && mv docs/reference/api.md.new docs/reference/api.md
+	$(BIN)/python -m feedmill.http.common.apireference > docs/reference/api.md.new && mv docs/reference/api.md.new docs/reference/api.md
 
 lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt

@@ -16,14 +16,14 @@ from tests.documents import a_document
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.access import class_of, in_one_order
-from feedmill.core.evaluator import decide_for
-from feedmill.core.principals import read_identity
+from feedmill.core.access.classes import class_of, in_one_order
+from feedmill.core.access.evaluator import decide_for
+from feedmill.core.access.principals import read_identity
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.ports import ComparisonCursor
-from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.explaining import resolve_many
+from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains_at
 
 DOCUMENTS = 200_000

@@ -16,10 +16,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.matching import loosen
-from feedmill.core.querybuilder import read_request
-from feedmill.http.parameters import read_facets, read_search
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.core.query.builder import read_request
+from feedmill.core.query.matching import loosen
+from feedmill.http.search.parameters import read_facets, read_search
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.search import IndexDocument, SearchRequest
 

@@ -28,10 +28,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.http.gate import gate_app
-from feedmill.http.gateconfig import GateConfig
-from feedmill.http.gateprotocol import GateProtocol
+from feedmill.http.feeds.app import gate_app
+from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.topic import Topic
+from feedmill.runtime.server.gateprotocol import GateProtocol
 from feedmill.services.feeds.intake import Intake
 
 MEGABYTE: Final = 1_000_000

@@ -24,8 +24,8 @@ from tests.feedreaders import gsagroups_reader
 
 from bench.figures import peak_megabytes, percentile
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.groupresolution import resolve_groups
-from feedmill.core.principals import read_subject
+from feedmill.core.access.groups import resolve_groups
+from feedmill.core.access.principals import read_subject
 from feedmill.model.access import Scope
 from feedmill.model.identity import Identity
 from feedmill.services.access.grouptable import GroupTable

@@ -21,12 +21,12 @@ from tests.feedreaders import gsafeed_reader
 from feedmill.adapters.blobs.packed import PackedBlobs
 from feedmill.adapters.extract.extract import extract
 from feedmill.adapters.extract.language import detect_language
-from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap.context import utc_now
-from feedmill.core.admission import build_rules
-from feedmill.core.urlstate import ApplyContext, Counted
+from feedmill.core.documents.admission import build_rules
+from feedmill.core.documents.urlstate import ApplyContext, Counted
 from feedmill.model.change import Change, PutDocument
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.expensive import make_documents
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.querylang import parse_query
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.core.query.language import parse_query
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet
 from feedmill.model.query import Everything

@@ -37,11 +37,11 @@ from tests.corpus import Corpus
 
 from bench.anew import anew
 from bench.figures import percentile
-from feedmill.adapters.index.query import build_query
-from feedmill.adapters.index.tantivy import TantivyIndex
-from feedmill.adapters.index.words import WordQueries
-from feedmill.core.matching import ENOUGH, loosen
-from feedmill.core.querylang import parse_query
+from feedmill.adapters.index.tantivy.query import build_query
+from feedmill.adapters.index.tantivy.reader import TantivyIndex
+from feedmill.adapters.index.tantivy.words import WordQueries
+from feedmill.core.query.language import parse_query
+from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import Node
 from feedmill.model.search import Match, SearchRequest

@@ -26,10 +26,10 @@ import tantivy
 from tests.appliance import Appliance, feed_of, record, running
 
 from feedmill.adapters.extract.language import detect_language
-from feedmill.adapters.index.tantivy import TantivyIndex
-from feedmill.adapters.index.writer import TantivyWriter
-from feedmill.core.analysis import gram_size, has_spaceless
-from feedmill.core.querybuilder import read_request
+from feedmill.adapters.index.tantivy.reader import TantivyIndex
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
+from feedmill.core.query.builder import read_request
+from feedmill.core.text.analysis import gram_size, has_spaceless
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest

@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.corpus import Corpus
 from tests.officefiles import make_docx, make_pdf, paragraph
 
-from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.model.extraction import ExtractionLimits, Task
 
 ROUNDS = 7

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-from feedmill import roles
+from feedmill.runtime import roles
 
 FINAL = {"completed", "completed with errors", "failed in error"}
 ROLES = tuple(role.name for role in roles.ROLES)

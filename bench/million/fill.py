@@ -11,10 +11,10 @@ from multiprocessing import Process, Queue
 from pathlib import Path
 
 from bench.million.data import CurrentUser, Page, Shape, current_users, make_page, owner_and_folder, url_of
-from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.bootstrap.context import AppContext, open_context, utc_now
-from feedmill.core.access import in_one_order
-from feedmill.core.textblob import encode_text
+from feedmill.core.access.classes import in_one_order
+from feedmill.core.text.textblob import encode_text
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin, Text
 from feedmill.model.search import IndexDocument

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from feedmill.adapters.index import facets, guardedfacets, rerank, tantivy
-from feedmill.adapters.index.accessfilter import Permitted
-from feedmill.adapters.index.query import build_unguarded
+from feedmill.adapters.index.tantivy import facets, guardedfacets, reader, rerank
+from feedmill.adapters.index.tantivy.accessfilter import Permitted
+from feedmill.adapters.index.tantivy.query import build_unguarded
 from feedmill.bootstrap.context import open_context
-from feedmill.cli.parentage import die_with_parent
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document, DocumentState
 from feedmill.ports import UnitOfWork
-from feedmill.roles import Ports
+from feedmill.runtime.parentage import die_with_parent
+from feedmill.runtime.roles import Ports
+from feedmill.runtime.servingroles import run_web
 from feedmill.services.access.resulttrimming import ResultTrimmer, TrimmedResults
-from feedmill.servingroles import run_web
 from feedmill.settings import read_snapshot
 
 
@@ -47,7 +47,7 @@ def main(data: Path, parent: int) -> None:
     print(sockets["search"].getsockname()[1], flush=True)
     with (
         patch.object(rerank, "find_permitted", _find_all),
-        patch.object(tantivy, "build_query", _build_without_classes),
+        patch.object(reader, "build_query", _build_without_classes),
         patch.object(facets, "build_query", _build_without_classes),
         patch.object(guardedfacets, "table_of", lambda _access: None),
         patch.object(ResultTrimmer, "judge", _judge_nothing),

@@ -16,12 +16,12 @@ from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.http.gate import gate_app
-from feedmill.http.gateconfig import GateConfig
-from feedmill.http.gateprotocol import GateProtocol
+from feedmill.http.feeds.app import gate_app
+from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.feed import Feed
 from feedmill.model.topic import Topic
 from feedmill.ports import FeedFiles, Store
+from feedmill.runtime.server.gateprotocol import GateProtocol
 from feedmill.services.feeds.intake import Intake
 
 DTD = "<!ELEMENT gsafeed (header, group+)>\n<!ELEMENT acl (principal*)>\n"

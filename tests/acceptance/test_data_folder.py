@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from tests.appliance import Appliance
 
-from feedmill.datafolder import prepare_folder
+from feedmill.runtime.datafolder import prepare_folder
 
 FEED = b"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">
 <gsafeed><header><datasource>test</datasource><feedtype>incremental</feedtype></header><group>
@@ -85,7 +85,7 @@ def test_open_folder_of_another_user_is_refused() -> None:
 def check_refused(data: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from feedmill.datafolder import prepare_folder; from feedmill.model.errors import Denied\n"
+        "from feedmill.runtime.datafolder import prepare_folder; from feedmill.model.errors import Denied\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "try: prepare_folder(Path(sys.argv[1])); print('taken')\n"
         "except Denied as exc: print(exc)\n"

@@ -10,8 +10,8 @@ import pytest
 from gateserver import Gate, body_of, header, multipart, read_answer, run_gate, status
 from tests.waiting import PATIENCE_SECONDS
 
-from feedmill.core.networks import Networks
-from feedmill.http.gateconfig import GateConfig
+from feedmill.core.urls.networks import Networks
+from feedmill.http.feeds.gateconfig import GateConfig
 
 STRANGERS = GateConfig(trusted=Networks.parse(["10.1.2.3"]))
 SMALL = GateConfig(max_feed_bytes=100_000)

@@ -14,7 +14,7 @@ from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.http.gate import dtd_app
+from feedmill.http.feeds.app import dtd_app
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, Document, DocumentState
 from feedmill.model.feed import FeedKind, FeedState, LogEntry, LogLevel, Phase

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from smalldisk import small_disk
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
-from feedmill.http.gateconfig import GateConfig
+from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.model.errors import Busy, DiskFull
 from feedmill.ports import FeedFile, FeedFiles, Store, UnitOfWork
 

@@ -14,7 +14,7 @@ from promises import counts, post_fields, run_process
 from tests.appliance import Appliance, feed_of, record, running
 
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.principals import signed_in_keys
+from feedmill.core.access.principals import signed_in_keys
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 

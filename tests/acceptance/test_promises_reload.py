@@ -16,8 +16,8 @@ from tests.appliance import Appliance, feed_of, record, running
 from tests.selfsigned import CERTIFICATE, KEY
 from tests.waiting import wait_for
 
-from feedmill.http.deadlines import HEAD_SECONDS
-from feedmill.http.draining import IDLE_SECONDS
+from feedmill.runtime.server.deadlines import HEAD_SECONDS
+from feedmill.runtime.server.draining import IDLE_SECONDS
 
 SETTINGS = """
 [gate]

@@ -22,9 +22,9 @@ from tests.intruder.intrusion import LANDLOCK, MARK, SECCOMP, Victims
 from tests.sandboxparts import find_sandbox
 from tests.waiting import wait_until
 
-from feedmill.adapters.extract.pool import ExtractorPool
-from feedmill.core.textblob import decode_text
-from feedmill.http.transforming import Transformer
+from feedmill.adapters.extract.pool.extractor import ExtractorPool
+from feedmill.core.text.textblob import decode_text
+from feedmill.http.search.transforming import Transformer
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 
 INTRUDER = f"{Path(__file__).parent.parent / 'intruder'}:{Path(__file__).parent.parent.parent}"

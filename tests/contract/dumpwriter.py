@@ -18,15 +18,15 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from feedmill.adapters.store.access import SqlClasses
+from feedmill.adapters.store.access.acls import SqlClasses
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.rows import entries_from_json
 from feedmill.adapters.store.schema import access_classes, metadata
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.access import in_one_order
-from feedmill.core.principals import digest_of, exact_key, key_of, read_subject, subject_of
-from feedmill.core.sessionmarks import mark_of_user
-from feedmill.core.urldigest import digest_of_url
+from feedmill.core.access.classes import in_one_order
+from feedmill.core.access.principals import digest_of, exact_key, key_of, read_subject, subject_of
+from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import AccessKey, Acl, InheritanceType, Principal, Scope
 
 DUMPS = Path(__file__).parent / "dumps"

@@ -11,7 +11,7 @@ from tests.migratedstore import open_migrated
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.urlstate import Rules
+from feedmill.core.documents.urlstate import Rules
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope, StoredAcl
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, SourcePosition
 from feedmill.model.document import Attributes, Document, DocumentState, Event, Metadata

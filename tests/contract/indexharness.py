@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.query import Node
 from feedmill.model.search import IndexDocument

@@ -11,12 +11,12 @@ from tests.decisionpoint import DecisionPoint
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.bootstrap.context import utc_now
 from feedmill.model.access import ANONYMOUS, AccessFilter, Scope
+from feedmill.model.authorization import AuthorizationRule, LateLimits, Login, Mechanism
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism
-from feedmill.services.latebinding.authorizer import Authorizer
-from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.headauthorizer import HeadAuthorizer
-from feedmill.services.latebinding.samlauthorizer import SamlAuthorizer
+from feedmill.services.authorization.authorizer import Authorizer
+from feedmill.services.authorization.headauthorizer import HeadAuthorizer
+from feedmill.services.authorization.rules import LateBinding
+from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 
 ANN = Identity(
     users=(Subject(scope=Scope.USER, name="ann", domain="corp"),), groups=(Subject(scope=Scope.GROUP, name="staff", namespace="hr"),)

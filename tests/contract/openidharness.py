@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from openidserver import CLIENT, SECRET, OpenIdServer
 from signinharness import Browser, Hands, SignInHarness, open_signin_harness
 
-from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
+from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
 
 
 def open_with(folder: Path, provider: OpenIdServer, **given: Any) -> SignInHarness:

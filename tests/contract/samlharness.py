@@ -6,10 +6,10 @@ from typing import Any
 from samlserver import SamlServer
 from signinharness import HOST, Browser, Hands, SignInHarness, open_signin_harness
 
-from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
-from feedmill.adapters.identity.samlkeys import make_key, read_key
-from feedmill.adapters.identity.samlmetadata import read_metadata
-from feedmill.core.roles import RoleRules
+from feedmill.adapters.identity.saml.keys import make_key, read_key
+from feedmill.adapters.identity.saml.metadata import read_metadata
+from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
+from feedmill.core.access.roles import RoleRules
 
 FROM_ELSEWHERE = {"origin": "https://idp.example.test", "sec_fetch_site": "cross-site"}
 OUR_KEY = read_key(make_key(Hands().now))

@@ -16,9 +16,9 @@ from samlencrypting import encrypt_assertion
 from signxml.algorithms import CanonicalizationMethod, DigestAlgorithm, SignatureConstructionMethod, SignatureMethod
 from signxml.signer import XMLSigner
 
-from feedmill.adapters.identity.samlkeys import ServerKey
-from feedmill.adapters.identity.samlmetadata import ASSERTION, METADATA, PROTOCOL, REDIRECT, SIGNATURE
-from feedmill.adapters.identity.samlsigning import write_query
+from feedmill.adapters.identity.saml.keys import ServerKey
+from feedmill.adapters.identity.saml.metadata import ASSERTION, METADATA, PROTOCOL, REDIRECT, SIGNATURE
+from feedmill.adapters.identity.saml.signing import write_query
 
 ENTITY = "https://idp.example.test/metadata"
 SIGN_ON = "https://idp.example.test/sso"

@@ -14,11 +14,11 @@ from tests.documents import a_document
 from tests.migratedstore import open_migrated
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.access import class_of, in_one_order
-from feedmill.core.patternsets import CompiledPatterns, list_patterns
-from feedmill.core.textblob import encode_text
+from feedmill.core.access.classes import class_of, in_one_order
+from feedmill.core.query.patternsets import CompiledPatterns, list_patterns
+from feedmill.core.text.textblob import encode_text
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, Principal, Scope, StoredAcl
 from feedmill.model.document import BlobRef, Document, Metadata, Text
 from feedmill.model.identity import Identity, Subject

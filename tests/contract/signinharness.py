@@ -17,11 +17,11 @@ from tests.asgi import Answer, ask_app
 
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.identity.argon2 import Argon2Hasher
-from feedmill.core.networks import Networks
-from feedmill.http.admin import Administration, AdminSignIn, admin_app
-from feedmill.http.currentuser import CurrentUser, find_current_user
-from feedmill.http.proxyheaders import ProxyTrust
-from feedmill.http.search import SearchSite, search_app
+from feedmill.core.urls.networks import Networks
+from feedmill.http.admin.app import Administration, AdminSignIn, admin_app
+from feedmill.http.common.currentuser import CurrentUser, find_current_user
+from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.signin.build import SignInOptions, build_signin
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import ANONYMOUS, AccessFilter

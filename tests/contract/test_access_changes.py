@@ -10,10 +10,10 @@ from groupharness import Definitions, push
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from feedmill.core.access import class_of
-from feedmill.core.evaluator import decide_for
-from feedmill.core.policyacls import rule_on
-from feedmill.core.principals import read_identity
+from feedmill.core.access.classes import class_of
+from feedmill.core.access.evaluator import decide_for
+from feedmill.core.access.policyacls import rule_on
+from feedmill.core.access.principals import read_identity
 from feedmill.model.access import Access, AccessClass, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.accesschange import AccessChange, ChangeCause
 from feedmill.model.decision import Verdict
@@ -22,8 +22,8 @@ from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity
 from feedmill.model.policyacl import PolicyAcl
-from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.explaining import Explaining, Question, resolve_many
+from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.resulttrimming import read_chains
 from feedmill.services.keyvalues import HISTORY_SINCE
 from feedmill.services.sweeps.policyaclsweep import PolicyAclSweep

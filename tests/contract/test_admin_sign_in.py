@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from signinharness import ADMIN_TOKEN, PASSWORD, Browser, SignInHarness, basic, open_signin_harness
 
-from feedmill.http.signin.adminlock import role_for
+from feedmill.http.admin.protection import role_for
 from feedmill.model.role import Role
 from feedmill.model.signin import TokenScope
 

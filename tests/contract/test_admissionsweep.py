@@ -7,7 +7,7 @@ import pytest
 from feedharness import STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 from fuses import LosingStore
 
-from feedmill.core.admission import build_rules, digest_of_rules
+from feedmill.core.documents.admission import build_rules, digest_of_rules
 from feedmill.model.document import Attributes, AuthMethod, EventKind
 from feedmill.model.errors import Busy
 from feedmill.ports import Store

@@ -10,15 +10,15 @@ import pytest
 from indexharness import DOCUMENT, keys
 from tests.waiting import wait_until
 
-from feedmill.adapters.index.entrybuilder import ProcessEntryBuilder
-from feedmill.adapters.index.segments import adopt_segments
-from feedmill.adapters.index.tantivy import TantivyIndex
-from feedmill.adapters.index.writer import TantivyWriter
+from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
+from feedmill.adapters.index.tantivy.reader import TantivyIndex
+from feedmill.adapters.index.tantivy.segments import adopt_segments
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.query import Word
 from feedmill.ports import BuiltEntries
 
-COMMAND = (sys.executable, "-m", "feedmill.cli.entrybuilding")
+COMMAND = (sys.executable, "-m", "feedmill.runtime.entrybuilding")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.auditlog import FolderAuditLog
-from feedmill.core.auditchain import FIRST, MAX_TEXT, check_chain, read_line, render_entry
+from feedmill.core.documents.auditchain import FIRST, MAX_TEXT, check_chain, read_line, render_entry
 from feedmill.model.audit import AuditEvent, AuditKind
 from feedmill.model.errors import Corrupt
 from feedmill.services.auditing import Auditing

@@ -6,9 +6,9 @@ from lxml import etree
 from searchharness import SearchHarness, ask, open_harness
 from starlette.applications import Starlette
 
-from feedmill.core.urldigest import copy_id
-from feedmill.http.cachepage import read_cache_query
-from feedmill.http.search import SearchSite, search_app
+from feedmill.core.urls.digests import copy_id
+from feedmill.http.search.app import SearchSite, search_app
+from feedmill.http.search.cachepage import read_cache_query
 from feedmill.model.document import Attributes
 from feedmill.services.searching.cachedcopy import CachedCopies, find_words
 

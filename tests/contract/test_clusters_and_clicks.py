@@ -14,9 +14,9 @@ from tests.asgi import ask_app
 
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
-from feedmill.core.concepts import find_alike, name_group, weigh_words
-from feedmill.http.clicks import MAX_CHARACTERS, read_click
-from feedmill.http.search import SearchSite, search_app
+from feedmill.core.ranking.concepts import find_alike, name_group, weigh_words
+from feedmill.http.search.app import SearchSite, search_app
+from feedmill.http.search.clicks import MAX_CHARACTERS, read_click
 from feedmill.model.click import Click, ClickSender
 from feedmill.model.document import Document
 

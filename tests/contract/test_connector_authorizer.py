@@ -18,14 +18,14 @@ from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.model.access import ANONYMOUS, AccessFilter, Scope
+from feedmill.model.authorization import AuthorizationRule, LateLimits, Login, Mechanism
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Unanswered
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.latebinding import AuthorizationRule, LateLimits, Login, Mechanism
-from feedmill.services.latebinding.authorizer import Authorizer
-from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.connectorauthorizer import ConnectorAuthorizer
-from feedmill.services.latebinding.denyauthorizer import DenyAuthorizer
+from feedmill.services.authorization.authorizer import Authorizer
+from feedmill.services.authorization.connectorauthorizer import ConnectorAuthorizer
+from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
+from feedmill.services.authorization.rules import LateBinding
 from feedmill.wire.connectorauthz.parse import parse_answers
 from feedmill.wire.connectorauthz.render import connector_of, render_query
 

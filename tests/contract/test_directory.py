@@ -15,10 +15,10 @@ from tests.waiting import PATIENCE_SECONDS
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.access import access_key, in_one_order
-from feedmill.core.evaluator import decide
-from feedmill.core.groupresolution import FindGroups, resolve_groups
-from feedmill.core.principals import read_subject
+from feedmill.core.access.classes import access_key, in_one_order
+from feedmill.core.access.evaluator import decide
+from feedmill.core.access.groups import FindGroups, resolve_groups
+from feedmill.core.access.principals import read_subject
 from feedmill.model.access import ANONYMOUS, Access, AccessClass, AccessKey, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.decision import Verdict

@@ -19,8 +19,8 @@ from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf,
 from tests.waiting import PATIENCE_SECONDS, wait_for
 
 from feedmill.adapters.extract.extract import extract
-from feedmill.adapters.extract.pool import ExtractorPool
-from feedmill.core.textblob import decode_text
+from feedmill.adapters.extract.pool.extractor import ExtractorPool
+from feedmill.core.text.textblob import decode_text
 from feedmill.model.errors import Busy
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 
@@ -262,7 +262,7 @@ def test_pool_workers_end_when_their_server_is_killed() -> None:
     program = """
 import time
 from feedmill.adapters.extract.extract import extract
-from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.model.errors import Busy
 from feedmill.model.extraction import ExtractionLimits, Task
 pool = ExtractorPool(ExtractionLimits(), 1)
@@ -316,7 +316,7 @@ def make_hostile() -> dict[str, bytes]:
 
 CLIENT = """
 import sys
-from feedmill.adapters.extract.pool import ExtractorPool
+from feedmill.adapters.extract.pool.extractor import ExtractorPool
 from feedmill.model.extraction import ExtractionLimits, Task
 
 with ExtractorPool(ExtractionLimits(seconds=1_000.0), 1, name=sys.argv[1]) as pool:

@@ -18,17 +18,17 @@ from feedmill.bootstrap.feeds import build_feeder
 from feedmill.bootstrap.index import build_extracting, build_indexing
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.search import build_searcher
-from feedmill.core.submission import read_submission
-from feedmill.http.gate import gate_app
-from feedmill.http.gateconfig import GateConfig
-from feedmill.http.pushing import Intent, PushEndpoint
-from feedmill.migration import migrate
+from feedmill.core.documents.submission import read_submission
+from feedmill.http.feeds.app import gate_app
+from feedmill.http.feeds.gateconfig import GateConfig
+from feedmill.http.feeds.pushing import Intent, PushEndpoint
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.change import Change, Content, Delete, InvalidRecord, PutDocument, SourcePosition
 from feedmill.model.document import Attributes
 from feedmill.model.feed import Feed, FeedHeader, FeedState, FeedType, LogEntry, LogLevel
 from feedmill.model.search import SearchRequest
 from feedmill.ports.feedformats import FormatOptions, RegisteredFormat
+from feedmill.runtime.migration import migrate
 from feedmill.services.feeds.feeder import FeederLane
 from feedmill.services.feeds.reading import detect_format
 from feedmill.settings import Settings

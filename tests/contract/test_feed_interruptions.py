@@ -11,7 +11,7 @@ from feedharness import FeedHarness, SilentNotifier, open_harness, put, url
 
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.admission import build_rules
+from feedmill.core.documents.admission import build_rules
 from feedmill.model.access import AccessClass
 from feedmill.model.change import Change
 from feedmill.model.feed import FeedKind, FeedState, NewFeed

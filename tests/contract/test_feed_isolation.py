@@ -9,7 +9,7 @@ from feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, delete, open_h
 from storevalues import DAMAGES, damage
 from tests.feedreaders import gsafeed_reader
 
-from feedmill.core.urlstate import Rules
+from feedmill.core.documents.urlstate import Rules
 from feedmill.model.access import AccessClass
 from feedmill.model.change import Change
 from feedmill.model.document import Attributes, AuthMethod, DocumentState

@@ -7,7 +7,7 @@ import pytest
 from feedharness import BEGIN, OPEN, STAFF, FeedHarness, delete, faulty, is_live, open_harness, put, put_acl, url
 from fuses import LosingStore
 
-from feedmill.core.lifecycle import PUBLIC_NOW
+from feedmill.core.documents.lifecycle import PUBLIC_NOW
 from feedmill.model.change import Change
 from feedmill.model.document import Attributes, EventKind
 from feedmill.model.errors import BadFeed, Busy, NotFound

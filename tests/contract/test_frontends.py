@@ -8,10 +8,10 @@ from lxml import etree
 from searchharness import NOW, SearchHarness, ask, open_harness
 from structlog.testing import capture_logs
 
-from feedmill.http.customxml import check_custom, read_custom
-from feedmill.http.frontends import FrontEnds
-from feedmill.http.search import SearchSite, search_app
-from feedmill.http.stylesheets import compile_stylesheet
+from feedmill.http.search.app import SearchSite, search_app
+from feedmill.http.search.customxml import check_custom, read_custom
+from feedmill.http.search.frontends import FrontEnds
+from feedmill.http.search.stylesheets import compile_stylesheet
 from feedmill.model.errors import Corrupt
 
 HEAD = (

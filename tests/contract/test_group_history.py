@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from feedmill.adapters.store.schema import group_changes, group_names, group_publications
-from feedmill.core.groupresolution import resolve_groups
-from feedmill.core.principals import own_keys, signed_in_keys
+from feedmill.core.access.groups import resolve_groups
+from feedmill.core.access.principals import own_keys, signed_in_keys
 from feedmill.model.access import Scope
 from feedmill.model.feed import FeedKind
 from feedmill.model.identity import Identity, PrincipalKey, Subject

@@ -6,7 +6,7 @@ import pytest
 from feedharness import FeedHarness, open_harness
 
 from feedmill.adapters.store.schema import group_definitions, group_layers, group_members
-from feedmill.core.principals import signed_in_keys
+from feedmill.core.access.principals import signed_in_keys
 from feedmill.model.access import Scope
 from feedmill.model.change import PutGroup
 from feedmill.model.feed import Feed, FeedKind, FeedState, Phase

@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 import pytest
 from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 
-from feedmill.adapters.index.memory import MemoryIndex
-from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
-from feedmill.core.urldigest import digest_of_url
-from feedmill.http.search import SearchSite, search_app
+from feedmill.adapters.index.memory.index import MemoryIndex
+from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
+from feedmill.core.urls.digests import digest_of_url
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
 from feedmill.model.errors import NotFound
 from feedmill.model.facets import Facet, FacetCounts

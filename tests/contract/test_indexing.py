@@ -11,7 +11,7 @@ from feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness
 from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Metadata

@@ -10,10 +10,10 @@ from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness,
 from indexharness import DOCUMENT
 from storevalues import DAMAGES, damage
 
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.reducedforms import iter_forms
+from feedmill.core.documents.reducedforms import iter_forms
 from feedmill.model.access import AccessClass
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.errors import Corrupt, DiskFull, FeedmillError

@@ -16,8 +16,8 @@ from tests.decisionpoint import DecisionPoint, running_point
 from tests.selfsigned import CERTIFICATE, KEY
 
 from feedmill.model.access import ANONYMOUS, Scope
+from feedmill.model.authorization import AuthorizationRule, Mechanism, Trust
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.latebinding import AuthorizationRule, Mechanism, Trust
 
 # --- policy decision points -----------------------------------------------------------------------------------------------------
 

@@ -11,13 +11,13 @@ from structlog.testing import capture_logs
 from tests.decisionpoint import DecisionPoint, running_point
 from tests.waiting import wait_until
 
-from feedmill import metrics
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.bootstrap.context import utc_now
-from feedmill.model.latebinding import LateLimits, LateOutcome, Mechanism, OpenCircuit, QueryForm
-from feedmill.services.latebinding.authorizer import Authorizer
-from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.circuitnote import CircuitNote
+from feedmill.model.authorization import LateLimits, LateOutcome, Mechanism, OpenCircuit, QueryForm
+from feedmill.runtime import metrics
+from feedmill.services.authorization.authorizer import Authorizer
+from feedmill.services.authorization.circuitnote import CircuitNote
+from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.overview import read_gauges, read_overview
 
 DOWN = say("HTTP/1.1 503 Down")

@@ -10,9 +10,9 @@ import pytest
 from signinharness import basic, open_signin_harness, read_form
 from slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
-from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions
-from feedmill.adapters.identity.ldapvalues import fill_filter, primary_group_of
-from feedmill.core.roles import RoleRules
+from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
+from feedmill.adapters.identity.ldap.values import fill_filter, primary_group_of
+from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import Busy
 from feedmill.model.role import Role
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from slapd import BASE, PASSWORD, PROGRAM, Slapd, options_of, running_slapd
 
-from feedmill.adapters.identity.ldap import LdapDirectory, LdapOptions
+from feedmill.adapters.identity.ldap.directory import LdapDirectory, LdapOptions
 from feedmill.model.errors import Busy
 
 needs_slapd = pytest.mark.skipif(PROGRAM is None, reason="needs the program slapd")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from indexharness import DOCUMENT
 
-from feedmill.adapters.index import accessfilter, guardedfacets
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.facets import read_facet_range
+from feedmill.adapters.index.tantivy import accessfilter, guardedfacets
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, InTitle, MetaExists, Node, Not, Or, Phrase, Wildcard, Word

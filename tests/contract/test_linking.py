@@ -10,9 +10,9 @@ import pytest
 from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, delete, open_harness, put, put_acl, url
 from fuses import Fuse, FusedStore, Killed
 
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.core.anchors import MAX_TARGETS
-from feedmill.core.textblob import encode_text
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
+from feedmill.core.documents.anchors import MAX_TARGETS
+from feedmill.core.text.textblob import encode_text
 from feedmill.model.access import ANONYMOUS, Acl
 from feedmill.model.document import Text
 from feedmill.model.extraction import Link

@@ -37,8 +37,8 @@ from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate, schema_differences
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.core.principals import digest_of, exact_key, key_of, read_subject, subject_of
-from feedmill.core.sessionmarks import mark_of_user
+from feedmill.core.access.principals import digest_of, exact_key, key_of, read_subject, subject_of
+from feedmill.core.signin.sessiondigests import mark_of_user
 from feedmill.model.access import Access, AccessKey, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, Origin, Text
 from feedmill.model.feed import DataSource, FeedKind, FeedState, LogEntry, LogLevel, Phase

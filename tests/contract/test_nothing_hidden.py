@@ -19,20 +19,20 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 from tests.asgi import Answer
 
-from feedmill import servingroles
 from feedmill.adapters.clustering import find_clusters
-from feedmill.adapters.identity.oidc import OidcOptions, OidcProvider
-from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
-from feedmill.adapters.identity.samlmetadata import read_metadata
-from feedmill.core.principals import read_identity
-from feedmill.http import gsaparameters, parameters, refining
-from feedmill.http.openapi import SEARCH_PORT, build_openapi
-from feedmill.http.search import SearchSite, search_app
+from feedmill.adapters.identity.oidc.provider import OidcOptions, OidcProvider
+from feedmill.adapters.identity.saml.metadata import read_metadata
+from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
+from feedmill.core.access.principals import read_identity
+from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
+from feedmill.http.search import gsaparameters, parameters, refining
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.document import Attributes, Document
 from feedmill.model.facets import Facet
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.policyacl import PolicyAcl
+from feedmill.runtime import servingroles
 from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searcher import Searcher

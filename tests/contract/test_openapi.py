@@ -10,9 +10,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from feedmill.client.answers import DocumentFound, FacetShown, Problem, SearchAnswer, Suggestions
-from feedmill.http.feedresources import FeedResources
-from feedmill.http.openapi import FEED_PORT, RESOURCES, SEARCH_PORT, build_openapi
-from feedmill.http.search import search_app
+from feedmill.http.common.openapi import FEED_PORT, RESOURCES, SEARCH_PORT, build_openapi
+from feedmill.http.feeds.resources import FeedResources
+from feedmill.http.search.app import search_app
 from feedmill.model.document import Attributes
 
 SELF = "/api/v1/openapi.json"

@@ -10,7 +10,7 @@ from openidserver import CLIENT, OpenIdServer, new_key, running_openid
 from signinharness import PASSWORD, Hands, SignInHarness, users
 
 from feedmill.adapters.identity.jsonhttp import check_safe_url
-from feedmill.core.roles import RoleRules
+from feedmill.core.access.roles import RoleRules
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import Role
 

@@ -21,8 +21,8 @@ from signinharness import Hands, SignInHarness, users
 from tests.waiting import PATIENCE_SECONDS
 
 from feedmill.adapters.identity.jsonhttp import JsonClient
-from feedmill.adapters.identity.oidckeys import TokenKeys
-from feedmill.http.signin.slowly import AT_ONCE, run_for_provider, run_slowly
+from feedmill.adapters.identity.oidc.keys import TokenKeys
+from feedmill.http.signin.threads import AT_ONCE, run_for_provider, run_slowly
 from feedmill.model.errors import Busy
 
 DISCOVERY = "/.well-known/openid-configuration"

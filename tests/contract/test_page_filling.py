@@ -14,17 +14,17 @@ from tests.decisionpoint import DecisionPoint
 
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.bootstrap.context import utc_now
-from feedmill.http.search import SearchSite, search_app
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
+from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.errors import NotFound
 from feedmill.model.facets import Facet
 from feedmill.model.identity import Identity, Subject
-from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Collapsing
 from feedmill.model.search import Match, SearchRequest
-from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.samlauthorizer import SamlAuthorizer
+from feedmill.services.authorization.rules import LateBinding
+from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results

@@ -11,8 +11,8 @@ from feedharness import BEGIN, FeedHarness, SilentNotifier, delete, open_harness
 from fuses import Fuse, FusedStore, Killed
 
 from feedmill.adapters.blobs.memory import MemoryBlobs
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.core.patternsets import CompiledPatterns, list_patterns
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
+from feedmill.core.query.patternsets import CompiledPatterns, list_patterns
 from feedmill.model.serving import Collection, Serving
 from feedmill.ports import Stage, Store
 from feedmill.services import keyvalues

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from feedharness import OPEN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 
-from feedmill.core.evaluator import decide
-from feedmill.core.policyacls import PolicySet, rule_on, settle
-from feedmill.core.principals import forms_of, read_identity
+from feedmill.core.access.evaluator import decide
+from feedmill.core.access.policyacls import PolicySet, rule_on, settle
+from feedmill.core.access.principals import forms_of, read_identity
 from feedmill.model.access import Access, AccessClass, AccessFilter, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Attributes, AuthMethod, Document

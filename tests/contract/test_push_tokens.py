@@ -16,10 +16,10 @@ from tests.migratedstore import open_migrated
 from feedmill.adapters.auditlog import FolderAuditLog
 from feedmill.adapters.feedfiles import FolderFeedFiles
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.networks import Networks
-from feedmill.http.gate import gate_app
-from feedmill.http.gateconfig import GateConfig
-from feedmill.http.pushtoken import PushTokens
+from feedmill.core.urls.networks import Networks
+from feedmill.http.feeds.app import gate_app
+from feedmill.http.feeds.gateconfig import GateConfig
+from feedmill.http.feeds.pushtoken import PushTokens
 from feedmill.model.errors import BadRequest
 from feedmill.model.signin import TokenScope
 from feedmill.services.auditing import Auditing

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from feedmill.model.errors import Conflict
-from feedmill.runstate import RoleState, RunState, find_server, hold_data, is_held, read_state, remove_state, write_state
+from feedmill.runtime.runstate import RoleState, RunState, find_server, hold_data, is_held, read_state, remove_state, write_state
 
 HOLDER = """
 import sys
 from pathlib import Path
-from feedmill.runstate import hold_data
+from feedmill.runtime.runstate import hold_data
 with hold_data(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -16,8 +16,8 @@ from samlserver import ENTITY, SamlServer, certify
 from signinharness import PASSWORD, Hands, SignInHarness, users
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 
-from feedmill.adapters.identity.samlkeys import make_key
-from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, SIGNATURE, read_metadata
+from feedmill.adapters.identity.saml.keys import make_key
+from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, SIGNATURE, read_metadata
 from feedmill.model.errors import BadRequest
 from feedmill.model.role import Role
 

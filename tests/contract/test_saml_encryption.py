@@ -11,9 +11,9 @@ from samlharness import OUR_KEY, arrive, depart, open_with
 from samlserver import SamlServer
 from signinharness import Hands, SignInHarness, users
 
-from feedmill.adapters.identity.samlencryption import decrypt_element
-from feedmill.adapters.identity.samlkeys import make_key, read_key
-from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES
+from feedmill.adapters.identity.saml.encryption import decrypt_element
+from feedmill.adapters.identity.saml.keys import make_key, read_key
+from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES
 from feedmill.model.errors import BadRequest, Denied
 
 THEIRS = SamlServer(now=Hands())

@@ -16,7 +16,7 @@ from samlserver import SamlServer, certify
 from signinharness import Browser, Hands, SignInHarness, users
 from signxml.algorithms import SignatureMethod
 
-from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
+from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, PROTOCOL, SIGNATURE
 
 Edit = Callable[[etree._Element], None]
 

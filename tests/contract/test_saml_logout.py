@@ -12,8 +12,8 @@ from samlharness import FROM_ELSEWHERE, OUR_KEY, arrive, depart, open_with
 from samlserver import LOGOUT, SamlServer, write
 from signinharness import Browser, Hands, SignInHarness, read_form, users
 
-from feedmill.adapters.identity.samlmetadata import ASSERTION, NAMES, POST, PROTOCOL
-from feedmill.adapters.identity.samlsigning import inflate, read_query, verify_element
+from feedmill.adapters.identity.saml.metadata import ASSERTION, NAMES, POST, PROTOCOL
+from feedmill.adapters.identity.saml.signing import inflate, read_query, verify_element
 
 THEIRS = SamlServer(now=Hands())
 URL = "http://search.example.com/signin/saml/corp"

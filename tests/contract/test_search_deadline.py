@@ -11,10 +11,10 @@ from searchharness import SearchHarness, ask, open_harness
 from starlette.types import ASGIApp
 from tests.waiting import wait_for, wait_until
 
-from feedmill.adapters.index.memory import MemoryIndex
-from feedmill.adapters.index.memoryvocabulary import MemoryVocabulary
-from feedmill.http.search import SearchSite, search_app
-from feedmill.http.searchthreads import SearchBounds
+from feedmill.adapters.index.memory.index import MemoryIndex
+from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
+from feedmill.http.search.app import SearchSite, search_app
+from feedmill.http.search.threads import SearchBounds
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node

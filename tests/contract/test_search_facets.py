@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lxml import etree
 from searchharness import SearchHarness, ask, open_harness
 
-from feedmill.core.facets import read_facet_range
-from feedmill.http.search import SearchSite, search_app
+from feedmill.core.ranking.facets import read_facet_range
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetType
 

@@ -11,8 +11,8 @@ import pytest
 import tantivy
 from indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body, with_url
 
-from feedmill.adapters.index.schema import SCHEMA_VERSION, SERVED_VERSIONS
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter, can_serve
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter, can_serve
+from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION, SERVED_VERSIONS
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.query import And, Everything, Info, InUrl, MetaEquals, MetaExists, Not, Or, Phrase, Site, Some, Word
@@ -422,7 +422,7 @@ def test_tantivy_index_opened_before_its_writer_sees_the_first_commit(tmp_path: 
 _KILLED_WRITER = """
 import sys
 from pathlib import Path
-from feedmill.adapters.index.tantivy import TantivyWriter
+from feedmill.adapters.index.tantivy.reader import TantivyWriter
 from indexharness import with_body
 from dataclasses import replace
 writer = TantivyWriter(Path(sys.argv[1]), heap_bytes=15_000_000)

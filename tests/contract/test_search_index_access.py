@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from indexharness import DOCUMENT, Opened, put
 
-from feedmill.adapters.index import accessfilter, guardedfacets, tantivy
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.facets import read_facet_range
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.tantivy import accessfilter, guardedfacets, reader
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.access import ANONYMOUS, AccessClass, AccessFilter, ClassMap
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import Everything, Node, Word
@@ -52,7 +52,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture
 def index(filled: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> SearchIndex:
     """Returns that index, which keeps no answers, since the same is asked in two ways."""
-    monkeypatch.setattr(tantivy, "name_classes", lambda _access: None)
+    monkeypatch.setattr(reader, "name_classes", lambda _access: None)
     return filled
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from indexharness import ENGINES, Opened, open_index, put
 
-from feedmill.core.biasing import bias_factor, biased, prepare_bias
-from feedmill.core.patternsets import CompiledPatterns
+from feedmill.core.query.patternsets import CompiledPatterns
+from feedmill.core.ranking.bias import bias_factor, biased, prepare_bias
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import Everything, Node, Word
 from feedmill.model.ranking import Ranking

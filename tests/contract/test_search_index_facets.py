@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from indexharness import BOTH, DOCUMENT, Opened, put
 
-from feedmill.adapters.index.memory import MemoryIndex, MemoryWriter
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.facets import MAX_VALUES_SHOWN, narrow
+from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.core.ranking.facets import MAX_VALUES_SHOWN, narrow
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.document import Metadata
 from feedmill.model.facets import Facet, FacetRange, FacetType, FacetValue

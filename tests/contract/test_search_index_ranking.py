@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from indexharness import BOTH, DOCUMENT, Opened, keys, put, with_body
 
-from feedmill.adapters.index.tantivy import TantivyIndex, TantivyWriter
-from feedmill.core.snippets import find_snippet
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
+from feedmill.core.text.snippets import find_snippet
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Node, Not, Or, Phrase, Some, Word
 from feedmill.model.ranking import Ranking

@@ -8,7 +8,7 @@ from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from storevalues import DAMAGES, damage
 
 from feedmill.adapters.clustering import find_clusters
-from feedmill.http.search import SearchSite, search_app
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import NotFound
 from feedmill.model.results import ResultPage

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
 from tests.anytext import any_query, any_text
 
-from feedmill.http.search import SearchSite, search_app
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.errors import Corrupt
 from feedmill.ports import SearchIndex

@@ -6,7 +6,7 @@ import pytest
 from lxml import etree
 from searchharness import ANN, FOR_ANN, NOW, SearchHarness, ask, open_harness
 
-from feedmill.http.search import SearchSite, search_app
+from feedmill.http.search.app import SearchSite, search_app
 
 
 @pytest.fixture

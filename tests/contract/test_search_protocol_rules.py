@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 from searchharness import NOW, SearchHarness, ask, open_harness
 
-from feedmill.http.search import SearchSite, search_app
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.facets import Facet
 from feedmill.model.serving import FrontEnd, Serving

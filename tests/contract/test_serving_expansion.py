@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 from searchharness import SearchHarness, ask, open_harness
 
-from feedmill.http.search import search_app
+from feedmill.http.search.app import search_app
 from feedmill.model.serving import Serving, SynonymSet
 
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from tests.selfsigned import CERTIFICATE, KEY
 
+from feedmill.model.authorization import Mechanism, Trust
 from feedmill.model.errors import BadSettings
-from feedmill.model.latebinding import Mechanism, Trust
 from feedmill.model.policyacl import Early
 from feedmill.settings import load_settings
 from feedmill.settings.authorization import early_order, limits_of, rules_of

@@ -13,10 +13,10 @@ from tests.asgi import ask_app
 from tests.migratedstore import open_migrated
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.http.admin import Administration, admin_app
-from feedmill.http.policyroutes import policy_routes
-from feedmill.http.status import list_settings
-from feedmill.http.stylesheetstore import StylesheetStore
+from feedmill.http.admin.api.policies import policy_routes
+from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.admin.status import list_settings
+from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.errors import Corrupt
 from feedmill.model.serving import StoredSetting
 from feedmill.services.keyvalues import SETTINGS_GENERATION

@@ -9,8 +9,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
-from feedmill.core.networks import Networks
-from feedmill.http.signin.clients import Client, Clients
+from feedmill.core.urls.networks import Networks
+from feedmill.http.common.clientaddress import Client, Clients
 from feedmill.model.errors import Busy
 from feedmill.model.identity import Subject
 from feedmill.model.scope import Scope

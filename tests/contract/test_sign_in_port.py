@@ -12,9 +12,9 @@ from signinharness import ADMIN_TOKEN, CHEAP, PASSWORD, PROXY, Browser, SignInHa
 from tests.asgi import send_request
 
 from feedmill.adapters.identity.argon2 import Argon2Hasher
-from feedmill.core.principals import read_subject
-from feedmill.core.sessionmarks import mark_of_user
-from feedmill.http.currentuser import SIGNED_OUT, Way
+from feedmill.core.access.principals import read_subject
+from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.http.common.currentuser import SIGNED_OUT, Way
 from feedmill.model.access import Scope
 from feedmill.model.role import Role
 from feedmill.model.signin import TokenScope

@@ -10,7 +10,7 @@ from storevalues import NOW, an_acl, an_event, minutes, save
 from tests.documents import a_document
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.urldigest import digest_of_url
+from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Document, DocumentState, EventKind, Origin, Text
 

@@ -6,8 +6,8 @@ import pytest
 from storevalues import NOW, a_lease, add_feed, minutes
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.groupresolution import resolve_groups
-from feedmill.core.principals import exact_key, folded_key, own_keys, read_subject, signed_in_keys
+from feedmill.core.access.groups import resolve_groups
+from feedmill.core.access.principals import exact_key, folded_key, own_keys, read_subject, signed_in_keys
 from feedmill.model.access import Principal, Scope
 from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.feed import FeedKind

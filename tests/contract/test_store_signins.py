@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from feedmill.adapters.store.engine import SqlStore
-from feedmill.core.accounts import account_key
-from feedmill.core.sessionmarks import mark_of_session, mark_of_user
+from feedmill.core.signin.accounts import account_key
+from feedmill.core.signin.sessiondigests import mark_of_session, mark_of_user
 from feedmill.model.access import Scope
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role

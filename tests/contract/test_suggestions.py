@@ -8,8 +8,8 @@ import pytest
 from searchharness import ANN, FOR_ANN, SearchHarness, ask, open_harness
 from tests.asgi import Answer
 
-from feedmill.core.access import class_of
-from feedmill.http.search import SearchSite, search_app
+from feedmill.core.access.classes import class_of
+from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import ANONYMOUS, AccessFilter
 
 

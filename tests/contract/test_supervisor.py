@@ -15,15 +15,15 @@ import pytest
 from tests.appliance import is_alive
 from tests.waiting import PATIENCE_SECONDS, wait_for, wait_until
 
-from feedmill.cli.forking import fork
-from feedmill.cli.supervisor import restart_delay
+from feedmill.runtime.forking import fork
+from feedmill.runtime.supervisor import restart_delay
 
 PARENT = """
 import os, signal, sys, time
 from pathlib import Path
-import feedmill.cli.supervisor as supervisor
-from feedmill.logs import configure_logs
-from feedmill.roles import ProcessRole, Restart
+import feedmill.runtime.supervisor as supervisor
+from feedmill.runtime.logs import configure_logs
+from feedmill.runtime.roles import ProcessRole, Restart
 
 folder, names = Path(sys.argv[1]), sys.argv[2:]
 
@@ -75,7 +75,7 @@ sys.exit(running.run())
 FORKING = """
 import os, sys
 from pathlib import Path
-from feedmill.cli.forking import fork
+from feedmill.runtime.forking import fork
 
 reading, writing = os.pipe()
 sys.stdout = os.fdopen(os.dup2(writing, 1), "w", buffering=4096)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-from feedmill.http.transforming import Transformer
+from feedmill.http.search.transforming import Transformer
 from feedmill.model.errors import Busy, Corrupt
 
 HEAD = b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">'
@@ -71,7 +71,7 @@ def test_process_that_grew_ends_and_one_started_by_a_large_one_stays() -> None:
 
 
 def test_page_that_no_process_is_free_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("feedmill.http.transforming.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("feedmill.http.search.transforming.WAIT_SECONDS", 0.05)
     transformer, before = Transformer(at_once=1, max_seconds=600), children()
     failures: list[Exception] = []
 

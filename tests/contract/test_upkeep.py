@@ -20,7 +20,7 @@ from feedmill.adapters.store.schema import (
     group_publications,
     past_classes,
 )
-from feedmill.core.principals import signed_in_keys
+from feedmill.core.access.principals import signed_in_keys
 from feedmill.model.access import Acl, Scope
 from feedmill.model.document import BlobRef, Text
 from feedmill.model.errors import Busy

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.core.evaluator import MAX_CHAIN, combine
-from feedmill.core.groupresolution import MAX_GROUPS
-from feedmill.core.policyacls import PatternKind, kind_of, rule_on, settle
-from feedmill.core.principals import forms_of, read_identity, split_name
+from feedmill.core.access.evaluator import MAX_CHAIN, combine
+from feedmill.core.access.groups import MAX_GROUPS
+from feedmill.core.access.policyacls import PatternKind, kind_of, rule_on, settle
+from feedmill.core.access.principals import forms_of, read_identity, split_name
 from feedmill.model.access import Access, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl

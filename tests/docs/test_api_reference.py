@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from feedmill.http.apireference import write_reference
+from feedmill.http.common.apireference import write_reference
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,25 +16,25 @@ from feedmill.adapters.notifier import SocketNotifier
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.bootstrap.context import utc_now
 from feedmill.cli.main import build_app
-from feedmill.http.accessroutes import AccessTools
-from feedmill.http.admin import Administration, admin_app
-from feedmill.http.policyroutes import policy_routes
-from feedmill.http.problems import Problem, describe_problem
-from feedmill.http.signin.adminroutes import signin_routes
+from feedmill.http.admin.api.access import AccessTools
+from feedmill.http.admin.api.policies import policy_routes
+from feedmill.http.admin.api.signin import signin_routes
+from feedmill.http.admin.app import Administration, admin_app
+from feedmill.http.common.problems import Problem, describe_problem
+from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.gates import Gates
-from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PageTools, SignInPage
 from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
-from feedmill.http.stylesheetstore import StylesheetStore
-from feedmill.metrics import GAUGES, render_metrics
+from feedmill.http.signin.signout import Leavings
 from feedmill.model.audit import AuditKind
-from feedmill.roles import ROLES, list_subscribers
-from feedmill.services.access.accesschanges import AccessChanges
+from feedmill.runtime.metrics import GAUGES, render_metrics
+from feedmill.runtime.roles import ROLES, list_subscribers
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
+from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.sessions import SessionKeeping
 from feedmill.services.signin.signing import Signing

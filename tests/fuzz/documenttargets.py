@@ -6,9 +6,9 @@ from tests.fuzz.target import Finding, Target
 from tests.officefiles import make_docx, make_epub, make_opendocument, make_pdf, make_png, make_pptx, make_xlsx, make_zip, paragraph
 
 from feedmill.adapters.extract.extract import extract
-from feedmill.adapters.index.schema import make_entry
-from feedmill.core.analysis import fold_words
-from feedmill.core.snippets import make_snippet
+from feedmill.adapters.index.tantivy.schema import make_entry
+from feedmill.core.text.analysis import fold_words
+from feedmill.core.text.snippets import make_snippet
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.search import IndexDocument
 

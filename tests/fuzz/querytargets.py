@@ -4,17 +4,17 @@ from datetime import UTC, datetime
 
 from tests.fuzz.target import Target
 
-from feedmill.core.dates import parse_date
-from feedmill.core.fieldfilters import read_fields
-from feedmill.core.inmeta import read_inmeta
-from feedmill.core.measures import read_range
-from feedmill.core.patterns import parse_pattern
-from feedmill.core.querybuilder import read_request
-from feedmill.core.querylang import parse_query
-from feedmill.core.targets import parse_target
-from feedmill.core.urls import check_url, host_of
-from feedmill.http.cursors import read_cursor
-from feedmill.http.gsaparameters import echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.core.query.builder import read_request
+from feedmill.core.query.fields import read_fields
+from feedmill.core.query.inmeta import read_inmeta
+from feedmill.core.query.language import parse_query
+from feedmill.core.text.dates import parse_date
+from feedmill.core.text.measures import read_range
+from feedmill.core.urls.patterns import parse_pattern
+from feedmill.core.urls.targets import parse_target
+from feedmill.core.urls.validation import check_url, host_of
+from feedmill.http.common.cursors import read_cursor
+from feedmill.http.search.gsaparameters import echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.requestauthenticator import read_basic
 from feedmill.model.errors import BadRequest

@@ -11,9 +11,9 @@ from signxml.algorithms import CanonicalizationMethod, DigestAlgorithm, Signatur
 from signxml.signer import XMLSigner
 from tests.fuzz.target import Target
 
-from feedmill.adapters.identity.saml import SamlIdentityProvider, SamlOptions
-from feedmill.adapters.identity.samlkeys import make_key, read_key
-from feedmill.adapters.identity.samlmetadata import IdentityProvider, LogoutPlace, read_metadata
+from feedmill.adapters.identity.saml.keys import make_key, read_key
+from feedmill.adapters.identity.saml.metadata import IdentityProvider, LogoutPlace, read_metadata
+from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.model.errors import BadRequest, Denied, Unanswered
 from feedmill.ports.signin import LogoutMessage
 from feedmill.wire.connectorauthz.parse import parse_answers

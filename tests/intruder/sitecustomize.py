@@ -11,8 +11,8 @@ def _take_over_the_fork_server() -> None:
     from tests.intruder import intrusion
 
     from feedmill.adapters.extract import extract, sniff
-    from feedmill.adapters.extract.content import Content
-    from feedmill.adapters.extract.mail import read_mail
+    from feedmill.adapters.extract.readers.content import Content
+    from feedmill.adapters.extract.readers.mail import read_mail
     from feedmill.model.extraction import ExtractionLimits
 
     def read(data: bytes, limits: ExtractionLimits) -> Content:
@@ -26,7 +26,7 @@ def _take_over_the_fork_server() -> None:
 def _take_over_the_stylesheets() -> None:
     from tests.intruder import intrusion
 
-    from feedmill.http import stylesheets
+    from feedmill.http.search import stylesheets
 
     compile_stylesheet = stylesheets.compile_stylesheet
 
@@ -38,7 +38,7 @@ def _take_over_the_stylesheets() -> None:
     stylesheets.compile_stylesheet = compile_  # type: ignore[assignment]
 
 
-if "feedmill.adapters.extract.forkserver" in sys.orig_argv:
+if "feedmill.adapters.extract.pool.forkserver" in sys.orig_argv:
     _take_over_the_fork_server()
-elif "feedmill.http.stylesheetwork" in sys.orig_argv:
+elif "feedmill.http.search.stylesheetwork" in sys.orig_argv:
     _take_over_the_stylesheets()

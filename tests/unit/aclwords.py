@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from feedmill.core.principals import read_subject
+from feedmill.core.access.principals import read_subject
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.identity import Identity, Subject
 

@@ -6,7 +6,7 @@ import pytest
 from starlette.types import ASGIApp
 from tests.asgi import ask_app
 
-from feedmill.http.admin import Administration, admin_app
+from feedmill.http.admin.app import Administration, admin_app
 from feedmill.model.errors import Busy, NotFound
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.admission import build_rules, digest_of_rules
+from feedmill.core.documents.admission import build_rules, digest_of_rules
 from feedmill.model.errors import BadRequest
 
 

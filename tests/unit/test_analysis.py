@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import (
+from feedmill.core.text.analysis import (
     blank_out,
     fold_in_place,
     fold_words,
@@ -17,8 +17,8 @@ from feedmill.core.analysis import (
     split_runs,
     split_words,
 )
-from feedmill.core.functionwords import find_function_words, list_function_words
-from feedmill.core.wordforms import ACCENTED, FOLDED, MARKS, MAX_REMEMBERED, MAX_WORD_BYTES, WordForms
+from feedmill.core.text.functionwords import find_function_words, list_function_words
+from feedmill.core.text.wordforms import ACCENTED, FOLDED, MARKS, MAX_REMEMBERED, MAX_WORD_BYTES, WordForms
 
 
 @pytest.mark.parametrize(

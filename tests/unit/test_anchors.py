@@ -1,7 +1,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.anchors import MAX_SOURCES, MAX_TARGETS, MAX_TEXTS, NOTHING_TOLD, TEXT_CHARACTERS, gather_told, list_told, rank_by_links
+from feedmill.core.documents.anchors import (
+    MAX_SOURCES,
+    MAX_TARGETS,
+    MAX_TEXTS,
+    NOTHING_TOLD,
+    TEXT_CHARACTERS,
+    gather_told,
+    list_told,
+    rank_by_links,
+)
 from feedmill.model.extraction import Link
 
 PAGE = "http://h/page"

@@ -11,33 +11,34 @@ from feedmill.adapters.extract.clean import clean_line, clean_text, strip_contro
 from feedmill.adapters.extract.language import detect_language
 from feedmill.adapters.index.analysis import highlight_terms, lay_out_whole, list_accented, tagged_words
 from feedmill.adapters.index.highlighting import seek
-from feedmill.adapters.index.schema import make_entry
 from feedmill.adapters.index.stemming import LANGUAGES, list_query_stems, stem, stems_of
-from feedmill.core import analysis, indexterms
-from feedmill.core.anchors import gather_told, list_told
-from feedmill.core.concepts import find_alike, name_group, weigh_words
-from feedmill.core.dates import parse_date, parse_iso
-from feedmill.core.facets import clean_value, counted_numbers, counted_texts
-from feedmill.core.fieldfilters import read_fields
-from feedmill.core.inmeta import read_days, read_inmeta
-from feedmill.core.languages import read_languages
-from feedmill.core.links import resolve_links
-from feedmill.core.matching import loosen
-from feedmill.core.patternrules import split_url
-from feedmill.core.phrases import complete_from
-from feedmill.core.plainwords import is_plain, iter_words, without_accents
-from feedmill.core.querylang import parse_query
-from feedmill.core.queryterms import read_words
-from feedmill.core.querytext import render_query
-from feedmill.core.sites import read_site
-from feedmill.core.snippets import find_snippet
-from feedmill.core.targets import parse_target
-from feedmill.core.textblob import decode_headings, decode_link_urls, decode_quotable_text, decode_text, encode_text
-from feedmill.core.typedvalues import read_day, text_number_terms, typed_terms
-from feedmill.core.units import find_leading_unit, find_unit, find_word_unit
-from feedmill.core.urldigest import copy_id, digest_of_url, find_copied
-from feedmill.core.urls import check_url, host_of
-from feedmill.core.wildcards import compile_wildcard, fold_wildcard, is_wildcard, list_pieces
+from feedmill.adapters.index.tantivy.schema import make_entry
+from feedmill.core.documents.anchors import gather_told, list_told
+from feedmill.core.query.fields import read_fields
+from feedmill.core.query.inmeta import read_days, read_inmeta
+from feedmill.core.query.language import parse_query
+from feedmill.core.query.languages import read_languages
+from feedmill.core.query.matching import loosen
+from feedmill.core.query.sites import read_site
+from feedmill.core.query.terms import read_words
+from feedmill.core.query.text import render_query
+from feedmill.core.ranking import indexterms
+from feedmill.core.ranking.concepts import find_alike, name_group, weigh_words
+from feedmill.core.ranking.facets import clean_value, counted_numbers, counted_texts
+from feedmill.core.text import analysis
+from feedmill.core.text.dates import parse_date, parse_iso
+from feedmill.core.text.phrases import complete_from
+from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
+from feedmill.core.text.snippets import find_snippet
+from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_quotable_text, decode_text, encode_text
+from feedmill.core.text.typedvalues import read_day, text_number_terms, typed_terms
+from feedmill.core.text.units import find_leading_unit, find_unit, find_word_unit
+from feedmill.core.text.wildcards import compile_wildcard, fold_wildcard, is_wildcard, list_pieces
+from feedmill.core.urls.digests import copy_id, digest_of_url, find_copied
+from feedmill.core.urls.links import resolve_links
+from feedmill.core.urls.patternrules import split_url
+from feedmill.core.urls.targets import parse_target
+from feedmill.core.urls.validation import check_url, host_of
 from feedmill.model.errors import BadRequest
 from feedmill.model.extraction import Link
 from feedmill.model.search import IndexDocument, Match

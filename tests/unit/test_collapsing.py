@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.collapsing import PER_DIRECTORY, ResultCollapser, directory_of
+from feedmill.core.ranking.collapsing import PER_DIRECTORY, ResultCollapser, directory_of
 from feedmill.model.results import Collapsing, Result, Snippet
 
 

@@ -5,9 +5,9 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from feedmill.core.networks import Networks
-from feedmill.http.currentuser import SIGNED_OUT, AuthenticationMiddleware, CurrentUser, find_current_user
-from feedmill.http.proxyheaders import ProxyTrust
+from feedmill.core.urls.networks import Networks
+from feedmill.http.common.currentuser import SIGNED_OUT, AuthenticationMiddleware, CurrentUser, find_current_user
+from feedmill.http.common.proxyheaders import ProxyTrust
 from feedmill.model import access
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.role import Role

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.dates import parse_date
+from feedmill.core.text.dates import parse_date
 
 
 @pytest.mark.parametrize(

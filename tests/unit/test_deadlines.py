@@ -8,9 +8,9 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from feedmill.http.answers import send_text
-from feedmill.http.deadlines import HEAD_SECONDS, REST_SECONDS, BodyRule, Late, TimedProtocol
-from feedmill.http.deadlines import RESPONSE_SECONDS as ANSWER
+from feedmill.http.common.answers import send_text
+from feedmill.runtime.server.deadlines import HEAD_SECONDS, REST_SECONDS, BodyRule, Late, TimedProtocol
+from feedmill.runtime.server.deadlines import RESPONSE_SECONDS as ANSWER
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"

@@ -1,8 +1,8 @@
 import pytest
 from aclwords import BOTH, CHILD, PARENT, acl, deny, group, permit, user
 
-from feedmill.core.derivation import describe_match, describe_principal
-from feedmill.core.evaluator import decide
+from feedmill.core.access.derivation import describe_match, describe_principal
+from feedmill.core.access.evaluator import decide
 from feedmill.model.access import Acl, Scope
 from feedmill.model.decision import EntryMatch
 from feedmill.model.identity import Identity

@@ -8,8 +8,8 @@ from aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, permit, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.core.evaluator import decide, decide_locally, decide_verdict, is_empty
-from feedmill.core.principals import forms_of
+from feedmill.core.access.evaluator import decide, decide_locally, decide_verdict, is_empty
+from feedmill.core.access.principals import forms_of
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.decision import Cause, Verdict
 from feedmill.model.identity import Identity

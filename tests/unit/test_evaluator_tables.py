@@ -3,9 +3,9 @@
 import pytest
 from aclwords import BOTH, CHILD, LEAF, PARENT, acl, deny, group, identity, permit, user
 
-from feedmill.core.access import is_secure
-from feedmill.core.evaluator import MAX_CHAIN, combine, decide, decide_locally
-from feedmill.core.principals import forms_of
+from feedmill.core.access.classes import is_secure
+from feedmill.core.access.evaluator import MAX_CHAIN, combine, decide, decide_locally
+from feedmill.core.access.principals import forms_of
 from feedmill.model.access import Acl, InheritanceType, Scope
 from feedmill.model.decision import Cause, Verdict
 from feedmill.model.document import AuthMethod

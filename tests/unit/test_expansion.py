@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.expansion import holds_operator, prepare_expansion
-from feedmill.core.matching import loosen
-from feedmill.core.querylang import parse_query
-from feedmill.core.querytext import render_query
-from feedmill.core.searchconfig import CompiledSearchConfig
+from feedmill.core.query.expansion import holds_operator, prepare_expansion
+from feedmill.core.query.language import parse_query
+from feedmill.core.query.matching import loosen
+from feedmill.core.query.text import render_query
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.query import And, Node, Or, Phrase, Some, Word
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving, SynonymSet

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.extract.frames import RETIRING, AnswerReader, BadFrame, pack_answer, pack_task, read_task
-from feedmill.core.textblob import decode_text, encode_text
+from feedmill.adapters.extract.pool.frames import RETIRING, AnswerReader, BadFrame, pack_answer, pack_task, read_task
+from feedmill.core.text.textblob import decode_text, encode_text
 from feedmill.model.extraction import Answer, Extraction, Link, Task
 
 TEXT = st.text(max_size=20).filter(lambda text: text.isprintable())

@@ -1,6 +1,6 @@
 from feedmill.adapters.extract.extract import extract
-from feedmill.adapters.extract.html import read_html
-from feedmill.core.textblob import decode_quotable_text, decode_text, encode_text
+from feedmill.adapters.extract.readers.html import read_html
+from feedmill.core.text.textblob import decode_quotable_text, decode_text, encode_text
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 LIMITS = ExtractionLimits()

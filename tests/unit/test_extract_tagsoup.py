@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.adapters.extract.tagsoup import is_costly, strip_markup
+from feedmill.adapters.extract.readers.tagsoup import is_costly, strip_markup
 
 
 def test_is_costly_large_ordinary_page_is_not() -> None:

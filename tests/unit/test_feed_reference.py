@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from feedmill.core.urls import MAX_URL_CHARACTERS
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.wire import tokens
 from feedmill.wire.gsafeed import schema
 from feedmill.wire.gsagroups.parse import MAX_MEMBERS

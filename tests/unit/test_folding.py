@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.folding import fold
+from feedmill.core.access.folding import fold
 
 
 @pytest.mark.parametrize(

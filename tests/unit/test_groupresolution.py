@@ -5,9 +5,9 @@ from aclwords import acl, group, identity, permit, principal, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.core.evaluator import decide
-from feedmill.core.groupresolution import FindGroups, resolve_groups
-from feedmill.core.principals import forms_of, is_blank, key_of, subject_of
+from feedmill.core.access.evaluator import decide
+from feedmill.core.access.groups import FindGroups, resolve_groups
+from feedmill.core.access.principals import forms_of, is_blank, key_of, subject_of
 from feedmill.model.access import Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Denied

@@ -4,8 +4,8 @@ import pytest
 from starlette.applications import Starlette
 from tests.asgi import ask_app
 
-from feedmill.http.gate import dtd_app
-from feedmill.http.health import DAMAGED, UNAVAILABLE, health_routes
+from feedmill.http.common.health import DAMAGED, UNAVAILABLE, health_routes
+from feedmill.http.feeds.app import dtd_app
 from feedmill.model.errors import Busy, Corrupt
 
 SECRET = "connection to postgresql://feedmill@db.internal:5432 failed"

@@ -7,8 +7,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 from tests.asgi import Answer
 
-from feedmill.core.hostnames import HostNames
-from feedmill.http.hostcheck import FEED_CLIENT_PATHS, TARGET_EXTENSION, HostCheck
+from feedmill.core.urls.hostnames import HostNames
+from feedmill.http.common.hostcheck import FEED_CLIENT_PATHS, TARGET_EXTENSION, HostCheck
 
 Headers = list[tuple[bytes, bytes]]
 

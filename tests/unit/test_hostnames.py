@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.hostnames import HostNames, find_host, normalize_entry
+from feedmill.core.urls.hostnames import HostNames, find_host, normalize_entry
 from feedmill.model.errors import BadRequest
 
 NAMES = HostNames.parse(["localhost", "search.example.com", "*.intern.example.com", "münchen.example"])

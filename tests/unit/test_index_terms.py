@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import fold_in_place, fold_value
-from feedmill.core.indexterms import (
+from feedmill.core.ranking.indexterms import (
     MAX_METADATA_TERMS,
     MAX_TERM_CHARACTERS,
     info_terms,
@@ -15,6 +14,7 @@ from feedmill.core.indexterms import (
     url_words,
     value_term,
 )
+from feedmill.core.text.analysis import fold_in_place, fold_value
 
 
 def test_site_terms_name_host_suffixes_ports_and_directories() -> None:

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.keymatches import KeyMatchTable, RelatedTable
-from feedmill.core.querylang import parse_query
-from feedmill.core.queryterms import read_words, split_term
+from feedmill.core.query.language import parse_query
+from feedmill.core.query.terms import read_words, split_term
+from feedmill.core.ranking.keymatches import KeyMatchTable, RelatedTable
 from feedmill.model.serving import KeyMatch, KeyMatchKind, RelatedQuery
 
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.languages import read_languages
-from feedmill.core.querybuilder import read_request
+from feedmill.core.query.builder import read_request
+from feedmill.core.query.languages import read_languages
 from feedmill.model.query import And, Everything, Language, Node, Not, Or, Word
 from feedmill.model.search import SearchRequest
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.access import class_of, is_secure
-from feedmill.core.lifecycle import apply, gone
-from feedmill.core.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
+from feedmill.core.access.classes import class_of, is_secure
+from feedmill.core.documents.lifecycle import apply, gone
+from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import Access, AccessClass, Acl, AclOrigin, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.core.lifecycle import PUBLIC_NOW, apply, gone, secured
-from feedmill.core.urlstate import ApplyContext, Counted, Rules, UrlState
+from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
+from feedmill.core.documents.urlstate import ApplyContext, Counted, Rules, UrlState
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scope
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Metadata

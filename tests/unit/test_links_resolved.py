@@ -3,7 +3,7 @@ from urllib.parse import urljoin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.links import resolve_links
+from feedmill.core.urls.links import resolve_links
 from feedmill.model.extraction import Link
 
 PAGES = st.sampled_from(

@@ -1,7 +1,7 @@
 import pytest
 
-from feedmill.core.matching import loosen
-from feedmill.core.querylang import parse_query
+from feedmill.core.query.language import parse_query
+from feedmill.core.query.matching import loosen
 from feedmill.model.query import And, Node, Not, Or, Phrase, Site, Some, Word
 from feedmill.model.search import Match
 

@@ -1,4 +1,4 @@
-from feedmill import metrics
+from feedmill.runtime import metrics
 
 
 def test_render_metrics_gives_counters_gauges_and_restarts() -> None:

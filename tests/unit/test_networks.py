@@ -1,6 +1,6 @@
 import pytest
 
-from feedmill.core.networks import LOOPBACK, Networks
+from feedmill.core.urls.networks import LOOPBACK, Networks
 from feedmill.model.errors import BadRequest
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
-from feedmill.http.origin import OriginCheck
+from feedmill.http.common.origin import OriginCheck
 
 
 def _status(method: str, headers: dict[str, str], allowed: tuple[str, ...] = ()) -> int:

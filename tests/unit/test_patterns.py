@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.expressions import MAX_TEXT_CHARACTERS
-from feedmill.core.patterns import PatternAnswer, PatternSet, parse_pattern
+from feedmill.core.urls.expressions import MAX_TEXT_CHARACTERS
+from feedmill.core.urls.patterns import PatternAnswer, PatternSet, parse_pattern
 from feedmill.model.errors import BadRequest
 
 # One line a pattern: the URLs that it means, then those that it does not.

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.phrases import MAX_CHARACTERS, complete_from
-from feedmill.core.plainwords import is_plain, iter_words, without_accents
+from feedmill.core.text.phrases import MAX_CHARACTERS, complete_from
+from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
 
 
 def completed(typed: str, *titles: str) -> list[str]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from feedmill.core.networks import Networks
-from feedmill.http.places import Places, Share, client_of, share_by_client, share_by_trust
+from feedmill.core.urls.networks import Networks
+from feedmill.runtime.server.connections import Places, Share, client_of, share_by_client, share_by_trust
 
 
 @dataclass(eq=False)

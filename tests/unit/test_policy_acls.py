@@ -8,9 +8,9 @@ from aclwords import acl, deny, group, identity, permit, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedmill.core.evaluator import decide_locally
-from feedmill.core.policyacls import PatternKind, PolicySet, kind_of, list_shadowed, may_share, rule_on, settle
-from feedmill.core.principals import forms_of
+from feedmill.core.access.evaluator import decide_locally
+from feedmill.core.access.policyacls import PatternKind, PolicySet, kind_of, list_shadowed, may_share, rule_on, settle
+from feedmill.core.access.principals import forms_of
 from feedmill.model.access import Access, Entry, Principal, Scope
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest

@@ -3,7 +3,7 @@ from aclwords import group, identity, principal, user
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.principals import (
+from feedmill.core.access.principals import (
     exact_key,
     folded_key,
     forms_of,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.fieldfilters import MAX_TERMS, read_fields
-from feedmill.core.querybuilder import read_request
-from feedmill.http.refining import read_refined, read_sort, write_refined
+from feedmill.core.query.builder import read_request
+from feedmill.core.query.fields import MAX_TERMS, read_fields
+from feedmill.http.search.refining import read_refined, read_sort, write_refined
 from feedmill.model.query import (
     And,
     Everything,

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from feedmill.adapters.index.queryresultcache import ENTRY_BYTES, FEW_CLASSES, QueryResultCache, name_classes
-from feedmill.adapters.index.rerank import Best, count_best
+from feedmill.adapters.index.tantivy.queryresultcache import ENTRY_BYTES, FEW_CLASSES, QueryResultCache, name_classes
+from feedmill.adapters.index.tantivy.rerank import Best, count_best
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.errors import Busy
 from feedmill.model.query import And, MetaEquals

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.querylang import MAX_CHARACTERS, MAX_TERMS, parse_query
-from feedmill.core.querytext import render_query
+from feedmill.core.query.language import MAX_CHARACTERS, MAX_TERMS, parse_query
+from feedmill.core.query.text import render_query
 from feedmill.model.query import (
     And,
     DateRange,

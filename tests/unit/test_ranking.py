@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.ranking import HOLDS_ALL_BONUS, Candidate, fed_rank, freshness_factor, rank, rank_factor
+from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS, Candidate, fed_rank, freshness_factor, rank, rank_factor
 from feedmill.model.document import Attributes
 from feedmill.model.ranking import Ranking
 

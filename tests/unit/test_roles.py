@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from feedmill import roles
-from feedmill.http.listen import listener_addresses
 from feedmill.model.topic import Topic
+from feedmill.runtime import roles
+from feedmill.runtime.server.sockets import listener_addresses
 from feedmill.settings import Settings
 
 SOURCE = Path(roles.__file__).parent
@@ -65,6 +65,6 @@ def test_every_topic_wakes_a_role(topic: Topic) -> None:
 
 
 def test_import_of_the_table_imports_only_the_topics() -> None:
-    command = "import sys, feedmill.roles; print(*sorted(name for name in sys.modules if name.startswith('feedmill')))"
+    command = "import sys, feedmill.runtime.roles; print(*sorted(name for name in sys.modules if name.startswith('feedmill')))"
     done = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["feedmill", "feedmill.model", "feedmill.model.topic", "feedmill.roles"]
+    assert done.stdout.split() == ["feedmill", "feedmill.model", "feedmill.model.topic", "feedmill.runtime", "feedmill.runtime.roles"]

@@ -2,9 +2,9 @@ import asyncio
 
 from starlette.requests import Request
 
-from feedmill.core.networks import Networks
-from feedmill.http.searchplaces import WAITING, Owner, SearchPlaces
-from feedmill.http.signin.clients import Clients
+from feedmill.core.urls.networks import Networks
+from feedmill.http.common.clientaddress import Clients
+from feedmill.http.search.concurrency import WAITING, Owner, SearchPlaces
 
 ANN = Owner("ann", 2)
 

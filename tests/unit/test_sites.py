@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.patterns import PatternSet
-from feedmill.core.patternsets import CompiledPatterns, list_patterns, node_of_patterns, pattern_term
-from feedmill.core.sites import is_collection_name, read_site
+from feedmill.core.query.patternsets import CompiledPatterns, list_patterns, node_of_patterns, pattern_term
+from feedmill.core.query.sites import is_collection_name, read_site
+from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.query import And, Everything, Node, Not, Or, UnderPattern
 from feedmill.model.serving import Bias, Collection, FrontEnd, Serving, SourceBias
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import fold_in_place, fold_words
-from feedmill.core.snippets import LEAD_CHARACTERS, SNIPPET_CHARACTERS, find_marks, make_snippet
-from feedmill.core.wordforms import FOLDED
+from feedmill.core.text.analysis import fold_in_place, fold_words
+from feedmill.core.text.snippets import LEAD_CHARACTERS, SNIPPET_CHARACTERS, find_marks, make_snippet
+from feedmill.core.text.wordforms import FOLDED
 
 FILLER = "lorem ipsum dolor sit amet " * 40
 

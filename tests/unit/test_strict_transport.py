@@ -5,7 +5,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from tests.asgi import ask_app
 
-from feedmill.http.stricttransport import StrictTransport
+from feedmill.http.common.stricttransport import StrictTransport
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feedmill.core.submission import Submission, read_groups_submission, read_submission
+from feedmill.core.documents.submission import Submission, read_groups_submission, read_submission
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 

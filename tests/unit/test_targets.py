@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from feedmill.core.targets import parse_target
+from feedmill.core.urls.targets import parse_target
 from feedmill.model.errors import BadRequest
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.textblob import (
+from feedmill.core.text.textblob import (
     QUOTED,
     UNQUOTED,
     decode_headings,

@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.typedvalues import (
+from feedmill.core.text.typedvalues import (
     NUMBER,
     is_within,
     range_pattern,
@@ -14,7 +14,7 @@ from feedmill.core.typedvalues import (
     typed_pattern,
     typed_terms,
 )
-from feedmill.core.units import accepts_unit
+from feedmill.core.text.units import accepts_unit
 
 _NUMBERS = st.floats(-1e15, 1e15)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.urls import MAX_URL_CHARACTERS, check_url, host_of, is_fully_qualified
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS, check_url, host_of, is_fully_qualified
 from feedmill.model.feed import LogLevel
 
 

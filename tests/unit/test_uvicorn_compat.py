@@ -17,7 +17,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import Server, ServerState
 
-from feedmill.http import uvicorn_compat
+from feedmill.runtime.server import uvicorn_compat
 
 SIGNATURES: dict[Callable[..., Any], tuple[str, ...]] = {
     HttpToolsProtocol.__init__: ("self", "config", "server_state", "app_state", "_loop"),

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedmill.core.analysis import fold_words
-from feedmill.core.querylang import parse_query
-from feedmill.core.querytext import render_query
-from feedmill.core.snippets import make_snippet
-from feedmill.core.wildcards import compile_wildcard, fold_wildcard, is_wildcard
+from feedmill.core.query.language import parse_query
+from feedmill.core.query.text import render_query
+from feedmill.core.text.analysis import fold_words
+from feedmill.core.text.snippets import make_snippet
+from feedmill.core.text.wildcards import compile_wildcard, fold_wildcard, is_wildcard
 from feedmill.model.query import And, InTitle, Not, Phrase, Wildcard, Word
 
 

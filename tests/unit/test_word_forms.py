@@ -6,8 +6,8 @@ from tests.anytext import any_text
 
 from feedmill.adapters.index.analysis import MANY_WORDS, LaidOut, lay_out_whole
 from feedmill.adapters.index.stemming import Stems
-from feedmill.core.analysis import list_raw_words
-from feedmill.core.wordforms import ACCENTED, FOLDED, find_accented, fold_all, without_accents, write_all
+from feedmill.core.text.analysis import list_raw_words
+from feedmill.core.text.wordforms import ACCENTED, FOLDED, find_accented, fold_all, without_accents, write_all
 
 
 def _without_accents_one_by_one(text: str) -> str:

@@ -6,7 +6,7 @@ for: most processes never do, and it would be a third of their start.
 
 from collections.abc import Sequence
 
-from feedmill.core.concepts import Edge
+from feedmill.core.ranking.concepts import Edge
 
 SEED = 1
 RESOLUTION = 1.1

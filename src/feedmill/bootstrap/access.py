@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.model.policyacl import Early
-from feedmill.services.access.accesschanges import AccessChanges
 from feedmill.services.access.accessreview import AccessReview
 from feedmill.services.access.explaining import Explaining
+from feedmill.services.access.history.changes import AccessChanges
 from feedmill.services.access.policykeeping import adopt_of_settings
 from feedmill.settings.authorization import early_order
 from feedmill.settings.policyacls import policies_of

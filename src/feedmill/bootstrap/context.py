@@ -14,7 +14,7 @@ from feedmill.adapters.spool import FolderSpool
 from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.postgres import open_postgres
 from feedmill.adapters.store.sqlite import open_sqlite
-from feedmill.roles import list_subscribers
+from feedmill.runtime.roles import list_subscribers
 from feedmill.settings import Settings
 
 IN_FLIGHT = "inflight"

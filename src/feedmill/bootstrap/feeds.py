@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from feedmill import metrics
 from feedmill.bootstrap.context import AppContext, utc_now
-from feedmill.core.admission import build_rules, digest_of_rules
+from feedmill.core.documents.admission import build_rules, digest_of_rules
 from feedmill.model.feed import Feed, FeedType
 from feedmill.ports.feedformats import FeedFormats, FormatOptions, RegisteredFormat
-from feedmill.roles import FEEDER, QUICK_FEEDER
+from feedmill.runtime import metrics
+from feedmill.runtime.roles import FEEDER, QUICK_FEEDER
 from feedmill.services.feeds.feeder import Feeder, FeederLane
 from feedmill.services.feeds.feeding import Admission, SliceLimits
 from feedmill.services.feeds.feedrun import FeedDependencies

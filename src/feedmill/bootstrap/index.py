@@ -4,16 +4,17 @@ import os
 import shutil
 import sys
 
-from feedmill import __version__, metrics
-from feedmill.adapters.extract.pool import ExtractorPool
-from feedmill.adapters.index.entrybuilder import ProcessEntryBuilder
-from feedmill.adapters.index.schema import SCHEMA_VERSION
-from feedmill.adapters.index.tantivy import TantivyIndex, can_serve
-from feedmill.adapters.index.writer import TantivyWriter
+from feedmill import __version__
+from feedmill.adapters.extract.pool.extractor import ExtractorPool
+from feedmill.adapters.index.tantivy.entrybuilder import ProcessEntryBuilder
+from feedmill.adapters.index.tantivy.reader import TantivyIndex, can_serve
+from feedmill.adapters.index.tantivy.schema import SCHEMA_VERSION
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
 from feedmill.model.extraction import ExtractionLimits
-from feedmill.roles import EXTRACTOR, INDEXER
+from feedmill.runtime import metrics
+from feedmill.runtime.roles import EXTRACTOR, INDEXER
 from feedmill.services.indexing.extracting import Extracting
 from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, Indexing
 from feedmill.services.isolation.recording import FailureRecorder
@@ -64,7 +65,7 @@ def build_indexing(context: AppContext) -> Indexing:
         clock=utc_now,
         search_config=build_search_config_provider(context),
         in_flight=context.in_flight(INDEXER.name),
-        builder=ProcessEntryBuilder(root / "apart", (sys.executable, "-m", "feedmill.cli.entrybuilding")),
+        builder=ProcessEntryBuilder(root / "apart", (sys.executable, "-m", "feedmill.runtime.entrybuilding")),
         recorder=_build_failure_recorder(),
     )
     return Indexing(tools, folders, schema=str(SCHEMA_VERSION), on_committed=metrics.count_commit)

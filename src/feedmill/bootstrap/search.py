@@ -3,24 +3,24 @@
 import time
 from collections.abc import Callable
 
-from feedmill import metrics
 from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
-from feedmill.adapters.index.tantivy import TantivyIndex
+from feedmill.adapters.index.tantivy.reader import TantivyIndex
 from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.searchconfig import build_search_config_provider
-from feedmill.model.latebinding import AuthorizationRule, Mechanism
+from feedmill.model.authorization import AuthorizationRule, Mechanism
 from feedmill.model.ranking import Ranking
+from feedmill.runtime import metrics
 from feedmill.services.access.permissioncache import PermissionCache
-from feedmill.services.latebinding.authorizer import Authorizer
-from feedmill.services.latebinding.binding import LateBinding
-from feedmill.services.latebinding.circuitnote import CircuitNote
-from feedmill.services.latebinding.connectorauthorizer import ConnectorAuthorizer
-from feedmill.services.latebinding.denyauthorizer import DenyAuthorizer
-from feedmill.services.latebinding.headauthorizer import HeadAuthorizer
-from feedmill.services.latebinding.samlauthorizer import SamlAuthorizer
+from feedmill.services.authorization.authorizer import Authorizer
+from feedmill.services.authorization.circuitnote import CircuitNote
+from feedmill.services.authorization.connectorauthorizer import ConnectorAuthorizer
+from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
+from feedmill.services.authorization.headauthorizer import HeadAuthorizer
+from feedmill.services.authorization.rules import LateBinding
+from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 from feedmill.services.searching.searcher import Searcher
 from feedmill.settings.authorization import limits_of, rules_of
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from feedmill.adapters.identity.argon2 import Argon2Hasher
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.signinproviders import make_directories
 from feedmill.services.signin.accounts import AccountKeeping, TokenKeeping
 from feedmill.services.signin.onetimecodes import OneTimeCodes
 from feedmill.services.signin.passwordcheck import PasswordCheck, PasswordCheckDependencies
@@ -15,7 +16,6 @@ from feedmill.services.signin.sessions import SessionKeeping, SessionLimits
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
 from feedmill.services.signin.tokencheck import TokenCheck
-from feedmill.signinproviders import make_directories
 
 
 def build_signing(context: AppContext) -> Signing:

@@ -14,8 +14,8 @@ from feedmill.cli.accesschanges import CHANGES_EXAMPLES, list_changes
 from feedmill.cli.accessoptions import At, Groups, Namespace
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, read_time, workplace
-from feedmill.core.derivation import describe_match, describe_principal
-from feedmill.core.principals import read_identity
+from feedmill.core.access.derivation import describe_match, describe_principal
+from feedmill.core.access.principals import read_identity
 from feedmill.model.audit import AuditKind, Detail
 from feedmill.model.decision import Decision
 from feedmill.model.document import Document

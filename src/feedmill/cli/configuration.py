@@ -6,7 +6,7 @@ import typer
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json
 from feedmill.cli.status import settings_table
-from feedmill.http.status import list_settings
+from feedmill.http.admin.status import list_settings
 from feedmill.model.errors import BadSettings
 from feedmill.settings import load_settings
 

@@ -18,10 +18,10 @@ from feedmill.cli.options import clean, console
 from feedmill.cli.push import follow, send_file
 from feedmill.cli.workplace import Workplace
 from feedmill.client.transport import Transport
-from feedmill.http.listen import listener_addresses, open_listener
 from feedmill.model.errors import BadRequest, Busy, Conflict, FeedmillError, NotFound
 from feedmill.model.feed import FeedKind
-from feedmill.runstate import RunState
+from feedmill.runtime.runstate import RunState
+from feedmill.runtime.server.sockets import listener_addresses, open_listener
 from feedmill.services.feeds.feedmaking import FeedPlan, make_feeds
 from feedmill.settings import Settings
 

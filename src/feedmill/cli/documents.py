@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, print_json_list, workplace
-from feedmill.http.receipts import render_document, render_past
+from feedmill.http.feeds.receipts import render_document, render_past
 from feedmill.model.document import Document
 from feedmill.model.errors import NotFound
 from feedmill.ports import Store, UnitOfWork

@@ -14,9 +14,9 @@ from typing import Annotated, NamedTuple
 import typer
 
 from feedmill.cli.options import clean, error_console, print_json
-from feedmill.datafolder import UMASK
-from feedmill.logs import configure_logs
 from feedmill.model.errors import BadSettings, FeedmillError
+from feedmill.runtime.datafolder import UMASK
+from feedmill.runtime.logs import configure_logs
 
 
 class _Command(NamedTuple):

@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, print_json
-from feedmill.core.submission import check_datasource
+from feedmill.core.documents.submission import check_datasource
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedKind
 from feedmill.services.feeds.feedmaking import DEFAULT_MAX_BYTES, FeedPlan, FoundFile, MadeFeed, find_files, make_feeds

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from feedmill.cli.workplace import Workplace
-from feedmill.core.dates import parse_iso
+from feedmill.core.text.dates import parse_iso
 
 Data = Annotated[Path, typer.Option("--data", envvar="FEEDMILL_DATA", help="Data folder.", file_okay=False)]
 Config = Annotated[Path | None, typer.Option("--config", envvar="FEEDMILL_CONFIG", help="Settings file (TOML).", dir_okay=False)]

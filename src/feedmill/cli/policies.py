@@ -9,7 +9,7 @@ import typer
 from feedmill.cli.auditing import record_command
 from feedmill.cli.importing import as_body, read_exported
 from feedmill.cli.options import DATA, Config, Data, InputFile, Json, clean, console, print_json, workplace
-from feedmill.http.policyroutes import export_policies, tell_policies
+from feedmill.http.admin.api.policies import export_policies, tell_policies
 from feedmill.settings.editing import SettingsEditor
 from feedmill.settings.policyfiles import import_policies
 

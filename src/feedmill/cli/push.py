@@ -21,8 +21,8 @@ from feedmill.cli.workplace import Workplace
 from feedmill.client.answers import StuckShown
 from feedmill.client.connection import describe_stuck
 from feedmill.client.transport import Transport
-from feedmill.core.submission import Submission, check_datasource, read_groups_submission, read_submission
-from feedmill.http.receipts import render_feed
+from feedmill.core.documents.submission import Submission, check_datasource, read_groups_submission, read_submission
+from feedmill.http.feeds.receipts import render_feed
 from feedmill.model.errors import BadRequest
 from feedmill.model.feed import FeedState
 from feedmill.wire.registry import GSAFEED, GSAGROUPS

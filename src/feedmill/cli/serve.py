@@ -24,20 +24,20 @@ from setproctitle import setproctitle
 from feedmill.adapters.inflight import read_left
 from feedmill.adapters.sandbox.confinement import Sandbox, harden
 from feedmill.adapters.sandbox.probe import probe_sandbox
-from feedmill.admintoken import ensure_token
 from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import IN_FLIGHT
 from feedmill.cli.options import DATA, Config, Data
-from feedmill.cli.role import run_process
-from feedmill.cli.supervisor import Supervisor
-from feedmill.http.listen import listener_addresses, open_listener
-from feedmill.logs import configure_logs
-from feedmill.metricfiles import FOLDER_VARIABLE
-from feedmill.migration import migrate
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadSettings
-from feedmill.roles import ROLES
-from feedmill.runstate import RoleState, RunState, hold_data, remove_state, write_state
+from feedmill.runtime.admintoken import ensure_token
+from feedmill.runtime.logs import configure_logs
+from feedmill.runtime.metricfiles import FOLDER_VARIABLE
+from feedmill.runtime.migration import migrate
+from feedmill.runtime.role import run_process
+from feedmill.runtime.roles import ROLES
+from feedmill.runtime.runstate import RoleState, RunState, hold_data, remove_state, write_state
+from feedmill.runtime.server.sockets import listener_addresses, open_listener
+from feedmill.runtime.supervisor import Supervisor
 from feedmill.settings import Loaded, Settings, load_settings, write_snapshot
 
 FIXED_SETTINGS = (

@@ -10,7 +10,7 @@ from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.working import get_feed, work_until
 from feedmill.client.transport import quote_name
-from feedmill.http.receipts import render_source
+from feedmill.http.feeds.receipts import render_source
 from feedmill.model.errors import NotFound
 
 sources_app = typer.Typer(invoke_without_command=True, help="List data sources, delete or destroy one.", rich_markup_mode=None)

@@ -6,8 +6,8 @@ from rich.table import Table
 
 from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, print_json, workplace
-from feedmill.http.status import read_status
-from feedmill.runstate import find_start
+from feedmill.http.admin.status import read_status
+from feedmill.runtime.runstate import find_start
 
 STATUS_EXAMPLES = """Examples:
 

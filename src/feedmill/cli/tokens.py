@@ -10,7 +10,7 @@ from feedmill.bootstrap.signin import build_signing
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, is_for_subcommand, print_json, workplace
 from feedmill.cli.users import Namespace
-from feedmill.http.signin.adminroutes import render_new_token, render_token
+from feedmill.http.admin.api.signin import render_new_token, render_token
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.signin import TokenScope
 

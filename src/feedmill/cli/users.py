@@ -10,10 +10,10 @@ from rich.table import Table
 from feedmill.bootstrap.signin import build_signing
 from feedmill.cli.auditing import record_command
 from feedmill.cli.options import DATA, Config, Data, Json, clean, console, error_console, is_for_subcommand, print_json, workplace
-from feedmill.core.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
-from feedmill.core.principals import read_subject
-from feedmill.core.sessionmarks import mark_of_user
-from feedmill.http.signin.adminroutes import render_account
+from feedmill.core.access.principals import read_subject
+from feedmill.core.signin.accounts import MAX_PASSWORD_BYTES, WEAK_BELOW_CHARACTERS, is_weak
+from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.http.admin.api.signin import render_account
 from feedmill.model.access import Scope
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE

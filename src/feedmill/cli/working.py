@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 from feedmill.bootstrap.context import AppContext
 from feedmill.model.feed import Feed
-from feedmill.roles import FEEDER, QUICK_FEEDER
+from feedmill.runtime.roles import FEEDER, QUICK_FEEDER
 from feedmill.services.feeds.feeder import FeederLane
 
 _IDLE_SECONDS = 0.02

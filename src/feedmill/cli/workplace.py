@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from feedmill.admintoken import read_token
 from feedmill.bootstrap.context import AppContext, open_context
 from feedmill.client.transport import Transport
 from feedmill.model.errors import NotFound
-from feedmill.runstate import RunState, find_server, hold_data
+from feedmill.runtime.admintoken import read_token
+from feedmill.runtime.runstate import RunState, find_server, hold_data
 from feedmill.settings import Loaded, Settings, load_settings, read_snapshot
 
 
@@ -53,7 +53,7 @@ class Workplace:
         if not may_begin:
             self._check_kept(settings)
         # slow to load, and not needed beside a server
-        from feedmill.migration import migrate
+        from feedmill.runtime.migration import migrate
 
         with hold_data(self.data):
             migrate(self.data, settings)

@@ -10,8 +10,8 @@ from enum import Enum, IntEnum
 from itertools import compress, count
 from typing import NamedTuple
 
+from feedmill.model.authorization import LateAccess
 from feedmill.model.identity import DEFAULT_NAMESPACE, NOBODY, Identity
-from feedmill.model.latebinding import LateAccess
 from feedmill.model.scope import Scope as Scope
 
 ACL_NAME_PREFIX = "google:acl"
@@ -96,7 +96,7 @@ class AccessClass(IntEnum):
 class AccessKey:
     """What documents of one class have in common. It never contains the effective result, so a changed parent moves no document.
 
-    Shape: entries of ``acl`` in canonical order and each once, without blank ones (``core.access.in_one_order``); ``rule`` is the number of
+    Shape: entries of ``acl`` in canonical order and each once, without blank ones (``core.access.classes``); ``rule`` is the number of
     the policy rule that matches, 0 for none.
     """
 

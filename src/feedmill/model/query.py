@@ -70,7 +70,7 @@ class LinksTo:
 
 @dataclass(frozen=True, slots=True)
 class NumberRange:
-    """``LOW..HIGH``: a number in title or text, both ends included; ``unit`` as ``core.units`` names it, "" for any."""
+    """``LOW..HIGH``: a number in title or text, both ends included; ``unit`` as ``core.text.units`` names it, "" for any."""
 
     low: float
     high: float
@@ -142,7 +142,7 @@ class MetaContains:
 class MetaNumbers:
     """``inmeta:NAME:LOW..HIGH``: a value of the name is a number in the range, both ends included; None for an open end.
 
-    ``unit`` as ``core.units`` names it, "" for any.
+    ``unit`` as ``core.text.units`` names it, "" for any.
     """
 
     name: str

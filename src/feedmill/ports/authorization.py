@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from feedmill.model.latebinding import Trust
+from feedmill.model.authorization import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

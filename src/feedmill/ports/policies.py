@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from feedmill.core.policyacls import PolicySet
+from feedmill.core.access.policyacls import PolicySet
 from feedmill.model.policyacl import PolicyAcl, PolicyVersion
 
 

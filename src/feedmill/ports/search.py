@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from feedmill.core.snippets import Sought
+from feedmill.core.text.snippets import Sought
 from feedmill.model.access import AccessFilter
 from feedmill.model.entrybuild import BuildOutcome
 from feedmill.model.facets import Facet, FacetCounts

@@ -10,7 +10,7 @@ from feedmill.model.signin import Account, ApiToken, Credential, ProviderSession
 
 
 class Accounts(Protocol):
-    """The local users, by namespace and key (``core/accounts``)."""
+    """The local users, by namespace and key (``core/signin/accounts``)."""
 
     def find(self, namespace: str, key: str) -> Account | None:
         """Finds the account of a key in one namespace."""
@@ -38,7 +38,7 @@ class Sessions(Protocol):
         """Finds a session, including an expired one."""
 
     def save(self, session: Session) -> None:
-        """Inserts or replaces a session and stores the marks of its user with it (``core/sessionmarks``)."""
+        """Inserts or replaces a session and stores the marks of its user with it (``core/signin/sessiondigests``)."""
 
     def list_marked(self, mark: bytes) -> list[bytes]:
         """Lists the digests of the sessions that have a mark."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from feedmill.ports import Store
+from feedmill.services.authorization.circuitnote import read_resting
 from feedmill.services.keyvalues import (
     AUTHORIZATION_RESTING,
     INDEX_FOLDER,
@@ -14,7 +15,6 @@ from feedmill.services.keyvalues import (
     INDEX_REBUILD,
     PATTERNS_CURSOR,
 )
-from feedmill.services.latebinding.circuitnote import read_resting
 
 
 def read_overview(store: Store) -> dict[str, Any]:

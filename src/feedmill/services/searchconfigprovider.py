@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from feedmill.core.searchconfig import CompiledSearchConfig
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.model.serving import Serving, StoredSetting
 from feedmill.ports import UnitOfWork

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from feedmill.core.targets import parse_target
+from feedmill.core.urls.targets import parse_target
+from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism, QueryForm, Trust
 from feedmill.model.errors import BadRequest
 from feedmill.model.identity import DEFAULT_NAMESPACE
-from feedmill.model.latebinding import AuthorizationRule, LateLimits, Mechanism, QueryForm, Trust
 from feedmill.model.policyacl import Early
 from feedmill.settings.section import RulePattern, Section
 from feedmill.settings.signin import HeaderName, Namespace

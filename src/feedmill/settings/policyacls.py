@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from feedmill.core.access import in_one_order
+from feedmill.core.access.classes import in_one_order
 from feedmill.model.access import Access, Acl, Entry, Principal, Scope
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.policyacl import PolicyAcl

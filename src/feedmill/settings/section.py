@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
-from feedmill.core.networks import EVERYBODY, parse_network
-from feedmill.core.patterns import is_expression, is_remark, parse_pattern
+from feedmill.core.urls.networks import EVERYBODY, parse_network
+from feedmill.core.urls.patterns import is_expression, is_remark, parse_pattern
 from feedmill.model.errors import BadRequest
 
 MAX_EXPRESSIONS = 1_000

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from feedmill.core.hostnames import normalize_entry
+from feedmill.core.urls.hostnames import normalize_entry
 from feedmill.model.errors import BadRequest
 from feedmill.settings.authorization import AuthorizationSettings, LateBindingSettings, MechanismSettings
 from feedmill.settings.policyacls import PolicyAclSettings

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from feedmill.core.facets import read_facet_range
-from feedmill.core.patterns import is_remark
+from feedmill.core.ranking.facets import read_facet_range
+from feedmill.core.urls.patterns import is_remark
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.serving import (

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from feedmill.core.facets import read_facet_range
-from feedmill.core.sites import is_collection_name
+from feedmill.core.query.sites import is_collection_name
+from feedmill.core.ranking.facets import read_facet_range
 from feedmill.model.errors import BadRequest
 from feedmill.model.facets import FacetType
 from feedmill.settings.section import PatternList, RulePattern, Section

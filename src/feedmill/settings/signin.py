@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from feedmill.core.networks import EVERYBODY, LOOPBACK, Networks
+from feedmill.core.urls.networks import EVERYBODY, LOOPBACK, Networks
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.settings.section import Section, check_network, wrap_word
 

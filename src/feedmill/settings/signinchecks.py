@@ -69,7 +69,7 @@ def _check_package(path: KeyPath, package: str) -> Iterator[Fault]:
 
 def _check_metadata(path: KeyPath, file: str) -> Iterator[Fault]:
     # imported here, since the module that reads certificates loads slowly and every command reads settings
-    from feedmill.adapters.identity.samlmetadata import read_metadata
+    from feedmill.adapters.identity.saml.metadata import read_metadata
 
     try:
         read_metadata(Path(file).read_bytes())
@@ -83,7 +83,7 @@ def _check_own_key(here: KeyPath, certificate: str, key: str) -> Iterator[Fault]
     if bool(certificate) != bool(key):
         yield (*here, "certificate"), "certificate and key belong together; give both, or neither for a pair that the server makes"
     elif certificate:
-        from feedmill.adapters.identity.samlkeys import read_key_files
+        from feedmill.adapters.identity.saml.keys import read_key_files
 
         try:
             read_key_files(Path(certificate), Path(key))

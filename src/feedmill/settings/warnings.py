@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from feedmill.core.hostnames import ANY
-from feedmill.core.networks import LOOPBACK, Networks
+from feedmill.core.urls.hostnames import ANY
+from feedmill.core.urls.networks import LOOPBACK, Networks
 from feedmill.settings.keypaths import Fault, KeyPath
 from feedmill.settings.sections import Settings
 

@@ -7,8 +7,8 @@ Source: docs/reference/command-line.md.
 import json
 from typing import Any
 
-from feedmill.core.derivation import describe_subject
-from feedmill.core.policyacls import kind_of
+from feedmill.core.access.derivation import describe_subject
+from feedmill.core.access.policyacls import kind_of
 from feedmill.model.access import Principal
 from feedmill.model.accesschange import AccessChange, ChangeOrigin
 from feedmill.model.decision import Decision, EntryMatch, Step, Verdict

@@ -13,9 +13,9 @@ from typing import Final
 
 import h11
 
-from feedmill.core.publicaddresses import is_public
+from feedmill.core.urls.publicaddresses import is_public
+from feedmill.model.authorization import Trust
 from feedmill.model.errors import Unanswered
-from feedmill.model.latebinding import Trust
 from feedmill.ports.authorization import Call, Reply, ServerAddress, ServerConnection
 
 _PIECE_BYTES: Final = 65_536

@@ -8,19 +8,19 @@ from collections.abc import Callable
 from feedmill.adapters.extract import sniff
 from feedmill.adapters.extract.charset import decode
 from feedmill.adapters.extract.clean import clean_line, clean_text
-from feedmill.adapters.extract.content import Content, Unreadable
-from feedmill.adapters.extract.filepassing import read_path
-from feedmill.adapters.extract.html import read_html
-from feedmill.adapters.extract.image import name_of, read_image
 from feedmill.adapters.extract.language import detect_language
-from feedmill.adapters.extract.legacy import read_legacy
-from feedmill.adapters.extract.mail import read_mail
-from feedmill.adapters.extract.ooxml import read_docx, read_pptx
-from feedmill.adapters.extract.opendocument import read_opendocument
-from feedmill.adapters.extract.pdf import read_pdf
-from feedmill.adapters.extract.plaintext import read_markdown, read_plain, read_xml
-from feedmill.adapters.extract.xlsx import read_xlsx
-from feedmill.core.links import resolve_links
+from feedmill.adapters.extract.pool.filepassing import read_path
+from feedmill.adapters.extract.readers.content import Content, Unreadable
+from feedmill.adapters.extract.readers.html import read_html
+from feedmill.adapters.extract.readers.image import name_of, read_image
+from feedmill.adapters.extract.readers.legacy import read_legacy
+from feedmill.adapters.extract.readers.mail import read_mail
+from feedmill.adapters.extract.readers.ooxml import read_docx, read_pptx
+from feedmill.adapters.extract.readers.opendocument import read_opendocument
+from feedmill.adapters.extract.readers.pdf import read_pdf
+from feedmill.adapters.extract.readers.plaintext import read_markdown, read_plain, read_xml
+from feedmill.adapters.extract.readers.xlsx import read_xlsx
+from feedmill.core.urls.links import resolve_links
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 
 _METADATA_CHARACTERS = 400_000

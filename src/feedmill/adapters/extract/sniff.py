@@ -7,8 +7,8 @@ is HTML, because many clients label everything ``text/plain``.
 
 import re
 
+from feedmill.adapters.extract.readers.zips import list_names, read_small
 from feedmill.adapters.extract.utf16 import guess_utf16
-from feedmill.adapters.extract.zips import list_names, read_small
 
 HTML, PLAIN, XML, MARKDOWN, MAIL = "text/html", "text/plain", "text/xml", "text/markdown", "message/rfc822"
 PDF, RTF, OLE, ZIP, BINARY = (

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 from unicodedata import category
 
-from feedmill.core.principals import read_subject
+from feedmill.core.access.principals import read_subject
 from feedmill.model.access import Scope
 from feedmill.model.errors import Denied
 from feedmill.model.identity import Subject

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from feedmill.adapters.identity.watching import Watch
-from feedmill.core.networks import LOOPBACK
+from feedmill.core.urls.networks import LOOPBACK
 from feedmill.model.errors import BadRequest, Busy, Denied
 
 MAX_BYTES = 4_000_000

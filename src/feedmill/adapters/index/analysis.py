@@ -12,7 +12,7 @@ from operator import add
 from tantivy import Filter, Index, TextAnalyzerBuilder, Tokenizer
 
 from feedmill.adapters.index.stemming import Stems
-from feedmill.core.analysis import (
+from feedmill.core.text.analysis import (
     GRAM_SIZES,
     fold_words,
     has_spaceless,
@@ -23,10 +23,10 @@ from feedmill.core.analysis import (
     split_words,
     without_typography,
 )
-from feedmill.core.analysis import fold_value as fold_value
-from feedmill.core.typedvalues import name_digest
-from feedmill.core.wildcards import fold_wildcard, is_wildcard
-from feedmill.core.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES, find_accented, fold_all, write_all
+from feedmill.core.text.analysis import fold_value as fold_value
+from feedmill.core.text.typedvalues import name_digest
+from feedmill.core.text.wildcards import fold_wildcard, is_wildcard
+from feedmill.core.text.wordforms import ACCENTED, FOLDED, MAX_WORD_BYTES, find_accented, fold_all, write_all
 from feedmill.model.query import And, InText, InTitle, Node, Or, Phrase, Some, Wildcard, Word
 
 __all__ = ["TAGGED", "LaidOut", "fold_words", "highlight_terms", "lay_out_whole", "register", "split_words", "tagged_words"]

@@ -9,10 +9,10 @@ from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
 from feedmill.adapters.index.stemming import list_query_stems
-from feedmill.adapters.index.words import iter_asked_words, read_single
-from feedmill.core.analysis import fold_words, gram_size
-from feedmill.core.snippets import Sought
-from feedmill.core.wordforms import FOLDED
+from feedmill.adapters.index.tantivy.words import iter_asked_words, read_single
+from feedmill.core.text.analysis import fold_words, gram_size
+from feedmill.core.text.snippets import Sought
+from feedmill.core.text.wordforms import FOLDED
 from feedmill.model.query import Node
 
 LEAST_ROOT = 3

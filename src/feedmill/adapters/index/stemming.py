@@ -14,8 +14,8 @@ from functools import cache, lru_cache
 
 import Stemmer
 
-from feedmill.core.analysis import gram_size, list_grams
-from feedmill.core.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS, MAX_WORD_BYTES, WordForms, fold_all, write_raw
+from feedmill.core.text.analysis import gram_size, list_grams
+from feedmill.core.text.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS, MAX_WORD_BYTES, WordForms, fold_all, write_raw
 
 LANGUAGES = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "eo": "esperanto",

@@ -7,20 +7,20 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.access import SqlAcls, SqlClasses
-from feedmill.adapters.store.classperiods import SqlClassPeriods
-from feedmill.adapters.store.documents import SqlDocuments
-from feedmill.adapters.store.failures import SqlFailures, SqlInterruptions
-from feedmill.adapters.store.feeds import SqlFeeds, SqlSources
-from feedmill.adapters.store.groupgarbage import SqlGroupGarbage
-from feedmill.adapters.store.grouphistory import SqlGroupHistory
-from feedmill.adapters.store.groups import SqlGroups
-from feedmill.adapters.store.groupsnapshots import SqlGroupSnapshots
-from feedmill.adapters.store.indextasks import SqlIndexTasks, SqlKeyValueStore
-from feedmill.adapters.store.links import SqlLinks
-from feedmill.adapters.store.policies import PolicyCache, SqlPolicies
-from feedmill.adapters.store.queues import SqlQueues
-from feedmill.adapters.store.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
+from feedmill.adapters.store.access.acls import SqlAcls, SqlClasses
+from feedmill.adapters.store.access.classperiods import SqlClassPeriods
+from feedmill.adapters.store.access.policies import PolicyCache, SqlPolicies
+from feedmill.adapters.store.documents.documents import SqlDocuments
+from feedmill.adapters.store.documents.failures import SqlFailures, SqlInterruptions
+from feedmill.adapters.store.documents.indextasks import SqlIndexTasks, SqlKeyValueStore
+from feedmill.adapters.store.documents.links import SqlLinks
+from feedmill.adapters.store.feeds.feeds import SqlFeeds, SqlSources
+from feedmill.adapters.store.feeds.queues import SqlQueues
+from feedmill.adapters.store.groups.garbage import SqlGroupGarbage
+from feedmill.adapters.store.groups.groups import SqlGroups
+from feedmill.adapters.store.groups.history import SqlGroupHistory
+from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshots
+from feedmill.adapters.store.signin.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
 from feedmill.adapters.store.storedsettings import SqlStoredSettings
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from feedmill.adapters.store.values import dumps, from_micros, loads, plain, to_micros
-from feedmill.core.urldigest import digest_of_url
+from feedmill.core.urls.digests import digest_of_url
 from feedmill.model.access import Access, Acl, AclOrigin, Entry, InheritanceType, Principal, Scope, StoredAcl
 from feedmill.model.feed import Feed, FeedKind, FeedState, LogEntry, LogLevel, Phase
 from feedmill.ports import IndexTask, Lane, Stage

@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass, field
 
-from feedmill.core.networks import Networks
-from feedmill.http.pages import make_templates
-from feedmill.http.proxyheaders import ProxyTrust
-from feedmill.http.signin.clients import Clients
+from feedmill.core.urls.networks import Networks
+from feedmill.http.common.clientaddress import Clients
+from feedmill.http.common.pages import make_templates
+from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.common.stricttransport import is_https
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.flows import Flows
 from feedmill.http.signin.forms import FormGuard
 from feedmill.http.signin.gates import Gates
-from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.openid import OpenIdWays
 from feedmill.http.signin.openidlogout import OpenIdLogoutWays
 from feedmill.http.signin.page import PAGE, Choice, PageTools, SignInPage
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
 from feedmill.http.signin.saml import SamlWays
 from feedmill.http.signin.samllogout import SamlLogoutWays
+from feedmill.http.signin.signout import Leavings
 from feedmill.http.signin.site import SignInSite
-from feedmill.http.stricttransport import is_https
 from feedmill.ports.signin import OpenIdProvider, SamlProvider
 from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle

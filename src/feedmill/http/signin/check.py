@@ -5,12 +5,12 @@ from typing import Final
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedmill.http.currentuser import SIGNED_OUT, CurrentUser, set_current_user
-from feedmill.http.keeping import NEVER_KEPT
-from feedmill.http.problems import find_problem, make_answer, problem_of
-from feedmill.http.searchthreads import run_search
+from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.currentuser import SIGNED_OUT, CurrentUser, set_current_user
+from feedmill.http.common.problems import find_problem, make_answer, problem_of
+from feedmill.http.search.threads import run_search
 from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthenticator
-from feedmill.http.signin.slowly import run_slowly
+from feedmill.http.signin.threads import run_slowly
 from feedmill.model.errors import FeedmillError
 
 _OPEN: Final = ("/healthz", "/readyz", "/sw_version.txt", "/static/")

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from feedmill.http.bodies import read_body
+from feedmill.http.common.bodies import read_body
 from feedmill.http.signin.cookies import FORM, SESSION, Cookies
 from feedmill.model.errors import BadRequest
 

@@ -7,10 +7,10 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from feedmill.core.accounts import write_user
-from feedmill.core.networks import LOOPBACK
-from feedmill.http.keeping import NEVER_KEPT
-from feedmill.http.signin.clients import Clients
+from feedmill.core.signin.accounts import write_user
+from feedmill.core.urls.networks import LOOPBACK
+from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.clientaddress import Clients
 from feedmill.http.signin.flows import Flows
 from feedmill.model.audit import AuditKind, Detail, Details
 from feedmill.model.errors import BadRequest, Denied, FeedmillError

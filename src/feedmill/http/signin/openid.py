@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from feedmill.http.signin.forms import read_target
 from feedmill.http.signin.gates import Gates
-from feedmill.http.signin.slowly import run_for_provider
+from feedmill.http.signin.threads import run_for_provider
 from feedmill.http.signin.ways import find_provider
 from feedmill.model.errors import Busy, Denied
 from feedmill.ports.signin import OpenIdProvider

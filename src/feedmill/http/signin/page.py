@@ -16,15 +16,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from feedmill.core.accounts import write_user
-from feedmill.core.sessionmarks import mark_of_user
-from feedmill.http.currentuser import Way, find_current_user
-from feedmill.http.keeping import NEVER_KEPT
+from feedmill.core.signin.accounts import write_user
+from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.currentuser import Way, find_current_user
 from feedmill.http.signin.cookies import SESSION, Cookies
 from feedmill.http.signin.forms import Fields, FormGuard, find_field, is_browser, read_form, read_target
-from feedmill.http.signin.leaving import Leavings
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator
-from feedmill.http.signin.slowly import run_slowly
+from feedmill.http.signin.signout import Leavings
+from feedmill.http.signin.threads import run_slowly
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import Busy
 from feedmill.model.signin import Credential

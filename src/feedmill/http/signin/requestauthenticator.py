@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from feedmill.http.currentuser import SIGNED_OUT, CurrentUser, Way
-from feedmill.http.proxyheaders import ProxyTrust, read_proxy_identity
-from feedmill.http.signin.clients import Clients
+from feedmill.http.common.clientaddress import Clients
+from feedmill.http.common.currentuser import SIGNED_OUT, CurrentUser, Way
+from feedmill.http.common.proxyheaders import ProxyTrust, read_proxy_identity
 from feedmill.http.signin.cookies import SESSION, Cookies
+from feedmill.model.authorization import Login
 from feedmill.model.identity import Identity
-from feedmill.model.latebinding import Login
 from feedmill.model.role import Role
 from feedmill.model.signin import Credential
 from feedmill.services.signin.passwordcheck import Attempt

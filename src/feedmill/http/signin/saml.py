@@ -20,10 +20,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from feedmill.http.keeping import NEVER_KEPT
+from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.signin.forms import find_field, read_form, read_target
 from feedmill.http.signin.gates import Gates
-from feedmill.http.signin.slowly import run_for_provider
+from feedmill.http.signin.threads import run_for_provider
 from feedmill.http.signin.ways import find_provider
 from feedmill.model.errors import BadRequest, Busy, Denied, TooLarge
 from feedmill.ports.signin import SamlProvider

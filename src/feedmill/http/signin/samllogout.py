@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from feedmill.core.sessionmarks import mark_of_session
-from feedmill.http.keeping import NEVER_KEPT
+from feedmill.core.signin.sessiondigests import mark_of_session
+from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.signin.forms import find_field, read_form
 from feedmill.http.signin.gates import Gates
-from feedmill.http.signin.leaving import Leavings
-from feedmill.http.signin.slowly import run_slowly
+from feedmill.http.signin.signout import Leavings
+from feedmill.http.signin.threads import run_slowly
 from feedmill.http.signin.ways import find_provider
 from feedmill.model.audit import AuditKind
 from feedmill.model.errors import BadRequest, Denied, NotFound, TooLarge

@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from feedmill.core.accounts import write_user
-from feedmill.http.currentuser import Way, find_current_user
-from feedmill.http.keeping import NEVER_KEPT
+from feedmill.core.signin.accounts import write_user
+from feedmill.http.common.cachecontrol import NEVER_KEPT
+from feedmill.http.common.currentuser import Way, find_current_user
 from feedmill.http.signin.forms import FormGuard, read_target
 from feedmill.http.signin.page import OLD_PAGE, PAGE, TARGET_FIELD
 from feedmill.http.signin.requestauthenticator import RequestAuthenticator

@@ -10,8 +10,8 @@
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from feedmill.core.access import class_of
-from feedmill.core.principals import digest_of, folded_key, key_of
+from feedmill.core.access.classes import class_of
+from feedmill.core.access.principals import digest_of, folded_key, key_of
 from feedmill.model.access import AccessClass, ClassMap, Principal, Scope
 from feedmill.model.document import Document
 from feedmill.model.policyacl import EARLY_ORDER, Early

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from feedmill.core.setevaluator import (
+from feedmill.core.access.setevaluator import (
     DENIED,
     LEAF,
     NO_ACL,

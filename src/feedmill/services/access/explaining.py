@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from feedmill.core.access import class_at, class_of, in_one_order
-from feedmill.core.dates import parse_iso
-from feedmill.core.evaluator import decide_for
-from feedmill.core.groupresolution import FindGroups, resolve_groups
-from feedmill.core.policyacls import PolicySet, rule_on, settle
-from feedmill.core.principals import PrincipalKeys, forms_of, own_keys, signed_in_keys, subject_of
+from feedmill.core.access.classes import class_at, class_of, in_one_order
+from feedmill.core.access.evaluator import decide_for
+from feedmill.core.access.groups import FindGroups, resolve_groups
+from feedmill.core.access.policyacls import PolicySet, rule_on, settle
+from feedmill.core.access.principals import PrincipalKeys, forms_of, own_keys, signed_in_keys, subject_of
+from feedmill.core.text.dates import parse_iso
 from feedmill.model.access import AccessClass, Acl, Principal, Scope
 from feedmill.model.decision import Decision, Verdict
 from feedmill.model.document import DocumentState

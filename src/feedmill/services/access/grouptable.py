@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from feedmill.core.groupresolution import MAX_GROUPS
-from feedmill.core.principals import digest_of, exact_key, signed_in_keys
+from feedmill.core.access.groups import MAX_GROUPS
+from feedmill.core.access.principals import digest_of, exact_key, signed_in_keys
 from feedmill.model.errors import Denied
 from feedmill.model.identity import Identity, Subject
 from feedmill.ports import Groups

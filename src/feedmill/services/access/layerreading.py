@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from feedmill.core.principals import digest_of, folded_key
+from feedmill.core.access.principals import digest_of, folded_key
 from feedmill.ports import GroupDefinition, Groups
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, split_digests
 

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import structlog
 
-from feedmill.core.principals import PrincipalKeys, forms_of
-from feedmill.core.setevaluator import Bytes
+from feedmill.core.access.principals import PrincipalKeys, forms_of
+from feedmill.core.access.setevaluator import Bytes
 from feedmill.model.access import ANONYMOUS, AccessFilter, ClassMap
 from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Identity

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from feedmill.core.policyacls import list_shadowed
+from feedmill.core.access.policyacls import list_shadowed
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.ports import Store, UnitOfWork
 from feedmill.services.keyvalues import POLICIES_CLOSED

@@ -1,15 +1,15 @@
 """Combines what policy ACLs decide with what ACLs decide, for all classes at once.
 
 Each class stores the number of its policy, called its rule. What all policies decide for one user is a table over these numbers. The table
-is read for the classes that the order of mechanisms leaves to policies. ``core.policyacls`` is the reference; tests hold the two equal.
+is read for the classes that the order of mechanisms leaves to policies. ``core.access.policyacls`` is the reference; tests compare the two.
 """
 
 from collections.abc import Iterable, Sequence, Set
 
 import numpy as np
 
-from feedmill.core.principals import digest_of, key_of
-from feedmill.core.setevaluator import Bytes, Numbers
+from feedmill.core.access.principals import digest_of, key_of
+from feedmill.core.access.setevaluator import Bytes, Numbers
 from feedmill.model.access import Access, AccessClass, ClassMap
 from feedmill.model.policyacl import EARLY_ORDER, Early, PolicyAcl
 

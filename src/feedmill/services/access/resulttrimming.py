@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from feedmill.core.access import class_of
-from feedmill.core.evaluator import MAX_CHAIN, FindAcl, decide_verdict
-from feedmill.core.policyacls import PolicySet, rule_on, settle
-from feedmill.core.principals import PrincipalKeys
+from feedmill.core.access.classes import class_of
+from feedmill.core.access.evaluator import MAX_CHAIN, FindAcl, decide_verdict
+from feedmill.core.access.policyacls import PolicySet, rule_on, settle
+from feedmill.core.access.principals import PrincipalKeys
 from feedmill.model.access import AccessClass, AccessFilter, Acl
 from feedmill.model.decision import Verdict
 from feedmill.model.document import Document, DocumentState

@@ -12,10 +12,10 @@ from typing import BinaryIO, Protocol, TypeVar
 
 import structlog
 
-from feedmill.core.access import access_key, class_of
-from feedmill.core.lifecycle import PUBLIC_NOW, apply, gone, secured
-from feedmill.core.policyacls import PolicySet
-from feedmill.core.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
+from feedmill.core.access.classes import access_key, class_of
+from feedmill.core.access.policyacls import PolicySet
+from feedmill.core.documents.lifecycle import PUBLIC_NOW, apply, gone, secured
+from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AccessClass, AccessKey, StoredAcl
 from feedmill.model.change import Change, Content, InvalidRecord, PutDocument
 from feedmill.model.document import BlobRef, Document, DocumentState, Event, EventKind

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from feedmill.core.urlstate import ApplyContext, Counted
+from feedmill.core.documents.urlstate import ApplyContext, Counted
 from feedmill.model.access import StoredAcl
 from feedmill.model.change import Change, GroupChange, InvalidRecord
 from feedmill.model.document import BlobRef, Document, EventKind

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
-from feedmill.core.submission import Submission
+from feedmill.core.documents.submission import Submission
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.feed import Feed, FeedKind, NewFeed
 from feedmill.model.topic import Topic

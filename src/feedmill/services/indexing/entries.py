@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import structlog
 
-from feedmill.core.access import class_of
-from feedmill.core.anchors import NOTHING_TOLD, Told
-from feedmill.core.ranking import fed_rank
-from feedmill.core.shown import shown_metadata
-from feedmill.core.textblob import decode_headings, decode_link_urls, decode_text
+from feedmill.core.access.classes import class_of
+from feedmill.core.documents.anchors import NOTHING_TOLD, Told
+from feedmill.core.documents.visibility import shown_metadata
+from feedmill.core.ranking.scoring import fed_rank
+from feedmill.core.text.textblob import decode_headings, decode_link_urls, decode_text
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt
 from feedmill.model.search import IndexDocument

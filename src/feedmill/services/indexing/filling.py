@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from feedmill.core.anchors import NOTHING_TOLD, Told
-from feedmill.core.shown import is_indexed
+from feedmill.core.documents.anchors import NOTHING_TOLD, Told
+from feedmill.core.documents.visibility import is_indexed
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument

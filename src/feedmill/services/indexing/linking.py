@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import structlog
 
-from feedmill.core.anchors import MAX_SOURCES, NOTHING_TOLD, Told, gather_told, list_told, may_tell
-from feedmill.core.textblob import decode_links
+from feedmill.core.documents.anchors import MAX_SOURCES, NOTHING_TOLD, Told, gather_told, list_told, may_tell
+from feedmill.core.text.textblob import decode_links
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.errors import Corrupt

@@ -1,6 +1,6 @@
 """Prepares documents for the index, one at a time, so that a document that cannot be prepared costs only itself.
 
-A part that fails is left out if that is safe: the stored text, the incoming links, then the parts that ``core.reducedforms`` leaves out.
+A part that fails is left out if that is safe: the stored text, the incoming links, then what ``core.documents.reducedforms`` leaves out.
 The access class and the terms of URL patterns are never left out: if they cannot be determined, the document is set aside.
 """
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from feedmill.core.anchors import NOTHING_TOLD, Told
-from feedmill.core.reducedforms import iter_forms
+from feedmill.core.documents.anchors import NOTHING_TOLD, Told
+from feedmill.core.documents.reducedforms import iter_forms
 from feedmill.model.document import Document
 from feedmill.model.entrybuild import Trouble
 from feedmill.model.search import IndexDocument

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from feedmill.core.shown import is_indexed
+from feedmill.core.documents.visibility import is_indexed
 from feedmill.model.document import Document
 from feedmill.model.queue import QueueName
 from feedmill.ports import IndexWriter, Store, UnitOfWork

@@ -9,10 +9,10 @@ from datetime import datetime
 
 import structlog
 
-from feedmill.core.analysis import fold_in_place
-from feedmill.core.querylang import parse_query
-from feedmill.core.shown import may_show_copy
-from feedmill.core.textblob import decode_text
+from feedmill.core.documents.visibility import may_show_copy
+from feedmill.core.query.language import parse_query
+from feedmill.core.text.analysis import fold_in_place
+from feedmill.core.text.textblob import decode_text
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import Corrupt, NotFound

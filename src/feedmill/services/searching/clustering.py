@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from feedmill.core.concepts import Edge, find_alike, name_group, weigh_words
+from feedmill.core.ranking.concepts import Edge, find_alike, name_group, weigh_words
 from feedmill.model.access import AccessFilter
 from feedmill.model.results import Result
 from feedmill.model.search import SearchRequest

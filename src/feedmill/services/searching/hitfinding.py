@@ -1,6 +1,6 @@
 """Runs a query as written, or loosened if it finds little and the request permits loosening."""
 
-from feedmill.core.matching import ENOUGH, loosen
+from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import OutOfTime
 from feedmill.model.query import Node

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Set
 
-from feedmill.core.plainwords import is_plain, iter_words
+from feedmill.core.text.plainwords import is_plain, iter_words
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word
 from feedmill.ports import SearchIndex

@@ -12,15 +12,15 @@ Documents that other servers permit are never counted: totals are those of what 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from feedmill.core.access import class_of
+from feedmill.core.access.classes import class_of
 from feedmill.model.access import AccessFilter
+from feedmill.model.authorization import LateAccess
 from feedmill.model.document import Document
-from feedmill.model.latebinding import LateAccess
 from feedmill.model.search import Hit, Hits
 from feedmill.ports import Store
 from feedmill.services.access.resulttrimming import ResultTrimmer
+from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.deadline import Deadline
-from feedmill.services.latebinding.binding import LateBinding
 
 MAX_REACH = 1_000
 MIN_STEP = 20

@@ -7,7 +7,7 @@ searched to find out whether they hold more of it.
 
 from dataclasses import dataclass, replace
 
-from feedmill.core.collapsing import ResultCollapser
+from feedmill.core.ranking.collapsing import ResultCollapser
 from feedmill.model.access import AccessFilter
 from feedmill.model.results import Collapsing, ResultPage
 from feedmill.model.search import SearchRequest

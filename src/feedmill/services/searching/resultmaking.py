@@ -2,9 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from feedmill.core.shown import find_description, has_robots_rule, may_show_copy, select_metadata, shown_metadata, shown_mimetype
-from feedmill.core.snippets import Sought, find_marks, find_snippet
-from feedmill.core.textblob import decode_quotable_text, decode_text
+from feedmill.core.documents.visibility import (
+    find_description,
+    has_robots_rule,
+    may_show_copy,
+    select_metadata,
+    shown_metadata,
+    shown_mimetype,
+)
+from feedmill.core.text.snippets import Sought, find_marks, find_snippet
+from feedmill.core.text.textblob import decode_quotable_text, decode_text
 from feedmill.model.document import Document, Metadata
 from feedmill.model.errors import FeedmillError
 from feedmill.model.results import Result, Snippet

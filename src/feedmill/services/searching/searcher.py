@@ -11,17 +11,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from feedmill.core.indexterms import complete_scheme, complete_url
-from feedmill.core.matching import ENOUGH
-from feedmill.core.querynodes import parts_of
-from feedmill.core.searchconfig import CompiledSearchConfig, QueryPlan
-from feedmill.core.shown import has_robots_rule
+from feedmill.core.documents.visibility import has_robots_rule
+from feedmill.core.query.matching import ENOUGH
+from feedmill.core.query.nodes import parts_of
+from feedmill.core.ranking.indexterms import complete_scheme, complete_url
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig, QueryPlan
 from feedmill.model.access import ANONYMOUS, AccessFilter
+from feedmill.model.authorization import Login
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound, OutOfTime
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
-from feedmill.model.latebinding import Login
 from feedmill.model.query import Everything, Info, Node
 from feedmill.model.results import Result, ResultPage
 from feedmill.model.search import Hit, Hits, ParsedQuery, SearchRequest
@@ -29,11 +29,11 @@ from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import ResultTrimmer, may_name
+from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_PARTIAL, INDEX_TOKEN, SETTINGS_GENERATION
-from feedmill.services.latebinding.binding import LateBinding
 from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwards

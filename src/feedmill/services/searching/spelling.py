@@ -7,7 +7,7 @@ more than the original one, for the same user and with the same restrictions.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedmill.core.plainwords import is_plain, iter_words, without_accents
+from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Node, Or, Some, Word
 from feedmill.ports import SearchIndex

@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from feedmill.core.analysis import is_spaceless
-from feedmill.core.phrases import complete_from
-from feedmill.core.plainwords import iter_words, without_accents
+from feedmill.core.text.analysis import is_spaceless
+from feedmill.core.text.phrases import complete_from
+from feedmill.core.text.plainwords import iter_words, without_accents
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime

@@ -6,8 +6,8 @@ Cheap queries run in the thread of the request. Others run in separate engine th
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from feedmill.core.querycost import OF_AN_EXPRESSION, count_cost
-from feedmill.core.snippets import Sought
+from feedmill.core.query.cost import OF_AN_EXPRESSION, count_cost
+from feedmill.core.text.snippets import Sought
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from feedmill.core.accounts import MAX_NAME_CHARACTERS, account_key, check_password, read_user, write_user
-from feedmill.core.submission import check_datasource
+from feedmill.core.documents.submission import check_datasource
+from feedmill.core.signin.accounts import MAX_NAME_CHARACTERS, account_key, check_password, read_user, write_user
 from feedmill.model.errors import BadRequest, Conflict, NotFound
 from feedmill.model.identity import DEFAULT_NAMESPACE
 from feedmill.model.role import Role

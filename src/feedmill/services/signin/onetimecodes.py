@@ -4,7 +4,7 @@ import json
 import secrets
 from datetime import datetime, timedelta
 
-from feedmill.core.credentialtext import read_credentials, write_credentials
+from feedmill.core.signin.credentialtext import read_credentials, write_credentials
 from feedmill.model.signin import Credential
 from feedmill.ports import Clock, Store
 from feedmill.services.signin.proofs import digest_of_secret

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from feedmill.core.accounts import MAX_NAME_CHARACTERS, MAX_PASSWORD_BYTES, account_key, guess_key, write_user
-from feedmill.core.principals import read_subject
+from feedmill.core.access.principals import read_subject
+from feedmill.core.signin.accounts import MAX_NAME_CHARACTERS, MAX_PASSWORD_BYTES, account_key, guess_key, write_user
 from feedmill.model.access import Scope
 from feedmill.model.audit import AuditEvent, AuditKind, Detail
 from feedmill.model.errors import Busy

@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from feedmill.core.accounts import account_key
+from feedmill.core.signin.accounts import account_key
 from feedmill.model.signin import LOCAL, Credential
 from feedmill.ports import UnitOfWork
 

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from feedmill.core.sessionmarks import marks_of
+from feedmill.core.signin.sessiondigests import marks_of
 from feedmill.model.errors import FeedmillError
 from feedmill.model.signin import Credential, Session
 from feedmill.ports import Clock, Store, UnitOfWork

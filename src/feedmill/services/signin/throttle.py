@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedmill.core.networks import name_network
+from feedmill.core.urls.networks import name_network
 
 MAX_COUNTS = 20_000
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from feedmill.core.accounts import account_key
+from feedmill.core.signin.accounts import account_key
 from feedmill.model.errors import FeedmillError
 from feedmill.model.identity import Subject
 from feedmill.model.role import Role

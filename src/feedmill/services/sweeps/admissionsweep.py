@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from feedmill.core.urlstate import ApplyContext
+from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.model.document import Document, DocumentState
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from feedmill.core.patternsets import CompiledPatterns, list_patterns
+from feedmill.core.query.patternsets import CompiledPatterns, list_patterns
 from feedmill.model.queue import QueueName
 from feedmill.model.serving import Serving
 from feedmill.ports import IndexTask, LiveUrl, Store, UnitOfWork

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from feedmill.core.policyacls import PolicySet
-from feedmill.core.urlstate import ApplyContext, Rules
+from feedmill.core.access.policyacls import PolicySet
+from feedmill.core.documents.urlstate import ApplyContext, Rules
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Lane, LiveUrl, Notifier, Store, UnitOfWork

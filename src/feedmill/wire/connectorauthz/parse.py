@@ -4,7 +4,7 @@ Rules:
 
 1. Only ``CmResponse/AuthorizationResponse/Answer`` counts, with one ``Resource`` and one ``Decision`` each.
 2. A decision is PERMIT, DENY or INDETERMINATE in any letter case; another word decides nothing.
-3. Of several answers about one document the strictest counts (``core.strictness``).
+3. Of several answers about one document the strictest counts (``core.access.strictness``).
 4. Everything is bounded: bytes, depth, answers; a document type declaration is refused (``wire/xmlstream/small``).
 
 Source: googlegsa/manager.v3, ``AuthorizationHandler``.
@@ -12,7 +12,7 @@ Source: googlegsa/manager.v3, ``AuthorizationHandler``.
 
 from dataclasses import dataclass, field
 
-from feedmill.core.strictness import stricter
+from feedmill.core.access.strictness import stricter
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import Unanswered
 from feedmill.wire.xmlstream.errors import NotWellFormed

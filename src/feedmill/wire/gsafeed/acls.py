@@ -13,7 +13,7 @@ Source: Feeds Protocol Developer's Guide, "Per-URL ACLs and ACL Inheritance", "L
 
 from collections.abc import Iterable
 
-from feedmill.core.urls import MAX_URL_CHARACTERS
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.model.access import ACL_NAME_PREFIX, Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.wire.gsafeed.schema import AclElement
 from feedmill.wire.tokens import MAX_NAME_CHARACTERS, Unreadable, read_principal, read_word, shorten

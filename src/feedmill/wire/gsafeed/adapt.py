@@ -15,7 +15,7 @@ Source: Feeds Protocol Developer's Guide, "Defining the XML Record for a Documen
 
 from dataclasses import dataclass
 
-from feedmill.core.urls import MAX_URL_CHARACTERS, check_url
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS, check_url
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.feed import FeedType, LogLevel
 from feedmill.wire.gsafeed.acls import read_acl

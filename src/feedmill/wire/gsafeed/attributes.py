@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from feedmill.core.dates import parse_date
-from feedmill.core.urls import MAX_URL_CHARACTERS
+from feedmill.core.text.dates import parse_date
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.model.document import Attributes as DocumentAttributes
 from feedmill.model.document import AuthMethod
 from feedmill.wire.gsafeed.schema import Attributes

@@ -1,6 +1,6 @@
 """The feed of the Google Search Appliance as a feed format."""
 
-from feedmill.core.urls import MAX_URL_CHARACTERS
+from feedmill.core.urls.validation import MAX_URL_CHARACTERS
 from feedmill.model.change import Change, InvalidRecord, SourcePosition
 from feedmill.ports.feedformats import FormatOptions
 from feedmill.wire.gsafeed.adapt import Adapter

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from html import escape as escape_html
 from urllib.parse import quote, quote_plus
 
-from feedmill.core.urldigest import copy_id
+from feedmill.core.urls.digests import copy_id
 from feedmill.model.facets import FacetCounts, FacetType
 from feedmill.model.results import Result, ResultPage
 from feedmill.wire.results.charsets import UTF_8, Charset, encode

@@ -6,8 +6,8 @@ Source: docs/reference/search-api.md.
 import json
 from typing import Any, Final
 
-from feedmill.core.measures import read_number
-from feedmill.core.shown import shown_metadata, shown_mimetype
+from feedmill.core.documents.visibility import shown_metadata, shown_mimetype
+from feedmill.core.text.measures import read_number
 from feedmill.model.document import Document
 from feedmill.model.facets import Facet, FacetCounts, FacetType
 from feedmill.model.results import Result, ResultPage

@@ -1,14 +1,14 @@
 """Turns statements into a decision for each document that was queried; fails closed.
 
 A statement counts for the query that it answers, by id. It counts only for that query's document and user, in its validity period, and
-if this server is in its audience. Of several statements for one query the strictest counts (``core.strictness``). A statement that no
+if this server is in its audience. Of several statements for a query the strictest counts (``core.access.strictness``). A statement that no
 query requested changes nothing.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from feedmill.core.strictness import stricter
+from feedmill.core.access.strictness import stricter
 from feedmill.model.decision import Verdict
 from feedmill.wire.samlauthz.schema import Query, Statement
 

@@ -1,0 +1,220 @@
+"""Reads HTML: text, title, headings, meta tags, robots rules, links.
+
+How it keeps words apart without walking the tree in Python: a newline is put before every block-level tag in the source, where it is
+harmless white space to the parser, and the text of the whole body is then taken in one call. Inline tags get none, so that
+``<b>W</b>ord`` stays one word. Newlines of the source itself are blanks, except on pages with ``<pre>``.
+
+``googleoff`` and ``googleon`` comments cross element boundaries; only pages that have them are walked node by node. ``index`` and
+``all`` take text out; ``anchor`` and ``all`` take the anchor text of links away but keep the link for the crawler, as the appliance
+did; text under ``snippet`` stays searchable and is marked as never to be quoted.
+Source: Google Search Appliance, "Preparing for a Crawl", "Excluding Unwanted Text from the Index".
+"""
+
+import re
+from typing import NamedTuple
+from urllib.parse import urljoin
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from feedmill.adapters.extract.clean import clean_line, strip_controls
+from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.readers.tagsoup import is_costly, strip_markup
+from feedmill.core.text.textblob import QUOTED, UNQUOTED
+from feedmill.model.access import ACL_NAME_PREFIX
+from feedmill.model.document import Metadata
+from feedmill.model.extraction import ExtractionLimits, Link
+
+_BLOCK_TAGS = (
+    r"<(?=/?(?:p|div|li|td|tr|th|h[1-6]|ul|ol|table|br|dt|dd|dl|section|article|header|footer|nav|main|aside|option|pre|hr|form|label"
+    r"|blockquote|caption|figure|figcaption|address|fieldset|legend|details|summary|textarea|button|select|optgroup|center|tbody|thead"
+    r"|tfoot|menu|dir|frame|iframe|object|video|audio|body)\b)"
+)
+# ignoring letter case costs three times as much, and few pages need it
+_BLOCK, _BLOCK_ANY_CASE = re.compile(_BLOCK_TAGS), re.compile(_BLOCK_TAGS, re.IGNORECASE)
+_UPPER_TAG = re.compile(r"</?[A-Z]")
+_UNSEEN = ["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]
+# each begins with a word that the search can jump to
+_HIDDEN_ATTRIBUTE, _HIDDEN_STYLE = re.compile(r"hidden(?<=\shidden)[\s>=/]"), re.compile(r"display\s*:\s*none")
+_HIDDEN_SELECTOR = '[hidden], [style*="display:none" i], [style*="display: none" i]'
+_GOOGLEOFF = re.compile(r"\s*google(off|on)\s*:\s*(index|anchor|snippet|all)\b", re.IGNORECASE)
+_ROBOTS = frozenset({"noindex", "nofollow", "noarchive", "nosnippet"})
+_ROBOTS_NAMES = frozenset({"robots", "googlebot", "gsa-crawler"})
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_MAX_HEADINGS = 200
+_HEAD_CHARACTERS = 20_000
+_HREF_CHARACTERS, _ANCHOR_CHARACTERS, _VALUE_CHARACTERS = 4_096, 300, 4_000
+
+
+def read_html(source: str, url: str, limits: ExtractionLimits) -> Content:
+    """Reads a page. Shape: ``url`` is what a relative base is relative to. Errors: none, any text is a page."""
+    lowered = source.lower()
+    if is_costly(lowered):
+        return _read_without_tree(source, limits)
+    if "<pre" not in lowered:
+        source = source.replace("\n", " ")
+    block = _BLOCK_ANY_CASE if _UPPER_TAG.search(source) else _BLOCK
+    tree = LexborHTMLParser(block.sub("\n<", source), scripting=True)
+    title = _find_title(tree)
+    metadata, robots = _read_metas(tree, limits.metadata)
+    tree.strip_tags(_UNSEEN[:4] if "frame" not in lowered and "noembed" not in lowered else _UNSEEN, recursive=True)
+    if _HIDDEN_ATTRIBUTE.search(lowered) or _HIDDEN_STYLE.search(lowered):
+        _drop_hidden(tree)
+    if "<img" in lowered or "<area" in lowered:
+        _put_alternatives(tree)
+    off = _obey_googleoff(tree) if "googleoff" in lowered else _SwitchedOff()
+    links = _read_links(tree, _find_base(tree, url) if "<base" in lowered else None, off.anchors, limits.links)
+    headings = _read_headings(tree)
+    for node, mark in off.quotes:
+        words = node.text_content or ""
+        node.replace_with(words[: len(words) - len(words.lstrip())] + mark + words.lstrip())
+    body = tree.body
+    text = body.text(deep=True) if body is not None else ""
+    return Content(text=text, title=title, metadata=metadata, links=links, headings=headings, robots=robots)
+
+
+def _read_without_tree(source: str, limits: ExtractionLimits) -> Content:
+    """Reads the words of a page that is no page; what its beginning says of itself still counts."""
+    head = LexborHTMLParser(source[:_HEAD_CHARACTERS], scripting=True)
+    metadata, robots = _read_metas(head, limits.metadata)
+    reason = "the page is nested too deeply or has too many attributes: its text was taken without its structure and links"
+    return Content(text=strip_markup(source), title=_find_title(head), metadata=metadata, robots=robots, reason=reason)
+
+
+def _find_title(tree: LexborHTMLParser) -> str | None:
+    for node in tree.tags("title"):
+        parent = node.parent
+        if parent is not None and parent.tag in ("head", "body", "html") and (title := clean_line(node.text())):
+            return title
+    return None
+
+
+def _read_headings(tree: LexborHTMLParser) -> str:
+    """Returns the headings, the higher ones first. A selector for all of them takes three times as long as asking for each."""
+    found = [node for tag in _HEADINGS for node in tree.tags(tag)]
+    return "\n".join([node.text() for node in found[:_MAX_HEADINGS]])
+
+
+def _read_metas(tree: LexborHTMLParser, limit: int) -> tuple[Metadata, frozenset[str]]:
+    rules: list[tuple[str, str]] = []
+    metadata: list[tuple[str, str]] = []
+    robots: set[str] = set()
+    for node in tree.tags("meta")[: limit * 2]:
+        attributes = node.attributes
+        name, value = clean_line(attributes.get("name"), 200), clean_line(attributes.get("content"), _VALUE_CHARACTERS)
+        lowered = name.lower()
+        if lowered in _ROBOTS_NAMES:
+            robots |= _parse_robots(value)
+        # access rules come first and are kept when empty too: no limit may hide that the page is guarded
+        if lowered.startswith(ACL_NAME_PREFIX):
+            rules.append((name, value))
+        elif name and value and len(metadata) < limit:
+            metadata.append((name, value))
+    return (*rules, *metadata), frozenset(robots)
+
+
+def _parse_robots(value: str) -> frozenset[str]:
+    words = set(re.split(r"[\s,;]+", value.lower()))
+    if "none" in words:
+        words |= {"noindex", "nofollow"}
+    return _ROBOTS & words
+
+
+def _drop_hidden(tree: LexborHTMLParser) -> None:
+    for node in tree.css(_HIDDEN_SELECTOR):
+        if node.tag not in ("html", "body") and node.parent is not None:
+            node.decompose()
+
+
+def _put_alternatives(tree: LexborHTMLParser) -> None:
+    for tag in ("img", "area"):
+        for node in tree.tags(tag):
+            if alternative := node.attributes.get("alt"):
+                node.insert_before(f" {alternative[:_VALUE_CHARACTERS]} ")
+
+
+def _find_base(tree: LexborHTMLParser, url: str) -> str | None:
+    for node in tree.tags("base")[:1]:
+        if href := (node.attributes.get("href") or "").strip():
+            return _join(url, href[:_HREF_CHARACTERS])
+    return None
+
+
+def _read_links(tree: LexborHTMLParser, base: str | None, mute: frozenset[int], limit: int) -> tuple[Link, ...]:
+    links: list[Link] = []
+    for tag, attribute in (("a", "href"), ("area", "href"), ("frame", "src")):
+        for node in tree.tags(tag):
+            if len(links) >= limit:
+                return tuple(links)
+            attributes = node.attributes
+            href = _tidy_href(attributes.get(attribute))
+            if not _is_link(href) or "nofollow" in (attributes.get("rel") or "").lower():
+                continue
+            text = "" if mute and node.mem_id in mute else clean_line(node.text(), _ANCHOR_CHARACTERS)
+            links.append(Link(url=_join(base, href) if base else href, text=text))
+    return tuple(links)
+
+
+def _tidy_href(href: str | None) -> str:
+    """Removes white space and control characters as browsers do. Source: WHATWG URL, "Basic URL parser", steps 1 to 3."""
+    href = (href or "").strip()
+    return href if href.isprintable() else strip_controls(href.replace("\n", "").replace("\t", "").replace("\r", ""))
+
+
+def _is_link(href: str) -> bool:
+    return 0 < len(href) <= _HREF_CHARACTERS and href[0] != "#" and href[:11].lower() != "javascript:"
+
+
+def _join(base: str, href: str) -> str:
+    try:
+        return urljoin(base, href)
+    except ValueError:
+        return href
+
+
+class _SwitchedOff(NamedTuple):
+    """Links whose anchor text is switched off, and texts before which quoting ends or begins again."""
+
+    anchors: frozenset[int] = frozenset()
+    quotes: tuple[tuple[LexborNode, str], ...] = ()
+
+
+def _obey_googleoff(tree: LexborHTMLParser) -> _SwitchedOff:
+    """Blanks the text that is switched off. Returns the other switched-off parts."""
+    off: set[str] = set()
+    doomed: list[LexborNode] = []
+    mute: set[int] = set()
+    quotes: list[tuple[LexborNode, str]] = []
+    is_quoted = True
+    is_inside = False
+    for node in _walk_with_comments(tree):
+        if node.is_comment_node:
+            match = _GOOGLEOFF.match(node.comment_content or "")
+            if match:
+                (off.add if match[1].lower() == "off" else off.discard)(match[2].lower())
+        elif node.is_text_node:
+            if "index" in off or "all" in off:
+                doomed.append(node)
+            elif is_inside and is_quoted is ("snippet" in off) and (node.text_content or "").strip():
+                is_quoted = not is_quoted
+                quotes.append((node, QUOTED if is_quoted else UNQUOTED))
+        elif node.tag in ("a", "area") and off & {"anchor", "all"}:
+            mute.add(node.mem_id)
+        elif node.tag == "body":
+            is_inside = True
+    for node in doomed:
+        # the words before and behind stay apart
+        node.replace_with(" ")
+    return _SwitchedOff(frozenset(mute), tuple(quotes))
+
+
+def _walk_with_comments(tree: LexborHTMLParser) -> list[LexborNode]:
+    """Lists all nodes in document order, including the comments before the root."""
+    root = tree.root
+    if root is None:
+        return []
+    before: list[LexborNode] = []
+    node = root.prev
+    while node is not None:
+        before.append(node)
+        node = node.prev
+    return [*reversed(before), *root.traverse(include_text=True)]

@@ -1,0 +1,74 @@
+"""Finds the headings of DOCX and PPTX.
+
+A paragraph of a text is a heading by its style: one of the built-in ones, which are called ``heading 1`` in every language of the
+program, or one with an outline level, which a paragraph may also have by itself. On a slide it is the title's place. Source: ECMA-376
+part 1, sections 17.3.1.20, 17.7.4 and 19.7.10.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from lxml import etree
+
+from feedmill.adapters.extract.readers.content import Unreadable
+from feedmill.adapters.extract.readers.officexml import parse_part
+from feedmill.adapters.extract.readers.zips import Container
+
+MAX_HEADINGS = 200
+_LOOKED_AT = 5_000
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_NAMES = re.compile(r"heading ([1-9])|(title)", re.IGNORECASE)
+_OUTLINE_LEVELS = frozenset("012345678")
+
+
+def read_heading_styles(container: Container) -> dict[str, int]:
+    """Reads which styles of a text are headings, and of which level; a title's is 0."""
+    try:
+        root = parse_part(container, "word/styles.xml")
+    except Unreadable:
+        return {}
+    levels: dict[str, int] = {}
+    for style in root.iterfind(f"{_W}style") if root is not None else ():
+        level = _level_of(style)
+        if level is not None:
+            levels[style.get(f"{_W}styleId") or ""] = level
+    return levels
+
+
+def _level_of(style: etree._Element) -> int | None:
+    name = style.find(f"{_W}name")
+    match = _NAMES.fullmatch((name.get(f"{_W}val") or "").strip()) if name is not None else None
+    if match is not None:
+        return int(match[1] or 0)
+    level = style.find(f"{_W}pPr/{_W}outlineLvl")
+    return None if level is None else _outline_level(level)
+
+
+def _outline_level(node: etree._Element) -> int | None:
+    value = node.get(f"{_W}val") or ""
+    return int(value) + 1 if value in _OUTLINE_LEVELS else None
+
+
+def list_headings(root: etree._Element, levels: dict[str, int]) -> list[etree._Element]:
+    """Lists the paragraphs of a part that are headings, the higher ones first. Shape: ``levels`` by the styles' ids."""
+    found: list[tuple[int, etree._Element]] = []
+    for node in islice(root.iter(f"{_W}pStyle", f"{_W}outlineLvl"), _LOOKED_AT):
+        properties = node.getparent()
+        paragraph = None if properties is None or properties.tag != f"{_W}pPr" else properties.getparent()
+        level = _outline_level(node) if node.tag == f"{_W}outlineLvl" else levels.get(node.get(f"{_W}val") or "")
+        if paragraph is not None and level is not None and (not found or found[-1][1] is not paragraph):
+            found.append((level, paragraph))
+    found.sort(key=lambda pair: pair[0])
+    return [paragraph for _, paragraph in found[:MAX_HEADINGS]]
+
+
+def iter_slide_titles(root: etree._Element) -> Iterator[etree._Element]:
+    """Yields the shapes of a slide that hold its title; notes have none."""
+    if root.tag != f"{_P}sld":
+        return
+    for shape in root.iter(f"{_P}sp"):
+        place = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
+        if place is not None and place.get("type") in ("title", "ctrTitle"):
+            yield shape

@@ -1,0 +1,99 @@
+"""Shared by the readers of Office and OpenDocument: hardened parsing and the text of parts."""
+
+import io
+from collections.abc import Iterable, Iterator
+
+from lxml import etree
+
+from feedmill.adapters.extract.clean import clean_line
+from feedmill.adapters.extract.readers.content import Unreadable
+from feedmill.adapters.extract.readers.zips import Container
+from feedmill.model.document import Metadata
+
+
+def parse_part(container: Container, name: str) -> etree._Element | None:
+    """Parses one part; None if there is none. Errors: Unreadable when it is no XML or declares entities."""
+    data = container.read(name)
+    if data is None:
+        return None
+    _refuse_entities(data, name)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        return etree.fromstring(data, parser)
+    except (etree.LxmlError, ValueError) as exc:
+        raise Unreadable(f"the file is damaged: part {name[:80]} is no XML") from exc
+
+
+def stream_part(container: Container, name: str, local_name: str) -> Iterator[etree._Element]:
+    """Yields the elements of one name in a part, one at a time; each is discarded when the next is read. Errors: Unreadable."""
+    data = container.read(name)
+    if data is None:
+        return
+    _refuse_entities(data, name)
+    options = {
+        "resolve_entities": False,
+        "no_network": True,
+        "load_dtd": False,
+        "huge_tree": True,
+        "remove_comments": True,
+        "remove_pis": True,
+    }
+    try:
+        for _, node in etree.iterparse(io.BytesIO(data), events=("end",), tag=f"{{*}}{local_name}", **options):
+            yield node
+            node.clear()
+            parent = node.getparent()
+            while parent is not None and node.getprevious() is not None:
+                del parent[0]
+    except (etree.LxmlError, ValueError) as exc:
+        raise Unreadable(f"the file is damaged: part {name[:80]} is no XML") from exc
+
+
+def _refuse_entities(data: bytes, name: str) -> None:
+    if b"<!ENTITY" in data[:100_000]:
+        raise Unreadable(f"the file declares XML entities in {name[:80]}, which no Office program writes")
+
+
+def collect_text(root: etree._Element, *, breaks: Iterable[str], blanks: Iterable[str] = (), skip: Iterable[str] = ()) -> str:
+    """Joins the text below an element. Shape: names of tags that end a line, that stand for a blank, whose content is left out."""
+    ends, spaces, skipped = frozenset(breaks), frozenset(blanks), frozenset(skip)
+    parts: list[str] = []
+    depth = 0
+    for event, node in etree.iterwalk(root, events=("start", "end")):
+        tag = node.tag
+        if tag in skipped:
+            depth += 1 if event == "start" else -1
+        if event == "start":
+            if depth == 0 and node.text:
+                parts.append(node.text)
+            continue
+        if depth:
+            pass
+        elif tag in ends:
+            parts.append("\n")
+        elif tag in spaces:
+            parts.append(" ")
+        if depth == 0 and node.tail and node is not root:
+            parts.append(node.tail)
+    return "".join(parts)
+
+
+def read_properties(container: Container, name: str, wanted: dict[str, str]) -> Metadata:
+    """Reads a properties part: ``wanted`` gives the metadata name of each element's local name."""
+    try:
+        root = parse_part(container, name)
+    except Unreadable:
+        return ()
+    if root is None:
+        return ()
+    found = []
+    for node in root.iter(etree.Element):
+        label = wanted.get(etree.QName(node).localname)
+        if label and (value := clean_line(node.text)):
+            found.append((label, value))
+    return tuple(found)
+
+
+def find_title(metadata: Metadata) -> str | None:
+    """Returns the title among properties."""
+    return next((value for name, value in metadata if name == "title"), None)

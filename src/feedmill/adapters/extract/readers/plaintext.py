@@ -1,0 +1,85 @@
+"""Reads texts without markup, and XML and Markdown, whose markup is taken off."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from lxml import etree
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from feedmill.adapters.extract.charset import decode
+from feedmill.adapters.extract.clean import clean_line
+from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.readers.html import read_html
+from feedmill.model.extraction import ExtractionLimits
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,10000}?)\n---[ \t]*\n", re.S)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.{1,500}?)[\"']?[ \t]*$", re.M)
+_MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_MARKDOWN_CHARACTERS = 100_000
+# the parser reads to the next blank for the target of each link, and from the same place again where it is none
+_WITHOUT_BLANKS = re.compile(r"\S{2000,}")
+_MANY_LINKS = 100
+
+
+def read_plain(data: bytes, charset: str | None) -> Content:
+    """Reads plain text, CSV, JSON, program text."""
+    return Content(text=_unify_newlines(decode(data, charset)))
+
+
+def read_markdown(data: bytes, charset: str | None, url: str, limits: ExtractionLimits) -> Content:
+    """Reads what Markdown shows, with its links; very long ones as they are written.
+
+    The title is that of the front matter, else the first heading of level one or two.
+    """
+    text = _unify_newlines(decode(data, charset))
+    front = _FRONT_MATTER.match(text)
+    body = text[front.end() :] if front else text
+    if any(run[0].count("](") > _MANY_LINKS for run in _WITHOUT_BLANKS.finditer(body)):
+        return Content(text=text, reason="the Markdown has too many links in a row: its text was taken as it is written")
+    tokens = _MARKDOWN.parse(body[:_MARKDOWN_CHARACTERS])
+    named = _FRONT_TITLE.search(front[1]) if front else None
+    title = clean_line(named[1] if named else _find_heading(tokens)) or None
+    if len(body) > _MARKDOWN_CHARACTERS:
+        return Content(text=text, title=title)
+    shown = read_html(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), url, limits)
+    return Content(text=shown.text, title=title, links=shown.links, headings=shown.headings)
+
+
+def _find_heading(tokens: Sequence[Token]) -> str:
+    """Returns the words of the first heading of level one or two."""
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open" and opening.tag in ("h1", "h2"):
+            return "".join(" " if child.type.endswith("break") else child.content for child in inline.children or ())
+    return ""
+
+
+def read_xml(data: bytes, charset: str | None) -> Content:
+    """Reads the text of an XML document, broken ones too, as far as they can be repaired; entities are never expanded."""
+    text = decode(data, charset, is_markup=True)
+    source = re.sub(r"\A\s*<\?xml[^>]{0,300}\?>", "", text).encode("utf-8", "ignore")
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root = etree.fromstring(source, parser)
+    except (etree.LxmlError, ValueError):
+        root = None
+    reason = "the XML is damaged or nested too deeply, some of its text may be missing" if len(parser.error_log) else None
+    if root is None:
+        return Content(text=text, reason=reason)
+    parts = [part for part in root.itertext(tag=etree.Element) if isinstance(part, str) and not part.isspace()]
+    titles = (node.text for node in root.iterfind("{*}title") if isinstance(node.text, str))
+    return Content(text="\n".join(parts), title=clean_line(next(titles, None)) or None, reason=reason)
+
+
+def _unify_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

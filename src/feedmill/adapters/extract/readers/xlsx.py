@@ -1,0 +1,92 @@
+"""Reads XLSX: sheet names, cells row by row, notes, properties.
+
+Sheets are the largest XML that Office writes, so they are read as a stream, a row at a time, and cut when the time or the text is
+up. Source: ECMA-376 part 1, section 18.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+
+from lxml import etree
+
+from feedmill.adapters.extract.readers.content import Content
+from feedmill.adapters.extract.readers.officexml import find_title, parse_part, stream_part
+from feedmill.adapters.extract.readers.ooxml import read_office_metadata
+from feedmill.adapters.extract.readers.zips import Container
+from feedmill.model.extraction import ExtractionLimits
+
+_SHEET_PARTS = re.compile(r"xl/worksheets/sheet(\d+)\.xml$")
+_NOTE_PARTS = re.compile(r"xl/(?:comments\d*|threadedComments/threadedComment\d+|drawings/drawing\d+)\.xml$")
+_SHARE_OF_TIME = 0.7
+_LOOK_EVERY = 256
+_CELL_CHARACTERS = 32_767
+
+
+def read_xlsx(data: bytes, limits: ExtractionLimits) -> Content:
+    """Reads a workbook. Errors: Unreadable."""
+    deadline = time.monotonic() + limits.seconds * _SHARE_OF_TIME
+    container = Container(data)
+    metadata = read_office_metadata(container)
+    parts = [_read_sheet_names(container)]
+    cells, reason = _read_cells(container, deadline, limits.text_characters)
+    parts += cells
+    if reason is None:
+        parts += _read_notes(container)
+    return Content(text="\n".join(parts), title=find_title(metadata), metadata=metadata, headings=parts[0], reason=reason)
+
+
+def _read_cells(container: Container, deadline: float, limit: int) -> tuple[list[str], str | None]:
+    strings = _read_shared_strings(container)
+    rows: list[str] = []
+    characters = 0
+    for _, name in sorted((int(match[1]), name) for name in container.names if (match := _SHEET_PARTS.match(name))):
+        for row in _read_rows(container, name, strings):
+            rows.append(row)
+            characters += len(row) + 1
+            if characters > limit:
+                return rows, None
+            if len(rows) % _LOOK_EVERY == 0 and time.monotonic() > deadline:
+                return rows, f"cut after {len(rows)} rows"
+    return rows, None
+
+
+def _read_sheet_names(container: Container) -> str:
+    root = parse_part(container, "xl/workbook.xml")
+    if root is None:
+        return ""
+    return "\n".join(str(node.get("name") or "") for node in root.iterfind("{*}sheets/{*}sheet"))
+
+
+def _read_shared_strings(container: Container) -> list[str]:
+    strings: list[str] = []
+    for item in stream_part(container, "xl/sharedStrings.xml", "si"):
+        # phonetic guides stand in rPh
+        texts = [node.text or "" for path in ("{*}t", "{*}r/{*}t") for node in item.iterfind(path)]
+        strings.append("".join(texts)[:_CELL_CHARACTERS])
+    return strings
+
+
+def _read_rows(container: Container, name: str, strings: list[str]) -> Iterator[str]:
+    for row in stream_part(container, name, "row"):
+        cells = [text for cell in row if (text := _read_cell(cell, strings))]
+        if cells:
+            yield " ".join(cells)
+
+
+def _read_cell(cell: etree._Element, strings: list[str]) -> str:
+    kind = cell.get("t")
+    if kind == "inlineStr":
+        return "".join(node.text or "" for node in cell.iter("{*}t"))
+    value = cell.findtext("{*}v")
+    if value is None or kind == "e":
+        return ""
+    if kind != "s":
+        return value
+    index = int(value) if value.isdecimal() and len(value) < 10 else -1
+    return strings[index] if 0 <= index < len(strings) else ""
+
+
+def _read_notes(container: Container) -> list[str]:
+    roots = (parse_part(container, name) for name in container.names if _NOTE_PARTS.match(name))
+    return ["\n".join(text for text in root.itertext(etree.Element) if isinstance(text, str)) for root in roots if root is not None]

@@ -1,0 +1,267 @@
+"""Proves users by an LDAP directory, such as OpenLDAP or Active Directory: find the entry, bind as it, look up its groups.
+
+- What somebody typed reaches the directory as the value of a filter, escaped; it is never part of a name or of the filter's structure.
+- An empty password is never sent: a bind without one succeeds as nobody (RFC 4513, section 5.1.2).
+- Exactly one entry must be found. Referrals are not followed, since they could lead the password to another server.
+- Who somebody is, the entry found says, never what was typed: it may have been found by an attribute that people choose themselves.
+- Servers are tried in order; one that does not answer in time costs its time once a request, and all requests together a bounded one.
+Source: RFC 4511, RFC 4513, RFC 4515; Microsoft, "[MS-ADTS]", 3.1.1.4.5.19 (tokenGroups, primaryGroupID).
+"""
+
+import math
+import ssl
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+with warnings.catch_warnings():
+    # it still asks pyasn1 for names that have newer ones
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from ldap3 import NONE, SUBTREE, Connection, Server, Tls
+    from ldap3.core.exceptions import (
+        LDAPBusyResult,
+        LDAPConfidentialityRequiredResult,
+        LDAPException,
+        LDAPOperationResult,
+        LDAPSizeLimitExceededResult,
+        LDAPStrongerAuthRequiredResult,
+        LDAPUnavailableResult,
+    )
+
+from pyasn1.error import PyAsn1Error
+
+from feedmill.adapters.identity.ldap.values import escape_bytes, fill_filter, first_text, primary_group_of
+from feedmill.adapters.identity.watching import Watch
+from feedmill.core.access.folding import fold
+from feedmill.core.access.principals import shorten_domain, split_name
+from feedmill.core.access.roles import RoleRules
+from feedmill.model.access import Scope
+from feedmill.model.errors import Busy
+from feedmill.model.identity import Subject
+from feedmill.model.signin import Credential
+
+MAX_GROUPS = 20_000
+MAX_DEPTH = 20
+ASKED_AT_ONCE = 50
+ANSWERS_AT_MOST = 12
+"""So many times what one answer may take is what all of them may, so that a server that drips is left."""
+_UNREADABLE = (PyAsn1Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What the library raises where a server sends what is no LDAP."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdapOptions:
+    """How one directory is asked. Shape: ``{login}`` in a filter is what was typed, ``{name}`` the same without a domain (in
+    ``group_filter`` the name that was found, since some servers compare it letter by letter), ``{dn}`` the entry found.
+    """
+
+    name: str
+    namespace: str
+    urls: tuple[str, ...]
+    user_base: str
+    group_base: str = ""
+    user_filter: str = "(uid={name})"
+    group_filter: str = "(|(member={dn})(uniqueMember={dn})(memberUid={name}))"
+    name_attribute: str = "uid"
+    group_attribute: str = "cn"
+    bind_dn: str = ""
+    password: str = field(default="", repr=False)
+    start_tls: bool = True
+    ca_file: str = ""
+    domain: str = ""
+    nested: bool = True
+    timeout_seconds: float = 5.0
+    roles: RoleRules = field(default_factory=RoleRules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    server: Server
+    watch: Watch
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    dn: str
+    name: str
+    primary_group: bytes
+
+
+class _CheckedTls(Tls):  # type: ignore[misc]  # ldap3 has no types
+    """TLS as Python's own defaults want it: the certificate's chain and its name are checked before anything is sent."""
+
+    def __init__(self, ca_file: str, timeout_seconds: float) -> None:
+        super().__init__(validate=ssl.CERT_REQUIRED)
+        self._context = ssl.create_default_context(cafile=ca_file or None)
+        self._timeout_seconds = timeout_seconds
+
+    def wrap_socket(self, connection: Connection, do_handshake: bool = False) -> None:
+        """Puts TLS over a connection's socket."""
+        with Watch(self._timeout_seconds) as watch:
+            watch.hold(connection.socket)
+            connection.socket = self._context.wrap_socket(
+                connection.socket, server_hostname=connection.server.host, do_handshake_on_connect=do_handshake
+            )
+
+
+class LdapDirectory:
+    """Fills ``ports.signin.Directory``. May be used from several threads."""
+
+    def __init__(self, options: LdapOptions) -> None:
+        self.name, self.namespace = options.name, options.namespace
+        self._options = options
+        tls = _CheckedTls(options.ca_file, options.timeout_seconds)
+        self._servers = [Server(url, get_info=NONE, connect_timeout=options.timeout_seconds, tls=tls) for url in options.urls]
+
+    def verify(self, name: str, password: str) -> Credential | None:
+        """Returns the credential of a user. Errors: Busy."""
+        bare, domain = split_name(name.strip())
+        if not password or not bare.strip() or not self._is_ours(domain):
+            return None
+        last: Exception | None = None
+        for server in self._servers:
+            try:
+                with Watch(self._options.timeout_seconds * ANSWERS_AT_MOST) as watch:
+                    return self._verify_at(_Way(server, watch), bare.strip(), name.strip(), password)
+            except (LDAPException, OSError, *_UNREADABLE) as exc:
+                if not _is_trouble(exc):
+                    raise Busy(f"the directory {self.name} refuses to be asked: {_explain(exc)}") from exc
+                last = exc
+                log.warning("directory_server_unanswered", directory=self.name, server=str(server.name), reason=_explain(exc))
+        raise Busy(f"no server of the directory {self.name} answers: {_explain(last)}") from last
+
+    def _is_ours(self, domain: str) -> bool:
+        """Whether a domain that was typed is that of the directory; filters that take the whole login decide themselves."""
+        own = self._options.domain
+        if not domain or "{login}" in self._options.user_filter:
+            return True
+        return bool(own) and fold(domain) in (fold(own), fold(shorten_domain(own)))
+
+    def _verify_at(self, way: _Way, name: str, login: str, password: str) -> Credential | None:
+        with self._connected(way, self._options.bind_dn, self._options.password) as searching:
+            found = self._find(searching, name, login)
+            if found is None or not self._is_password(way, found.dn, password):
+                return None
+            groups = self._list_groups(searching, found, login) if self._options.group_base else ()
+        domain, namespace = self._options.domain, self.namespace
+        subjects = tuple(Subject(scope=Scope.GROUP, name=group, domain=domain, namespace=namespace) for group in groups)
+        return Credential(
+            provider=f"ldap:{self.name}",
+            user=Subject(scope=Scope.USER, name=found.name, domain=domain, namespace=namespace),
+            groups=subjects,
+            role=self._options.roles.find(subjects),
+        )
+
+    @contextmanager
+    def _connected(self, way: _Way, dn: str, password: str) -> Iterator[Connection]:
+        connection = Connection(
+            way.server,
+            user=dn or None,
+            password=password or None,
+            receive_timeout=math.ceil(self._options.timeout_seconds),
+            auto_referrals=False,
+            read_only=True,
+            raise_exceptions=True,
+            check_names=False,
+        )
+        try:
+            connection.open()
+            way.watch.hold(connection.socket)
+            if self._options.start_tls and not way.server.ssl:
+                connection.start_tls()
+            connection.bind()
+            yield connection
+        finally:
+            _close(connection)
+
+    def _is_password(self, way: _Way, dn: str, password: str) -> bool:
+        try:
+            with self._connected(way, dn, password):
+                return True
+        except (LDAPBusyResult, LDAPUnavailableResult, LDAPConfidentialityRequiredResult, LDAPStrongerAuthRequiredResult):
+            raise
+        except LDAPOperationResult:
+            # wrong, expired, locked: the directory does not let this user in now
+            return False
+
+    def _find(self, connection: Connection, name: str, login: str) -> _Found | None:
+        asked = fill_filter(self._options.user_filter, name=name, login=login)
+        wanted = [self._options.name_attribute, "objectSid", "primaryGroupID"]
+        entries = self._search(connection, self._options.user_base, asked, wanted, limit=2)
+        if len(entries) != 1:
+            if entries:
+                log.warning("directory_name_ambiguous", directory=self.name, name=name[:200])
+            return None
+        dn, attributes = entries[0]
+        held = first_text(attributes, self._options.name_attribute)
+        if not held:
+            raise Busy(f"the entry {dn[:200]!a} of the directory {self.name} has no {self._options.name_attribute} that may be read")
+        return _Found(dn, held, primary_group_of(attributes))
+
+    def _list_groups(self, connection: Connection, found: _Found, login: str) -> tuple[str, ...]:
+        """Lists the groups of an entry, and the groups that these are in, by name in the order found. Errors: Busy for too many."""
+        known: dict[str, str] = {}
+        asked = [fill_filter(self._options.group_filter, name=found.name, login=login, dn=found.dn)]
+        if found.primary_group:
+            asked.append(f"(objectSid={escape_bytes(found.primary_group)})")
+        for _ in range(MAX_DEPTH):
+            fresh = self._search_groups(connection, asked, known)
+            if not fresh or not self._options.nested:
+                break
+            asked = [fill_filter("(|(member={dn})(uniqueMember={dn}))", dn=dn) for dn in fresh]
+        return tuple(dict.fromkeys(group for group in known.values() if group))
+
+    def _search_groups(self, connection: Connection, asked: Sequence[str], known: dict[str, str]) -> list[str]:
+        fresh: list[str] = []
+        for start in range(0, len(asked), ASKED_AT_ONCE):
+            together = f"(|{''.join(asked[start : start + ASKED_AT_ONCE])})"
+            for dn, attributes in self._search(connection, self._options.group_base, together, [self._options.group_attribute], limit=0):
+                if dn not in known:
+                    known[dn] = first_text(attributes, self._options.group_attribute)
+                    fresh.append(dn)
+            if len(known) > MAX_GROUPS:
+                raise Busy(f"a user of the directory {self.name} is in more than {MAX_GROUPS} groups")
+        return fresh
+
+    def _search(
+        self, connection: Connection, base: str, asked: str, attributes: Sequence[str], *, limit: int
+    ) -> list[tuple[str, dict[str, list[bytes]]]]:
+        try:
+            found = connection.extend.standard.paged_search(
+                base, asked, SUBTREE, attributes=list(attributes), paged_size=500, generator=True, size_limit=0
+            )
+            entries: list[tuple[str, dict[str, list[bytes]]]] = []
+            for entry in found:
+                if entry.get("type") == "searchResEntry":
+                    entries.append((str(entry["dn"]), dict(entry["raw_attributes"])))
+                if limit and len(entries) >= limit:
+                    break
+        except LDAPSizeLimitExceededResult as exc:
+            # a shortened list of groups could leave out a denial
+            raise Busy(f"the directory {self.name} gives a part of the groups only; raise its size limit") from exc
+        return entries
+
+
+def _is_trouble(exc: Exception) -> bool:
+    """Whether another server may do better: this one is not reached, or says that it is busy."""
+    return not isinstance(exc, LDAPOperationResult) or isinstance(exc, (LDAPBusyResult, LDAPUnavailableResult))
+
+
+def _explain(exc: Exception | None) -> str:
+    kind = f"{type(exc).__name__}: " if isinstance(exc, _UNREADABLE) else ""
+    return (kind + str(exc) or type(exc).__name__)[:300]
+
+
+def _close(connection: Connection) -> None:
+    held = connection.socket
+    try:
+        connection.unbind()
+    except (LDAPException, OSError):
+        log.debug("directory_connection_gone")
+    if held is not None:
+        held.close()  # a connection that never came to be is not closed by unbinding

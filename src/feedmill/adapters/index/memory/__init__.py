@@ -1,0 +1,1 @@
+"""The index in memory, for tests."""

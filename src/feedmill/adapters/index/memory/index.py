@@ -1,0 +1,198 @@
+"""The index in memory, made of plain dictionaries, for tests. It implements the same contract as an engine and is easy to read.
+
+It scans every document at every search (``memorymatching``).
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from feedmill.adapters.index import analysis
+from feedmill.adapters.index.highlighting import seek
+from feedmill.adapters.index.memory.matching import Entry, match_entry, score_entry
+from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
+from feedmill.adapters.index.tantivy.sorting import RELEVANT
+from feedmill.core.ranking.bias import WORDLESS_SCORE, bias_factor, biased
+from feedmill.core.ranking.facets import column_of, counted_numbers, counted_texts, merge_spellings, order_ranges, order_values, range_ends
+from feedmill.core.ranking.indexterms import sort_keys
+from feedmill.core.ranking.scoring import freshness_factor
+from feedmill.core.text.analysis import fold_value
+from feedmill.core.text.snippets import Sought
+from feedmill.core.text.typedvalues import is_within, name_digest, sortable, typed_terms
+from feedmill.model.access import AccessFilter
+from feedmill.model.errors import Conflict
+from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.query import Node
+from feedmill.model.ranking import Ranking, ScoreBias
+from feedmill.model.search import Hit, Hits, IndexDocument, Sort
+from feedmill.ports import BuiltEntries, PreparedEntry
+from feedmill.ports.search import go_on
+
+
+class MemoryIndex:
+    """Searches the commits of its writer. Several threads may use it."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._entries: dict[int, Entry] = {}
+        self._commits = 0
+        self._lock = threading.Lock()
+
+    def search(
+        self,
+        query: Node,
+        access: AccessFilter,
+        *,
+        start: int,
+        num: int,
+        sort: Sort | None = None,
+        bias: ScoreBias | None = None,
+        explains: bool = False,
+    ) -> Hits:
+        """Finds matching documents that the user may see, best first or as ``sort`` says. Among equals the lower key is first."""
+        scored = [
+            Hit(key=key, score=score, parts=(("words", score),) if explains else ())
+            for key, entry in sorted(self._entries.items())
+            if entry.document.access_class in access.permitted and (score := score_entry(query, entry)) is not None
+        ]
+        if bias is not None:
+            scored = [
+                replace(hit, score=(hit.score or WORDLESS_SCORE) * _bias_of(self._entries[hit.key], bias, self._clock())) for hit in scored
+            ]
+        scored.sort(key=lambda hit: -hit.score)
+        if sort is not None:
+            scored = self._sort(scored, sort)
+        return Hits(hits=tuple(scored[max(start, 0) :][: max(num, 0)]), total=len(scored), is_exact=True)
+
+    def _sort(self, hits: list[Hit], sort: Sort) -> list[Hit]:
+        valued = [(_value_of(self._entries[hit.key].document, sort.name), hit) for hit in hits[: None if sort.is_whole else RELEVANT]]
+        having = [(value, hit) for value, hit in valued if value is not None]
+        having.sort(key=lambda pair: pair[0], reverse=sort.is_descending)
+        return [hit for _, hit in having] + [hit for value, hit in valued if value is None]
+
+    def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
+        """Lists matching documents that the user may see, by key, with keys above ``after``."""
+        found = self.search(query, access, start=0, num=len(self._entries))
+        keys = sorted(hit.key for hit in found.hits if hit.key > after)
+        return Hits(hits=tuple(Hit(key=key, score=0.0) for key in keys[: max(num, 0)]), total=found.total, is_exact=True)
+
+    def count_facets(
+        self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
+    ) -> tuple[FacetCounts, ...]:
+        """Counts facets over all matching documents that the user may see."""
+        matching = [self._entries[hit.key].document for hit in self.search(query, access, start=0, num=len(self._entries)).hits]
+        counted = []
+        for facet in facets:
+            check()
+            counted.append(_count_facet(facet, matching))
+        return tuple(counted)
+
+    @property
+    def vocabulary(self) -> MemoryVocabulary:
+        """The words of the index in its current state."""
+        entries = self._entries
+
+        def find(query: Node, access: AccessFilter) -> list[IndexDocument]:
+            return [entries[hit.key].document for hit in self.search(query, access, start=0, num=len(entries)).hits]
+
+        return MemoryVocabulary([entry.document for entry in entries.values()], find)
+
+    def terms(self, query: Node) -> tuple[str, ...]:
+        """Returns the words and phrases that a query would highlight."""
+        return analysis.highlight_terms(query)
+
+    def seek(self, query: Node) -> Sought:
+        """Returns what a query highlights: its words in all forms that it finds."""
+        return seek(query, sorted({entry.document.language or "" for entry in self._entries.values()}))
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does."""
+        return analysis.fold_words(text)
+
+    def is_visible(self, token: str) -> bool:
+        """Whether the commit is visible, which it is at once."""
+        return not token or int(token) <= self._commits
+
+    def count(self) -> int:
+        """Counts documents in the index."""
+        return len(self._entries)
+
+    def take(self, changes: dict[int, IndexDocument | None]) -> str:
+        """Applies a batch, with None for a removal, and returns its token."""
+        made = {key: Entry.of(document) for key, document in changes.items() if document is not None}
+        with self._lock:
+            kept = {key: entry for key, entry in self._entries.items() if key not in changes}
+            self._entries = kept | made
+            self._commits += 1
+            return str(self._commits)
+
+
+class MemoryWriter:
+    """Writes into a ``MemoryIndex``."""
+
+    def __init__(self, index: MemoryIndex) -> None:
+        self._index = index
+        self._changes: dict[int, IndexDocument | None] | None = {}
+
+    def prepare(self, document: IndexDocument) -> PreparedEntry:
+        """Returns the document unchanged as its entry."""
+        return PreparedEntry(document.key, document)
+
+    def put_prepared(self, entries: Iterable[PreparedEntry]) -> None:
+        """Adds prepared entries."""
+        self.put_many(entry.entry for entry in entries if isinstance(entry.entry, IndexDocument))
+
+    def adopt(self, built: BuiltEntries) -> str:
+        """Adds documents that another process built. Shape: the payload is a list of them."""
+        assert isinstance(built.payload, list)
+        self.remove_many(built.keys)
+        self.put_many(built.payload)
+        return self.commit()
+
+    def put_many(self, documents: Iterable[IndexDocument]) -> None:
+        """Adds documents. Each replaces the earlier one of its key."""
+        self._batch.update((document.key, document) for document in documents)
+
+    def remove_many(self, keys: Iterable[int]) -> None:
+        """Removes documents by key."""
+        self._batch.update((key, None) for key in keys)
+
+    def commit(self) -> str:
+        """Makes all writes visible at once."""
+        token = self._index.take(self._batch)
+        self._changes = {}
+        return token
+
+    def close(self) -> None:
+        """Discards uncommitted writes."""
+        self._changes = None
+
+    @property
+    def _batch(self) -> dict[int, IndexDocument | None]:
+        if self._changes is None:
+            raise Conflict("the index writer is closed")
+        return self._changes
+
+
+def _value_of(document: IndexDocument, name: str) -> str | None:
+    if name:
+        return sort_keys(document.metadata).get(name_digest(fold_value(name)))
+    return None if document.last_modified is None else sortable(document.last_modified.timestamp())
+
+
+def _count_facet(facet: Facet, documents: Sequence[IndexDocument]) -> FacetCounts:
+    if not facet.ranges:
+        column = name_digest(fold_value(facet.name))
+        texts = [text for document in documents for text in counted_texts(document.metadata).get(column, ())]
+        return FacetCounts(facet=facet, values=order_values(facet, merge_spellings((text, 1) for text in texts)))
+    kept = [counted_numbers(typed_terms(document.metadata)).get(column_of(facet), ()) for document in documents]
+    ends = [range_ends(facet, wanted) for wanted in facet.ranges]
+    counts = [sum(any(is_within(number, low, high) for number in numbers) for numbers in kept) for low, high in ends]
+    return FacetCounts(facet=facet, values=order_ranges(facet, counts))
+
+
+def _bias_of(entry: Entry, bias: ScoreBias, now: float) -> float:
+    date = entry.document.last_modified
+    fresh = freshness_factor(None if date is None else int(date.timestamp()), biased(Ranking(), bias), now)
+    return fresh * bias_factor(sum(weight for node, weight in bias.parts if match_entry(node, entry) is not None))

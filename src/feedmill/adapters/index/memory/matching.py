@@ -1,0 +1,254 @@
+"""Whether and how well one document matches a query, for the index in memory.
+
+A score counts how often the words are in each field, with the weights of the engine's fields.
+"""
+
+from dataclasses import dataclass
+
+from feedmill.adapters.index.analysis import lay_out_whole, tagged_words
+from feedmill.adapters.index.stemming import list_query_stems, stems_of
+from feedmill.adapters.index.tantivy.words import FIELD_WEIGHTS, read_single
+from feedmill.core.query.patternsets import pattern_term
+from feedmill.core.ranking.indexterms import (
+    filetype_term,
+    filetype_terms,
+    info_terms,
+    link_terms,
+    metadata_terms,
+    name_term,
+    path_term,
+    site_terms,
+    split_site,
+    start_term,
+    url_term,
+    url_words,
+    value_term,
+)
+from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
+from feedmill.core.text.analysis import fold_value, gram_size, is_spaceless, list_grams, split_words
+from feedmill.core.text.measures import measures_of_text
+from feedmill.core.text.typedvalues import DATE, NUMBER, first_second, is_within, last_second, typed_values
+from feedmill.core.text.units import accepts_unit
+from feedmill.core.text.wildcards import compile_wildcard, fold_wildcard, is_wildcard
+from feedmill.model.query import (
+    And,
+    DateRange,
+    Everything,
+    FileType,
+    Info,
+    InText,
+    InTitle,
+    InUrl,
+    Language,
+    LinksTo,
+    MetaContains,
+    MetaDates,
+    MetaEquals,
+    MetaExists,
+    MetaNumbers,
+    MetaStarts,
+    Node,
+    Not,
+    NumberRange,
+    Or,
+    Phrase,
+    Related,
+    Restriction,
+    Site,
+    Some,
+    UnderPattern,
+    Wildcard,
+    Word,
+)
+from feedmill.model.search import IndexDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document in the form that is matched: its words by field, and the terms for restrictions."""
+
+    document: IndexDocument
+    words: dict[str, list[str]]
+    terms: frozenset[str]
+
+    @classmethod
+    def of(cls, document: IndexDocument) -> "Entry":
+        """Makes the entry of a document."""
+        texts = {
+            "title": document.title,
+            "body": document.body,
+            "words_of_url": url_words(document.url),
+            "words_of_metadata": "\n".join(value for _, value in document.metadata),
+        }
+        told = "\n".join(document.anchors)
+        stems = [lay_out_whole(text, stems_of(document.language)).stems.split() for text in (*texts.values(), told)]
+        words = {name: split_words(text) for name, text in texts.items()} | {"stems": [stem for part in stems for stem in part]}
+        terms = {f"site {term}" for term in site_terms(document.url)} | {f"metadata {term}" for term in metadata_terms(document.metadata)}
+        return cls(document, words, frozenset(terms))
+
+
+STEM_WEIGHT = 0.4
+_NO_DEMAND = -1.0
+"""The score of a part without words, which demands nothing."""
+
+
+def score_entry(root: Node, entry: Entry) -> float | None:
+    """Returns the score of a whole query, or None for no match and for a query without words."""
+    score = match_entry(root, entry)
+    return None if score is None or score == _NO_DEMAND else score
+
+
+def match_entry(node: Node, entry: Entry) -> float | None:
+    """Returns the score of a part of a query: None for no match, ``_NO_DEMAND`` for a part without words."""
+    match node:
+        case Word(text):
+            return _match_word(text, entry)
+        case Phrase(text):
+            return _match_words(text, entry, FIELD_WEIGHTS)
+        case Wildcard(text):
+            return _match_pieces(text, entry, FIELD_WEIGHTS)
+        case Everything():
+            return 0.0
+        case And(parts):
+            return _match_all(parts, entry)
+        case Or(parts):
+            return _match_any(parts, entry)
+        case Some(parts):
+            some, every = _match_any(parts, entry), _match_all(parts, entry)
+            return some if some is None or every is None or some == _NO_DEMAND else some + HOLDS_ALL_BONUS
+        case Not(part):
+            score = match_entry(part, entry)
+            return _NO_DEMAND if score == _NO_DEMAND else _when(score is None)
+        case _:
+            return _match_restriction(node, entry)
+
+
+def _match_restriction(node: Restriction, entry: Entry) -> float | None:
+    document = entry.document
+    match node:
+        case InUrl(text):
+            return _match_place(url_words(text), entry, "words_of_url")
+        case InTitle(text):
+            return _match_place(text, entry, "title")
+        case InText(text):
+            return _match_place(text, entry, "body")
+        case Site(value):
+            return _match_site(value, entry)
+        case Language(code):
+            return _when(document.language == code)
+        case Info(url):
+            return _when(url_term(document.url) in info_terms(url))
+        case Related():
+            return None
+        case LinksTo(url):
+            return _when(bool(set(link_terms(document.links)).intersection(info_terms(url))))
+        case FileType(ending):
+            return _when(filetype_term(ending) in filetype_terms(document.url, document.mimetype))
+        case DateRange(first, last):
+            date = document.last_modified
+            return _when(date is not None and is_within(date.timestamp(), first_second(first), last_second(last)))
+        case NumberRange(low, high, unit):
+            measures = [measure for text in (document.title, document.body) for measure in measures_of_text(text, document.language)]
+            return _when(any(is_within(number, low, high) and accepts_unit(unit, of) for number, of in measures))
+        case UnderPattern(pattern):
+            return _when(pattern_term(pattern) in document.patterns)
+        case _:
+            return _when(_holds_metadata(node, entry))
+
+
+_Metadata = MetaEquals | MetaExists | MetaStarts | MetaContains | MetaNumbers | MetaDates
+
+
+def _holds_metadata(node: _Metadata, entry: Entry) -> bool:
+    match node:
+        case MetaEquals(name, value):
+            return f"metadata {value_term(name, value)}" in entry.terms
+        case MetaExists(name):
+            return f"metadata {name_term(name)}" in entry.terms
+        case MetaStarts(name, start):
+            return any(term.startswith(f"metadata {start_term(name, start)}") for term in entry.terms)
+        case MetaContains(name, text, is_prefix):
+            asked = tagged_words(name, text)
+            return any(_holds_run(tagged_words(*pair), asked, is_prefix=is_prefix) for pair in entry.document.metadata)
+        case MetaNumbers(name, low, high, unit):
+            return _holds_typed(entry, NUMBER, name, low, high, unit)
+        case MetaDates(name, first, last):
+            return _holds_typed(entry, DATE, name, first_second(first), last_second(last))
+
+
+def _holds_run(words: list[str], run: list[str], *, is_prefix: bool) -> bool:
+    if not run:
+        return False
+    if not is_prefix:
+        return _count_runs(words, run) > 0
+    starts = range(len(words) - len(run) + 1)
+    return any(words[at : at + len(run) - 1] == run[:-1] and words[at + len(run) - 1].startswith(run[-1]) for at in starts)
+
+
+def _holds_typed(entry: Entry, kind: str, name: str, low: float | None, high: float | None, unit: str = "") -> bool:
+    wanted = (fold_value(name), kind)
+    measures = [measure for found, of, measure in typed_values(entry.document.metadata) if wanted == (found, of)]
+    return any(is_within(number, low, high) and accepts_unit(unit, of) for number, of in measures)
+
+
+def _match_word(text: str, entry: Entry) -> float | None:
+    """Matches a plain word as written, else by its stems, which count less; a Hangul word by its pairs of syllables."""
+    exact, raw = _match_words(text, entry, FIELD_WEIGHTS), read_single(text)
+    if exact is not None or not raw or is_spaceless(raw):
+        return exact
+    stems = entry.words["stems"]
+    if size := gram_size(raw):
+        return STEM_WEIGHT if all(gram in stems for gram in list_grams(raw, size)) else None
+    asked = list_query_stems(raw, [entry.document.language or ""])
+    count = sum(1 for stem in stems if stem in asked)
+    return STEM_WEIGHT * count if count else None
+
+
+def _match_place(text: str, entry: Entry, name: str) -> float | None:
+    match_terms = _match_pieces if is_wildcard(text) else _match_words
+    return match_terms(text, entry, {name: 0.0})
+
+
+def _match_pieces(text: str, entry: Entry, weights: dict[str, float]) -> float | None:
+    wanted = compile_wildcard(fold_wildcard(text))
+    return max((weight for name, weight in weights.items() if any(map(wanted.fullmatch, entry.words[name]))), default=None)
+
+
+def _match_words(text: str, entry: Entry, weights: dict[str, float]) -> float | None:
+    words = split_words(text)
+    if not words:
+        return None if any(character.isalnum() for character in text) else _NO_DEMAND
+    counts = {name: _count_runs(entry.words[name], words) for name in weights}
+    return max(count * weights[name] for name, count in counts.items()) if any(counts.values()) else None
+
+
+def _count_runs(words: list[str], run: list[str]) -> int:
+    return sum(1 for index in range(len(words) - len(run) + 1) if words[index : index + len(run)] == run)
+
+
+def _match_site(value: str, entry: Entry) -> float | None:
+    host, path = split_site(value)
+    if not host and not path:
+        return _NO_DEMAND
+    is_below = path_term(entry.document.url).startswith(path)
+    return _when((not host or f"site {host}" in entry.terms) and is_below)
+
+
+def _match_all(parts: tuple[Node, ...], entry: Entry) -> float | None:
+    scores = [score for score in (match_entry(part, entry) for part in parts) if score != _NO_DEMAND]
+    if not scores:
+        return _NO_DEMAND
+    matched = [score for score in scores if score is not None]
+    return sum(matched) if len(matched) == len(scores) else None
+
+
+def _match_any(parts: tuple[Node, ...], entry: Entry) -> float | None:
+    scores = [score for score in (match_entry(part, entry) for part in parts) if score != _NO_DEMAND]
+    if not scores:
+        return _NO_DEMAND
+    matched = [score for score in scores if score is not None]
+    return sum(matched) if matched else None
+
+
+def _when(holds: bool) -> float | None:
+    return 0.0 if holds else None

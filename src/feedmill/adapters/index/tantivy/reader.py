@@ -1,0 +1,204 @@
+"""The read side of the Tantivy index. The write side is in ``writer`` and may be in another process.
+
+A commit's token is the number that the engine writes into ``meta.json`` with it. A searcher remembers the number that was there before
+it last loaded the index, so it knows that it shows at least that commit. It reads the file again only for a higher number.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+import tantivy
+
+from feedmill.adapters.index import analysis
+from feedmill.adapters.index.highlighting import seek
+from feedmill.adapters.index.tantivy.failures import translated
+from feedmill.adapters.index.tantivy.guardedfacets import count_bytes_of, count_guarded_facets
+from feedmill.adapters.index.tantivy.query import build_query
+from feedmill.adapters.index.tantivy.queryresultcache import QueryResultCache, name_classes
+from feedmill.adapters.index.tantivy.rerank import RankedSearch, count_best
+from feedmill.adapters.index.tantivy.schema import SERVED_VERSIONS, build_schema
+from feedmill.adapters.index.tantivy.sorting import MAX_REACH, find_sorted, list_by_key
+from feedmill.adapters.index.tantivy.vocabulary import TantivyVocabulary
+from feedmill.adapters.index.tantivy.words import WordQueries
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
+from feedmill.core.ranking.bias import biased
+from feedmill.core.text.snippets import Sought
+from feedmill.model.access import AccessFilter
+from feedmill.model.errors import Conflict, FeedmillError
+from feedmill.model.facets import Facet, FacetCounts
+from feedmill.model.query import Node
+from feedmill.model.ranking import Ranking, ScoreBias
+from feedmill.model.search import Hits, Sort
+from feedmill.ports.search import go_on
+
+__all__ = ["MAX_REACH", "TantivyIndex", "TantivyWriter", "can_serve"]
+
+_Answer = TypeVar("_Answer")
+
+log = structlog.get_logger(__name__)
+
+
+class TantivyIndex:
+    """Searches an index folder. A folder that does not exist yet is an empty index. Several threads may use it."""
+
+    def __init__(self, folder: Path, ranking: Ranking | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._ranking = ranking or Ranking()
+        self._clock = clock
+        self._loading = threading.Lock()
+        self._index: tantivy.Index | None = None
+        self._searcher: tantivy.Searcher | None = None
+        self._kept: tuple[tantivy.Searcher | None, QueryResultCache] = None, QueryResultCache()
+        self._commit = -1
+        self._load()
+
+    def search(
+        self,
+        query: Node,
+        access: AccessFilter,
+        *,
+        start: int,
+        num: int,
+        sort: Sort | None = None,
+        bias: ScoreBias | None = None,
+        explains: bool = False,
+    ) -> Hits:
+        """Finds matching documents that the user may see, best first or as ``sort`` says. Totals are exact."""
+        searcher = self._searcher
+        if searcher is None:
+            return Hits(hits=(), total=0, is_exact=True)
+        wanted = max(num, 0) if 0 <= start < MAX_REACH else 0
+        begin = start if wanted else 0
+        with translated("searching the index"):
+            if sort is not None:
+                asked = build_query(query, access, WordQueries(searcher, query))
+                return find_sorted(searcher, asked, sort, start=begin, num=wanted)
+            ranked = RankedSearch(searcher, query, access, biased(self._ranking, bias), self._clock(), bias)
+            if explains or not wanted or begin + wanted > ranked.ranking.depth or ranked.ranking.freshness:
+                return ranked.find(begin, wanted, explains=explains)
+            best = self._ask(searcher, (query, hash(bias)), access, ranked.find_best, count_best)
+            return best.list_hits(begin, wanted)
+
+    def _ask(
+        self,
+        searcher: tantivy.Searcher,
+        question: object,
+        access: AccessFilter,
+        find: Callable[[], _Answer],
+        count_bytes: Callable[[_Answer], int],
+    ) -> _Answer:
+        """Returns a result for a user's classes, from the cache if the same query was made before."""
+        classes, (kept_of, kept) = name_classes(access), self._kept
+        if classes is None or kept_of is not searcher:
+            return find()
+        return kept.get((question, classes), find, count_bytes)
+
+    def list_by_key(self, query: Node, access: AccessFilter, *, after: int, num: int) -> Hits:
+        """Lists matching documents that the user may see, by key, with keys above ``after``."""
+        searcher = self._searcher
+        if searcher is None:
+            return Hits(hits=(), total=0, is_exact=True)
+        with translated("listing from the index"):
+            return list_by_key(searcher, build_query(query, access, WordQueries(searcher, query)), after, max(num, 0))
+
+    def count_facets(
+        self, query: Node, access: AccessFilter, facets: Sequence[Facet], check: Callable[[], None] = go_on
+    ) -> tuple[FacetCounts, ...]:
+        """Counts facets over all matching documents that the user may see."""
+        searcher = self._searcher
+        if searcher is None:
+            return tuple(FacetCounts(facet=facet, values=()) for facet in facets)
+        with translated("counting facets"):
+            asked = tuple(facets)
+            return self._ask(
+                searcher,
+                (query, asked),
+                access,
+                lambda: count_guarded_facets(searcher, query, access, asked, check),
+                count_bytes_of,
+            )
+
+    def terms(self, query: Node) -> tuple[str, ...]:
+        """Returns the words and phrases that a query would highlight, each as folded words joined by blanks."""
+        return analysis.highlight_terms(query)
+
+    def seek(self, query: Node) -> Sought:
+        """Returns what a query highlights: its words in all forms that it finds."""
+        return seek(query, WordQueries(self._searcher, query).languages if self._searcher is not None else ())
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does."""
+        return analysis.fold_words(text)
+
+    @property
+    def vocabulary(self) -> TantivyVocabulary:
+        """The words of the index in its current state."""
+        return TantivyVocabulary(self._searcher)
+
+    @property
+    def searcher(self) -> tantivy.Searcher | None:
+        """The engine's searcher of the newest loaded commit, or None before the first commit."""
+        return self._searcher
+
+    def is_visible(self, token: str) -> bool:
+        """Whether later searches see the commit. Reloads the index if it is behind."""
+        if not token:
+            return True
+        wanted = int(token)
+        if self._commit < wanted:
+            self._load()
+        return self._commit >= wanted
+
+    def count(self) -> int:
+        """Counts documents in the index."""
+        return 0 if self._searcher is None else self._searcher.num_docs
+
+    def _load(self) -> None:
+        with self._loading, translated(f"loading index {self._folder.name}"):
+            commit = self._read_commit()
+            if commit is None or commit == self._commit:
+                return
+            index = self._index or self._open()
+            index.reload()
+            searcher = index.searcher()
+            self._kept = searcher, QueryResultCache()
+            self._index, self._searcher, self._commit = index, searcher, commit
+
+    def _open(self) -> tantivy.Index:
+        index = _open_same_fields(self._folder)
+        if index is None:
+            raise Conflict(f"index {self._folder.name} has another schema; build the index anew in another folder")
+        analysis.register(index)
+        # the index is reloaded explicitly; the engine's own watcher would be half a second late
+        index.config_reader("manual")
+        return index
+
+    def _read_commit(self) -> int | None:
+        try:
+            return int(json.loads((self._folder / "meta.json").read_bytes())["opstamp"])
+        except FileNotFoundError:
+            return None
+
+
+def _open_same_fields(folder: Path) -> tantivy.Index | None:
+    """Opens a folder, or returns None if its fields differ from this program's."""
+    index = tantivy.Index.open(str(folder))
+    return index if tantivy.Index.is_compatible(str(folder)) and index.schema == build_schema() else None
+
+
+def can_serve(folder: Path) -> bool:
+    """Whether this program can read and write a folder of an older schema, named ``SCHEMA-NUMBER``, as one of its own."""
+    schema = folder.name.partition("-")[0]
+    if not (schema.isdecimal() and int(schema) in SERVED_VERSIONS and (folder / "meta.json").exists()):
+        return False
+    try:
+        with translated(f"opening index {folder.name}"):
+            return _open_same_fields(folder) is not None
+    except FeedmillError as error:
+        log.warning("old_index_unreadable", folder=folder.name, reason=str(error))
+        return False

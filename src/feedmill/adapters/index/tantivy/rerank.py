@@ -1,0 +1,146 @@
+"""Finds the best matches by words and ranks them again by all parts of the score.
+
+The engine quickly finds and scores the matches. For the best ``depth`` of them the other parts of the score are computed, and
+``core.ranking.scoring`` orders them. Matches below that depth stay in the engine's order, after them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tantivy import DocAddress, Query, Searcher
+
+from feedmill.adapters.index.tantivy.accessfilter import Permitted, find_permitted
+from feedmill.adapters.index.tantivy.features import among, ask_bias, ask_parts
+from feedmill.adapters.index.tantivy.query import build_unguarded
+from feedmill.adapters.index.tantivy.words import WordQueries
+from feedmill.core.ranking.scoring import Candidate, Scored, rank
+from feedmill.model.access import AccessFilter
+from feedmill.model.query import Node
+from feedmill.model.ranking import Ranking, ScoreBias
+from feedmill.model.search import Hit, Hits
+
+BIASED_WHOLE = 200
+"""The number of results, moved by a policy, for which all parts of the score are computed."""
+
+PAIR_BYTES = 130
+"""The size of a key and its score: the tuple, both numbers and a place in the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best matches in their final order. Shape: ``pairs`` of keys and scores; ``total`` exact while ``is_exact``."""
+
+    pairs: Sequence[tuple[int, float]]
+    total: int
+    is_exact: bool
+
+    def list_hits(self, start: int, num: int) -> Hits:
+        """Returns a page of the best matches."""
+        hits = tuple(Hit(key=key, score=score) for key, score in self.pairs[start : start + num])
+        return Hits(hits=hits, total=self.total, is_exact=self.is_exact)
+
+
+def count_best(best: Best) -> int:
+    """Returns the bytes that the best matches take in memory."""
+    return 200 + PAIR_BYTES * len(best.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSearch:
+    """One query to the engine, ranked. Units: ``now`` seconds since 1970."""
+
+    searcher: Searcher
+    root: Node
+    access: AccessFilter
+    ranking: Ranking
+    now: float
+    bias: ScoreBias | None = None
+
+    def find(self, start: int, num: int, *, explains: bool = False) -> Hits:
+        """Finds a page of the best matches, with the parts of their scores if ``explains`` is set. Totals are exact."""
+        current_user, depth = self._make_current_user(), self.ranking.depth
+        offset = 0 if start < depth else start
+        found = self._find(current_user, offset, max(start + num, depth) - offset if num else 1)
+        total, is_exact = found.total, found.is_exact
+        pairs = found.pairs[: start + num - offset if offset else None] if num else []
+        if not pairs:
+            return Hits(hits=(), total=total, is_exact=is_exact)
+        keys = self._values("key", [address for _, address in pairs])
+        if offset:
+            return Hits(
+                hits=tuple(Hit(key=int(key or 0), score=score) for key, (score, _) in zip(keys, pairs, strict=True)),
+                total=total,
+                is_exact=is_exact,
+            )
+        best = self._rank_again(current_user, pairs[:depth], keys[:depth])
+        page = best[start : start + num]
+        hits = self._explain(current_user, page) if explains else [Hit(key=one.key, score=one.score) for one in page]
+        least = best[-1].score
+        rest = zip(keys[depth : start + num], pairs[depth : start + num], strict=True)
+        hits += [Hit(key=int(key or 0), score=min(score, least)) for key, (score, _) in rest][max(start - depth, 0) :]
+        return Hits(hits=tuple(hits), total=total, is_exact=is_exact)
+
+    def find_best(self) -> Best:
+        """Finds all matches that are ranked again. Each page within that depth is a part of them."""
+        current_user = self._make_current_user()
+        found = self._find(current_user, 0, self.ranking.depth)
+        keys = self._values("key", [address for _, address in found.pairs]) if found.pairs else ()
+        ranked = self._rank_again(current_user, found.pairs, keys) if keys else ()
+        return Best(pairs=[one[:2] for one in ranked], total=found.total, is_exact=found.is_exact)
+
+    def _make_current_user(self) -> WordQueries:
+        return WordQueries(self.searcher, self.root, self.ranking.function_words, self.ranking.anchors)
+
+    def _find(self, current_user: WordQueries, offset: int, num: int) -> Permitted:
+        """Finds the best matches by words that the user may see, from ``offset`` on."""
+        return find_permitted(self.searcher, build_unguarded(self.root, current_user), self.access, start=offset, num=num)
+
+    def _values(self, field: str, addresses: list[DocAddress]) -> Sequence[int | float | None]:
+        return self.searcher.fast_field_values(field, addresses)
+
+    def _rank_again(
+        self, current_user: WordQueries, pairs: Sequence[tuple[float, DocAddress]], keys: Sequence[int | float | None]
+    ) -> list[Scored]:
+        """Returns the best matches in their final order. If a policy reaches deeper, it first chooses which matches get all parts."""
+        chosen, rest = self._list_candidates(pairs, [int(key or 0) for key in keys]), list[Scored]()
+        if self.bias is not None and len(chosen) > BIASED_WHOLE:
+            by_key = {candidate.key: candidate for candidate in chosen}
+            moved = rank(chosen, {}, self.ranking, self.now)
+            chosen, rest = [by_key[one.key] for one in moved[:BIASED_WHOLE]], moved[BIASED_WHOLE:]
+        asked = [one for part in ask_parts(current_user, self.ranking).values() for one in part]
+        best = rank(chosen, self._score([candidate.key for candidate in chosen], asked), self.ranking, self.now)
+        return best + [one._replace(score=min(one.score, best[-1].score)) for one in rest]
+
+    def _list_candidates(self, pairs: Sequence[tuple[float, DocAddress]], numbers: list[int]) -> list[Candidate]:
+        addresses = [address for _, address in pairs]
+        ranks = self._values("pagerank", addresses)
+        nothing: Sequence[int | float | None] = [None] * len(pairs)
+        links = self._values("link_rank", addresses) if self.ranking.links else nothing
+        dates = self._values("date", addresses) if self.ranking.freshness else nothing
+        biases: Sequence[float | None] = nothing
+        if self.bias is not None:
+            raised, lowered = (self._score(numbers, queries) for queries in ask_bias(self.bias))
+            biases = [raised.get(key, 0.0) - lowered.get(key, 0.0) for key in numbers]
+        return [
+            Candidate._make((key, score, int(value or 0), int(linked or 0), None if date is None else int(date), bias))
+            for (score, _), key, value, linked, date, bias in zip(pairs, numbers, ranks, links, dates, biases, strict=True)
+        ]
+
+    def _score(self, keys: list[int], parts: list[Query]) -> dict[int, float]:
+        """Returns what each part adds to the scores of some documents."""
+        if not parts or not keys:
+            return {}
+        hits = self.searcher.search(among(keys, parts), len(keys), count=False).hits
+        found = self._values("key", [address for _, address in hits]) if hits else ()
+        return {int(key or 0): score for key, (score, _) in zip(found, hits, strict=True)}
+
+    def _explain(self, current_user: WordQueries, page: Sequence[Scored]) -> list[Hit]:
+        keys = [one.key for one in page]
+        parts = ask_parts(current_user, self.ranking)
+        scores = {name: self._score(keys, queries) for name, queries in parts.items()}
+        return [Hit(key=one.key, score=one.score, parts=tuple(self._parts_of(one, scores))) for one in page]
+
+    def _parts_of(self, one: Scored, scores: dict[str, dict[int, float]]) -> list[tuple[str, float]]:
+        parts = [(name, found.get(one.key, 0.0)) for name, found in scores.items()]
+        factors = [(name, float(getattr(one, name))) for name in ("static_rank", "links", "freshness", "bias", "holds_all")]
+        return [("words", one.words), *parts, *factors]

@@ -1,0 +1,140 @@
+"""The fields of the Tantivy index, and how a document becomes an index entry.
+
+No text is stored: results read their texts from the store. The fields are:
+
+- The words of each part of a document, in a field for each part: for phrases and for searches in one part.
+- The stems of all parts in one field, which finds and scores, since a word's weight is that of its whole document.
+- The stems of the title and of headings once more, and the words with accents.
+- The stems of the texts of links to the document, in their own field, so that link texts do not make a document longer.
+- Terms for exact matches in raw fields, and numbers for filters, sorting and ranking in fast fields.
+- Metadata of any name in one field: its words after a digest of their name, its numbers and dates as terms that sort. One JSON object
+  serves sorting and another one counting.
+
+The number of the schema is part of the value that names an index folder. A new schema gets a new folder, which is built while the old
+one serves.
+"""
+
+from functools import cache
+
+from tantivy import Document, Schema, SchemaBuilder
+
+from feedmill.adapters.index.analysis import TAGGED, lay_out_whole, list_accented, tagged_words
+from feedmill.adapters.index.stemming import stems_of
+from feedmill.core.ranking.facets import counted_numbers, counted_texts
+from feedmill.core.ranking.indexterms import (
+    filetype_terms,
+    link_terms,
+    metadata_terms,
+    path_term,
+    site_terms,
+    sort_keys,
+    url_term,
+    url_words,
+)
+from feedmill.core.text.typedvalues import text_number_terms, typed_terms
+from feedmill.model.search import IndexDocument
+
+SCHEMA_VERSION = 12
+# Older schemas whose folders are served until they are rebuilt. A schema may stay here only as long as all fields are the same and the
+# classes in them mean the same, so that access is decided, and documents are written, as in a new folder. Terms that it lacks are not
+# found.
+SERVED_VERSIONS = frozenset({10, 11})
+
+WORD_FIELDS = ("title", "body", "words_of_url", "words_of_metadata")
+COUNTED_FIELDS = ("stems", "title_stems", "heading_stems", "anchor_stems", "accented")
+RAW_FIELDS = ("url", "site", "path", "metadata", "typed", "filetype", "links", "patterns", "datasource", "mimetype", "language", "access")
+MAX_BODY_CHARACTERS = 10_000_000
+MAX_METADATA_VALUES = 4_000
+SAMPLES = 65_536
+# if headings are a large part of a text, a word in a heading says little more than another word
+HEADINGS_CHARACTERS, HEADINGS_SHARE = 300, 50
+
+
+@cache
+def build_schema() -> Schema:
+    """Builds the schema, and returns the same one at each call."""
+    builder = SchemaBuilder()
+    builder.add_integer_field("key", indexed=True, fast=True)
+    builder.add_unsigned_field("access_class", fast=True)
+    builder.add_integer_field("date", indexed=True, fast=True)
+    builder.add_unsigned_field("pagerank", fast=True)
+    builder.add_unsigned_field("link_rank", fast=True)
+    builder.add_unsigned_field("sample", fast=True)
+    for name in WORD_FIELDS:
+        builder.add_text_field(name, tokenizer_name=TAGGED)
+    for name in COUNTED_FIELDS:
+        builder.add_text_field(name, tokenizer_name=TAGGED, index_option="freq")
+    for name in RAW_FIELDS:
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("tagged", tokenizer_name=TAGGED)
+    for name in ("sort", "facets", "numbers"):
+        builder.add_json_field(name, fast=True, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+def _cut(headings: str, characters: int) -> str:
+    limit = HEADINGS_CHARACTERS + characters // HEADINGS_SHARE
+    return headings if len(headings) <= limit else headings[:limit].rpartition(" ")[0]
+
+
+def class_term(access_class: int) -> str:
+    """Returns the term of a class: few different characters in few positions, so that the engine finds thousands of terms quickly."""
+    return f"{access_class:x}"
+
+
+def sample_of(key: int) -> int:
+    """Returns the position of a document in random samples, from 0 to below ``SAMPLES``. It is always the same for one document."""
+    return (key * 2_654_435_761 & 0xFFFF_FFFF) * SAMPLES >> 32
+
+
+def make_entry(document: IndexDocument) -> Document:
+    """Makes the engine's form of a document. Errors: ValueError when a number does not fit its field."""
+    typed = typed_terms(document.metadata) if document.has_values else []
+    text_numbers = text_number_terms((document.title, document.body), document.language) if document.has_values else []
+    stems = stems_of(document.language)
+    title = lay_out_whole(document.title, stems)
+    body = lay_out_whole(document.body[:MAX_BODY_CHARACTERS], stems)
+    url = lay_out_whole(url_words(document.url), stems)
+    values = [lay_out_whole(value, stems) for _, value in document.metadata[:MAX_METADATA_VALUES]]
+    fields: dict[str, object] = {
+        "key": document.key,
+        "access_class": document.access_class,
+        "access": class_term(document.access_class),
+        "sample": sample_of(document.key),
+        "pagerank": document.pagerank,
+        "title": title.words,
+        "body": body.words,
+        "words_of_url": url.words,
+        "title_stems": title.stems,
+        # twice, so that a short query's match in the title is not lost among long texts before the ranking
+        "stems": [part.stems for part in (title, title, body, url, *values)],
+        "accented": list_accented((title, body, *values)),
+        "url": url_term(document.url),
+        "site": site_terms(document.url),
+        "path": path_term(document.url),
+        "filetype": filetype_terms(document.url, document.mimetype),
+        "links": link_terms(document.links),
+        "patterns": list(document.patterns),
+        "typed": [*typed, *text_numbers],
+        "datasource": document.datasource,
+        "mimetype": document.mimetype,
+    }
+    if document.headings:
+        fields["heading_stems"] = lay_out_whole(_cut(document.headings, len(document.body)), stems).stems
+    if document.anchors:
+        fields["anchor_stems"] = lay_out_whole("\n".join(document.anchors), stems).stems
+    if document.link_rank:
+        fields["link_rank"] = document.link_rank
+    if document.metadata:
+        fields["words_of_metadata"] = [value.words for value in values]
+        fields["metadata"] = metadata_terms(document.metadata)
+        fields["tagged"] = [" ".join(tagged_words(name, value)) for name, value in document.metadata[:MAX_METADATA_VALUES]]
+        fields["sort"] = sort_keys(document.metadata)
+        fields["facets"] = counted_texts(document.metadata)
+        fields["numbers"] = counted_numbers(typed)
+    if document.language:
+        fields["language"] = document.language
+    if document.last_modified is not None:
+        fields["date"] = int(document.last_modified.timestamp())
+    # with the schema, a value of a wrong type fails here and affects one document; at the commit it would fail the whole batch
+    return Document.from_dict(fields, build_schema())

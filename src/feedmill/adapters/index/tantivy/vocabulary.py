@@ -1,0 +1,113 @@
+"""The words of an index, for completing typed words and for finding what a user meant.
+
+Words are in the fields of titles and texts as people write them, ignoring letter case and accents, and never as stems. A user gets only
+words of documents that they may see, and the number of these documents decides between words.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import tantivy
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+from tantivy import Occur, Query
+
+from feedmill.adapters.index.analysis import split_words
+from feedmill.adapters.index.tantivy.accessfilter import find_permitted
+from feedmill.adapters.index.tantivy.failures import translated
+from feedmill.adapters.index.tantivy.query import build_query
+from feedmill.adapters.index.tantivy.schema import build_schema
+from feedmill.adapters.index.tantivy.words import WordQueries
+from feedmill.model.access import AccessFilter
+from feedmill.model.query import Node
+
+TITLE = "title"
+FIELDS = ("title", "body")
+MAX_START_CHARACTERS = 60
+MAX_KNOWN = 20_000
+MAX_NEAR = 100
+MAX_TRIED = 100
+EXACT_TO = 100
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+Counted = tuple[str, int]
+
+
+class TantivyVocabulary:
+    """Reads the words of one state of an index."""
+
+    def __init__(self, searcher: tantivy.Searcher | None) -> None:
+        self._searcher = searcher
+
+    def complete(self, start: str, within: Node, access: AccessFilter, limit: int) -> list[Counted]:
+        """Finds words of titles with this start, most frequent first, each with its number of documents."""
+        folded = split_words(start[:MAX_START_CHARACTERS])
+        if self._searcher is None or not folded:
+            return []
+        clauses = [(Occur.Must, build_query(within, access, WordQueries(self._searcher, within)))]
+        clauses += [(Occur.Must, Query.term_query(build_schema(), TITLE, word, "basic")) for word in folded[:-1]]
+        with translated("completing a word"):
+            return self._searcher.terms_with_prefix(TITLE, folded[-1], Query.boolean_query(clauses), limit)
+
+    def count(self, word: str, access: AccessFilter) -> int:
+        """Counts the documents that hold a word and that the user may see. A count above ``EXACT_TO`` may be an estimate."""
+        folded = split_words(word)
+        if self._searcher is None or len(folded) != 1:
+            return 0
+        schema, searcher = build_schema(), self._searcher
+        holding = Query.boolean_query([(Occur.Should, Query.term_query(schema, field, folded[0], "basic")) for field in FIELDS])
+        scoreless = Query.const_score_query(holding, 0.0)
+        with translated("counting a word"):
+            return find_permitted(searcher, scoreless, access, start=0, num=0, exact_to=EXACT_TO).total
+
+    def find_alike(self, word: str, access: AccessFilter, more_than: int) -> str | None:
+        """Finds the likeliest similar word, by the documents that the user may see."""
+        folded = split_words(word)
+        if self._searcher is None or len(folded) != 1:
+            return None
+        with translated("looking for words alike"):
+            return choose_alike(folded[0], _list_near(self._searcher, folded[0]), lambda near: self.count(near, access), more_than)
+
+
+def _list_near(searcher: tantivy.Searcher, word: str) -> Counter[str]:
+    """Lists words of similar length that begin with the first or second letter of a word, or have another or one more letter in front."""
+    known: Counter[str] = Counter()
+    allowed, size = _count_allowed(word), len(word)
+    for field in FIELDS:
+        begun = [(start, MAX_KNOWN) for start in dict.fromkeys(word[:2])] + [(letter + word[:3], MAX_NEAR) for letter in LETTERS]
+        for start, limit in begun:
+            for near, count in searcher.terms_with_prefix(field, start, None, limit):
+                if -allowed <= len(near) - size <= allowed:
+                    known[near] += count
+        for letter in LETTERS:
+            if count := searcher.doc_freq(field, letter + word[1:]):
+                known[letter + word[1:]] += count
+    return known
+
+
+def _count_allowed(word: str) -> int:
+    """Returns how many typing errors a word may have: one in a short word, two in a longer one."""
+    return 1 if len(word) < 6 else 2
+
+
+def choose_alike(word: str, known: Mapping[str, int], count: Callable[[str], int], more_than: int) -> str | None:
+    """Chooses the word at the least distance among those with a count above ``more_than``; among several, the most frequent.
+
+    If several are equally frequent, the first in the alphabet wins. The part of ``known`` beyond ``count`` comes from hidden documents and
+    must not decide.
+
+    Shape: ``known`` has at least the number that ``count`` returns, so that a word is counted only where that may matter.
+    """
+    allowed = _count_allowed(word)
+    words = [one for one in known if one != word and abs(len(one) - len(word)) <= allowed and not any(map(str.isdigit, one))]
+    near: Sequence[tuple[str, int, int]] = process.extract(word, words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+    slips = {found: distance + (found[0] != word[0]) / 2 for found, distance, _ in near if known[found] > more_than}
+    ranked = sorted(slips, key=lambda found: (slips[found], -known[found], found))
+    best, most = None, more_than
+    for candidate in ranked[:MAX_TRIED]:
+        if best is not None and (slips[candidate] > slips[best] or known[candidate] < most):
+            break
+        found = count(candidate)
+        if found > most or (found == most and best is not None and candidate < best):
+            best, most = candidate, found
+    return best

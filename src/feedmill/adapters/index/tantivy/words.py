@@ -1,0 +1,249 @@
+"""Builds the queries of the plain words of a search.
+
+- A word is searched by all stems that it may have in the languages of the index. The best stem counts, and a rare stem counts no more
+  than the usual one. Otherwise a stem that only one unusual text has would outweigh the word itself.
+- Function words count little next to other words (``core.text.functionwords``).
+- A run of a spaceless script is searched by its pairs of neighbouring characters, and by the phrase of its characters, which makes it
+  exact. A Hangul word is searched by its pairs of syllables, since particles are written onto a noun.
+- A word may be in the texts of links to a document instead of in the document itself. It counts less there.
+- A text that is one word to a reader and several to the index (``3.11``) is a phrase.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from tantivy import Occur, Query, Searcher
+
+from feedmill.adapters.index.stemming import list_query_stems
+from feedmill.adapters.index.tantivy.schema import build_schema
+from feedmill.core.text.analysis import gram_size, is_spaceless, list_characters, list_grams, list_raw_words, split_words
+from feedmill.core.text.functionwords import find_function_words
+from feedmill.core.text.wordforms import FOLDED, MAX_REMEMBERED_CHARACTERS
+from feedmill.model.query import And, Node, Or, Phrase, Some, Word
+
+FIELD_WEIGHTS = {"title": 2.0, "body": 1.0, "words_of_url": 0.5, "words_of_metadata": 0.7}
+OTHER_FIELDS_SHARE = 0.2
+ANCHORS = "anchor_stems"
+MAX_PHRASE_WORDS = 200
+MAX_LANGUAGES = 40
+MAX_KNOWN = 10_000
+_MANY = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWord:
+    """A word of a query that is also one word in the index. ``raw`` is in lower case, ``weight`` below 1 for a function word."""
+
+    raw: str
+    folded: str
+    weight: float
+
+
+class WordQueries:
+    """Builds the queries of the plain words of one search. It reads nothing of the index but the number of documents that hold a term."""
+
+    def __init__(self, searcher: Searcher, root: Node, function_words_weight: float = 1.0, anchors_weight: float = 1.0) -> None:
+        self.searcher = searcher
+        self._root = root
+        self._weight = function_words_weight
+        self._anchors_weight = anchors_weight
+        self._known = _find_known(searcher)
+        self._known.make_room()
+
+    @cached_property
+    def words(self) -> tuple[AskedWord, ...]:
+        """The plain words in the order of the query. A repeated word occurs as often as in the query."""
+        raws = [raw for text in iter_asked_words(self._root) for raw in (read_single(text),) if raw and not gram_size(raw)]
+        functions = find_function_words((FOLDED[raw] for raw in raws), self.languages)
+        return tuple(AskedWord(raw, FOLDED[raw], self._weight if FOLDED[raw] in functions else 1.0) for raw in raws)
+
+    @cached_property
+    def spelt(self) -> tuple[AskedWord, ...]:
+        """The words whose accents may count: the plain words and those of phrases."""
+        raws = [raw for text in _iter_phrases(self._root) for raw in list_raw_words(text) if FOLDED[raw] and not gram_size(raw)]
+        return (*self.words, *(AskedWord(raw, FOLDED[raw], 1.0) for raw in raws))
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """The characters of the query's runs of spaceless scripts, run by run."""
+        raws = [raw for text in iter_asked_words(self._root) for raw in list_raw_words(text) if is_spaceless(raw)]
+        return tuple("".join(list_characters(raw)) for raw in raws)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the index, that of most documents first."""
+        return _list_languages(self.searcher)
+
+    def count(self, field: str, word: str) -> int:
+        """Counts the documents that hold a word in a field."""
+        found = self._known.counts.get((field, word))
+        if found is None:
+            found = self.searcher.doc_freq(field, word)
+            if len(word) <= MAX_REMEMBERED_CHARACTERS:
+                self._known.counts[field, word] = found
+        return found
+
+    def is_held(self, field: str, word: str) -> bool:
+        """Whether any document holds a word in a field. Words that none holds are left out, because each part of a query takes time."""
+        return self.count(field, word) > 0
+
+    @cached_property
+    def _weights(self) -> dict[str, float]:
+        return {word.folded: word.weight for word in self.words}
+
+    def ask(self, text: str) -> Query | None:
+        """Returns the query of a plain word, or None for a text without words."""
+        raw = read_single(text)
+        if raw and not gram_size(raw):
+            told = self.list_stems(ANCHORS, raw, known_only=True)
+            return boosted(self._with_anchors(self.ask_stems("stems", raw), told), self._weights.get(FOLDED[raw], 1.0))
+        if raw and (asked := _ask_grams(raw)) is not None:
+            return self._with_anchors(asked, self._ask_told_grams(raw))
+        return ask_exactly(text)
+
+    def _with_anchors(self, asked: Query, told: list[Query]) -> Query:
+        """Returns a query of a document's own words or of its link texts; the better one counts."""
+        if not told:
+            return asked
+        return Query.disjunction_max_query([asked, *(Query.boost_query(part, self._anchors_weight) for part in told)], 0.0)
+
+    def _ask_told_grams(self, raw: str) -> list[Query]:
+        """Returns the query of a run in link texts, where the order of characters is unknown. Returns nothing if they do not hold it."""
+        grams = list_run_grams(raw)
+        if not grams or not all(self.count(ANCHORS, gram) for gram in grams):
+            return []
+        return [Query.boolean_query([(Occur.Must, in_field(ANCHORS, [gram])) for gram in grams])]
+
+    def ask_stems(self, field: str, raw: str) -> Query:
+        """Returns the query of a word in lower case in a field of stems."""
+        parts = self.list_stems(field, raw)
+        return parts[0] if len(parts) == 1 else Query.disjunction_max_query(parts, OTHER_FIELDS_SHARE)
+
+    def list_stems(self, field: str, raw: str, *, known_only: bool = False) -> list[Query]:
+        """Returns a query for each stem that a word in lower case has in the index; at least one, unless ``known_only`` is set."""
+        asked = self._known.stems.get((field, raw, known_only))
+        if asked is None:
+            asked = self._ask_each(field, raw, known_only)
+            if len(raw) <= MAX_REMEMBERED_CHARACTERS:
+                self._known.stems[field, raw, known_only] = asked
+        return asked
+
+    def _ask_each(self, field: str, raw: str, known_only: bool) -> list[Query]:
+        stems = list_query_stems(raw, self.languages)
+        if not stems:
+            return [] if known_only else [Query.empty_query()]
+        are_counted = known_only or len(stems) > 1
+        found = {stem: count for stem in stems if (count := self.count(field, stem))} if are_counted else {}
+        if not found and known_only:
+            return []
+        if len(found) < 2:
+            return [in_field(field, [next(iter(found), stems[0])])]
+        most = self._rarity(max(found.values()))
+        return [boosted(in_field(field, [stem]), most / self._rarity(count)) for stem, count in found.items()]
+
+    def _rarity(self, count: int) -> float:
+        return math.log(1.0 + max(self.searcher.num_docs - count + 0.5, 0.5) / (count + 0.5))
+
+
+# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
+@lru_cache(maxsize=1)
+def _list_languages(searcher: Searcher) -> tuple[str, ...]:
+    counted = searcher.terms_with_prefix("language", "", None, _MANY)
+    return tuple(code for code, _ in sorted(counted, key=lambda pair: -pair[1])[:MAX_LANGUAGES])
+
+
+@dataclass(slots=True)
+class _Known:
+    """Looked-up terms of one commit. Words recur in other queries, and each lookup reads the dictionaries of all segments."""
+
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    stems: dict[tuple[str, str, bool], list[Query]] = field(default_factory=dict)
+
+    def make_room(self) -> None:
+        """Clears the cache when it is too large."""
+        for kept in (self.counts, self.stems):
+            if len(kept) > MAX_KNOWN:
+                kept.clear()
+
+
+# A searcher always shows the same commit. Only one is cached: a searcher holds its files, which cannot be removed meanwhile.
+@lru_cache(maxsize=1)
+def _find_known(_searcher: Searcher) -> _Known:
+    return _Known()
+
+
+def iter_asked_words(node: Node) -> Iterator[str]:
+    """Yields the texts of the plain words that make a document match better; excluded words are not among them."""
+    match node:
+        case Word(text):
+            yield text
+        case And(parts) | Or(parts) | Some(parts):
+            for part in parts:
+                yield from iter_asked_words(part)
+        case _:
+            pass
+
+
+def _iter_phrases(node: Node) -> Iterator[str]:
+    """Yields the texts of the phrases that make a document match better."""
+    match node:
+        case Phrase(text):
+            yield text
+        case And(parts) | Or(parts) | Some(parts):
+            for part in parts:
+                yield from _iter_phrases(part)
+        case _:
+            pass
+
+
+def read_single(text: str) -> str:
+    """Returns a text in lower case if it is a single word or a single run of a spaceless script, else ""."""
+    raws = list_raw_words(text)
+    return raws[0] if len(raws) == 1 and FOLDED[raws[0]] else ""
+
+
+def list_run_grams(raw: str) -> list[str]:
+    """Returns the different pairs of neighbours in a run, or nothing for a run that is too short."""
+    size = gram_size(raw)
+    run = "".join(list_characters(raw)) if is_spaceless(raw) else FOLDED[raw]
+    if is_spaceless(raw) and len(run) < size:
+        return []
+    return list(dict.fromkeys(list_grams(run, size)))[:MAX_PHRASE_WORDS]
+
+
+def _ask_grams(raw: str) -> Query | None:
+    """Returns the query of a run, or None for a run that is too short to have neighbours."""
+    grams = [in_field("stems", [gram]) for gram in list_run_grams(raw)]
+    if not grams:
+        return None
+    if is_spaceless(raw) and len(list_characters(raw)) > gram_size(raw):
+        grams.append(Query.const_score_query(ask_exactly(raw) or Query.empty_query(), 0.0))
+    return grams[0] if len(grams) == 1 else Query.boolean_query([(Occur.Must, gram) for gram in grams])
+
+
+def ask_exactly(text: str) -> Query | None:
+    """Returns the query of consecutive words without stemming, or None for a text without words."""
+    words = split_words(text)[:MAX_PHRASE_WORDS]
+    if words:
+        return _in_word_fields(words)
+    return Query.empty_query() if any(character.isalnum() for character in text) else None
+
+
+def _in_word_fields(words: list[str]) -> Query:
+    return Query.disjunction_max_query(
+        [boosted(in_field(field, words), weight) for field, weight in FIELD_WEIGHTS.items()], OTHER_FIELDS_SHARE
+    )
+
+
+def in_field(field: str, words: list[str]) -> Query:
+    """Returns the query of a word, or of consecutive words, in one field."""
+    if len(words) == 1:
+        return Query.term_query(build_schema(), field, words[0], "freq")
+    return Query.phrase_query(build_schema(), field, list(words))
+
+
+def boosted(query: Query, weight: float) -> Query:
+    """Returns a query whose score is multiplied by a weight."""
+    return query if weight == 1.0 else Query.boost_query(query, weight)

@@ -1,0 +1,1 @@
+"""ACLs, access classes and policy ACLs, in SQL."""

@@ -1,0 +1,1 @@
+"""Documents, their links, index tasks and failures, in SQL."""

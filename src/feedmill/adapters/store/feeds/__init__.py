@@ -1,0 +1,1 @@
+"""Feeds and the progress of the queues, in SQL."""

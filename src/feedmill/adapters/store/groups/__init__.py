@@ -1,0 +1,1 @@
+"""The groups database and its history, in SQL."""

@@ -1,0 +1,147 @@
+"""Local users, sessions, API tokens and values for one use, in SQL."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from feedmill.adapters.store.prepared import Prepared
+from feedmill.adapters.store.schema import accounts, api_tokens, one_times, session_marks, sessions
+from feedmill.adapters.store.signin import rows as rows
+from feedmill.adapters.store.statements import insert, upsert
+from feedmill.adapters.store.values import to_micros
+from feedmill.core.signin.sessiondigests import marks_of
+from feedmill.model.signin import Account, ApiToken, Session
+
+_SESSION = tuple(column.name for column in sessions.columns)
+_SESSIONS = Prepared(lambda digests: sa.select(*sessions.columns).where(sessions.c.digest.in_(digests)))
+
+
+class SqlAccounts:
+    """Implements ``ports.signin.Accounts``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find(self, namespace: str, key: str) -> Account | None:
+        """Finds an account."""
+        query = sa.select(accounts).where(accounts.c.namespace == namespace, accounts.c.account_key == key)
+        row = self._connection.execute(query).mappings().one_or_none()
+        return rows.account_from_row(row) if row is not None else None
+
+    def find_everywhere(self, key: str) -> list[Account]:
+        """Finds the accounts of a key in all namespaces."""
+        query = sa.select(accounts).where(accounts.c.account_key == key).order_by(accounts.c.namespace)
+        return [rows.account_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def list_all(self) -> list[Account]:
+        """Lists all accounts."""
+        query = sa.select(accounts).order_by(accounts.c.namespace, accounts.c.account_key)
+        return [rows.account_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def list_namespaces(self) -> list[str]:
+        """Lists the namespaces that have accounts."""
+        return list(self._connection.execute(sa.select(accounts.c.namespace).distinct().order_by(accounts.c.namespace)).scalars())
+
+    def save(self, account: Account) -> None:
+        """Inserts an account or replaces it."""
+        row = rows.account_to_row(account)
+        self._connection.execute(upsert(self._connection, accounts, ("namespace", "account_key"), keep=("created_at",)), row)
+
+    def remove(self, namespace: str, key: str) -> bool:
+        """Removes an account with its tokens."""
+        tokens = sa.delete(api_tokens).where(api_tokens.c.namespace == namespace, api_tokens.c.account_key == key)
+        self._connection.execute(tokens)
+        removing = sa.delete(accounts).where(accounts.c.namespace == namespace, accounts.c.account_key == key)
+        return self._connection.execute(removing).rowcount > 0
+
+
+class SqlSessions:
+    """Implements ``ports.signin.Sessions``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find(self, digest: bytes) -> Session | None:
+        """Finds a session."""
+        found = _SESSIONS.run(self._connection, [digest])
+        return rows.session_from_row(dict(zip(_SESSION, found[0], strict=True))) if found else None
+
+    def save(self, session: Session) -> None:
+        """Inserts a session or replaces it."""
+        self._connection.execute(upsert(self._connection, sessions, ("digest",)), rows.session_to_row(session))
+        self._unmark(session.digest)
+        marks = sorted({mark for credential in session.credentials for mark in marks_of(credential)})
+        if marks:
+            self._connection.execute(sa.insert(session_marks), [{"mark": mark, "digest": session.digest} for mark in marks])
+
+    def list_marked(self, mark: bytes) -> list[bytes]:
+        """Lists the sessions that have a mark."""
+        query = sa.select(session_marks.c.digest).where(session_marks.c.mark == mark).order_by(session_marks.c.digest)
+        return list(self._connection.execute(query).scalars())
+
+    def remove(self, digest: bytes) -> None:
+        """Ends a session."""
+        self._connection.execute(sa.delete(sessions).where(sessions.c.digest == digest))
+        self._unmark(digest)
+
+    def remove_expired(self, now: datetime) -> int:
+        """Removes expired sessions."""
+        is_over = sessions.c.expires_at <= to_micros(now)
+        self._connection.execute(sa.delete(session_marks).where(session_marks.c.digest.in_(sa.select(sessions.c.digest).where(is_over))))
+        return self._connection.execute(sa.delete(sessions).where(is_over)).rowcount
+
+    def _unmark(self, digest: bytes) -> None:
+        self._connection.execute(sa.delete(session_marks).where(session_marks.c.digest == digest))
+
+
+class SqlApiTokens:
+    """Implements ``ports.signin.ApiTokens``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def find(self, digest: bytes) -> ApiToken | None:
+        """Finds a token."""
+        row = self._connection.execute(sa.select(api_tokens).where(api_tokens.c.digest == digest)).mappings().one_or_none()
+        return rows.token_from_row(row) if row is not None else None
+
+    def list_all(self) -> list[ApiToken]:
+        """Lists all tokens."""
+        query = sa.select(api_tokens).order_by(api_tokens.c.id)
+        return [rows.token_from_row(row) for row in self._connection.execute(query).mappings()]
+
+    def add(self, token: ApiToken) -> int:
+        """Stores a token."""
+        adding = sa.insert(api_tokens).values(rows.token_to_row(token)).returning(api_tokens.c.id)
+        return int(self._connection.execute(adding).scalar_one())
+
+    def remove(self, token_id: int) -> bool:
+        """Removes a token."""
+        return self._connection.execute(sa.delete(api_tokens).where(api_tokens.c.id == token_id)).rowcount > 0
+
+    def touch(self, token_id: int, at: datetime) -> None:
+        """Stores when a token was last used."""
+        self._connection.execute(sa.update(api_tokens).where(api_tokens.c.id == token_id).values(used_at=to_micros(at)))
+
+
+class SqlOneTimeValues:
+    """Implements ``ports.signin.OneTimeValues``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def put(self, digest: bytes, value: str, expires_at: datetime) -> bool:
+        """Stores a value if the digest is free."""
+        adding = insert(self._connection, one_times).values(digest=digest, value=value, expires_at=to_micros(expires_at))
+        added = adding.on_conflict_do_nothing(index_elements=["digest"]).returning(one_times.c.digest)
+        return self._connection.execute(added).one_or_none() is not None
+
+    def take(self, digest: bytes, now: datetime) -> str | None:
+        """Returns a value and removes it."""
+        taking = sa.delete(one_times).where(one_times.c.digest == digest).returning(one_times.c.value, one_times.c.expires_at)
+        row = self._connection.execute(taking).one_or_none()
+        return row.value if row is not None and row.expires_at > to_micros(now) else None
+
+    def remove_expired(self, now: datetime) -> int:
+        """Removes expired values."""
+        return self._connection.execute(sa.delete(one_times).where(one_times.c.expires_at <= to_micros(now))).rowcount

@@ -1,0 +1,1 @@
+"""Access: principals, groups, classes, the reference evaluator and its fast twin."""

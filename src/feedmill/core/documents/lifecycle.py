@@ -1,0 +1,296 @@
+"""Decides what a change does to the URL that it names.
+
+Rules, in the order in which they are applied:
+
+- If the patterns refuse a URL, the record is in error and the URL's document is removed. Patterns stop no delete and no ACL.
+- A put of a content feed makes its source the owner, whichever source owned the document before. Parts that it omits stay, unless it states
+  the whole document. A record with content states all its attributes; one without content leaves the attributes that it omits. The last
+  authmethod given for the URL stays in force until another is given.
+- A request to crawl changes nothing if a content feed owns the document.
+- A delete works for the owner, and for every source if no content feed owns the document. If only an ACL is left, it works for the ACL's
+  writer.
+- Only an ACL change changes an ACL: see ``_next_acl``. An ACL is removed with its document only if the same source wrote it.
+- A record in error changes nothing, but its URL counts as named, so a full feed does not sweep it. The same is true of a delete that the
+  source had no right to make.
+
+Every function depends on its arguments alone. Sources: Feeds Protocol Developer's Guide, "Fed Documents Aren't Updated or Removed as
+Specified in the Feed XML"; docs/explanation/ownership.md.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from feedmill.core.access.classes import is_secure
+from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
+from feedmill.core.feedlog import entry_at
+from feedmill.model.access import AclOrigin, StoredAcl
+from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl
+from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin
+from feedmill.model.feed import LogEntry, LogLevel
+
+_NO_CONTENT: dict[str, Any] = {"content": None, "content_bytes": 0, "charset": None, "text": None}
+
+
+PUBLIC_NOW = "the document is public now: no acl and no other rule protects it"
+"""The warning in a feed's log when a document loses its protection."""
+
+
+def apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None = None) -> Outcome:
+    """Returns the outcome of a change. Shape: ``content`` is the stored content of the change."""
+    outcome = _apply(change, state, feeding, content)
+    if change.notes:
+        notes = tuple(_log(change, note.level, note.reason) for note in change.notes)
+        return replace(outcome, log=notes + outcome.log)
+    return outcome
+
+
+def _apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
+    match change:
+        case InvalidRecord():
+            return _reject(change, state, feeding, change.reason, EventKind.REJECTED)
+        case PutDocument() | RequestCrawl():
+            refusal = feeding.rules.refusal(change.url)
+            if refusal is not None:
+                gone = _without_document(state, feeding)
+                return _reject(change, gone, feeding, refusal, EventKind.BLOCKED)
+            return _put(change, state, feeding, content) if isinstance(change, PutDocument) else _request_crawl(change, state, feeding)
+        case Delete():
+            return _delete(change, state, feeding)
+        case PutAcl():
+            return _put_acl(change, state, feeding)
+
+
+# --- documents ------------------------------------------------------------------------------------------------------------------
+
+
+def _put(change: PutDocument, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
+    old = state.live
+    starts_afresh = old is None or change.whole or old.origin is Origin.WEB
+    metadata = change.metadata if change.metadata is not None else () if starts_afresh or old is None else old.metadata
+    kept = None if starts_afresh else old
+    if content is None and kept is not None:
+        body: dict[str, Any] = {}
+    elif change.content is None:
+        body = _NO_CONTENT
+    else:
+        body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
+    attributes = _next_attributes(change.attributes, state.document, states_all=starts_afresh or content is not None)
+    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, feeding)
+    document = _next_document(state, feeding, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
+    kind = _kind_of_put(change, old, feeding)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, kind, log)
+
+
+def _kind_of_put(change: PutDocument, old: Document | None, feeding: ApplyContext) -> EventKind:
+    if old is None:
+        return EventKind.FED
+    if old.datasource != feeding.datasource:
+        return EventKind.TAKEN_OVER
+    return EventKind.REPLACED if change.whole or change.content is not None else EventKind.METADATA_FED
+
+
+def _request_crawl(change: RequestCrawl, state: UrlState, feeding: ApplyContext) -> Outcome:
+    old = state.live
+    if old is not None and old.origin is Origin.CONTENT:
+        notice = f"data source {old.datasource} fed this document's content, so that naming it for crawling changes nothing"
+        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+    attributes = _next_attributes(change.attributes, state.document, states_all=True)
+    acl, log = _next_acl(change, change.acl, change.metadata is not None, state, feeding)
+    body: dict[str, Any] = {} if old is not None else {"metadata": (), **_NO_CONTENT}
+    if change.metadata is not None:
+        body["metadata"] = change.metadata
+    document = _next_document(state, feeding, Origin.WEB, attributes, acl, **body)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, EventKind.NAMED, log)
+
+
+def _next_document(
+    state: UrlState, feeding: ApplyContext, origin: Origin, attributes: Attributes, acl: StoredAcl | None, **body: Any
+) -> Document:
+    """Returns the next version of the document with its owner, feed and security. ``body`` is replaced and everything else is unchanged."""
+    old = state.document
+    changed: dict[str, Any] = {
+        "state": DocumentState.LIVE,
+        "origin": origin,
+        "datasource": feeding.datasource,
+        "feed_id": feeding.feed_id,
+        "seen_feed_id": feeding.feed_id,
+        "attributes": attributes,
+        "secure": _is_secure_now(state.url, feeding.datasource, attributes, acl is not None, feeding.rules),
+        "updated_at": feeding.now,
+    }
+    if old is None:
+        return Document(id=None, url=state.url, version=1, **{"metadata": (), **_NO_CONTENT, **changed, **body})
+    return replace(old, version=old.version + 1, **changed, **body)
+
+
+def _next_attributes(given: Attributes, document: Document | None, *, states_all: bool) -> Attributes:
+    if document is None:
+        return given
+    old = document.attributes
+    authmethod = given.authmethod or old.authmethod
+    if states_all:
+        return given if authmethod is given.authmethod else replace(given, authmethod=authmethod)
+    return Attributes(
+        display_url=given.display_url or old.display_url,
+        mimetype=old.mimetype or given.mimetype,
+        last_modified=given.last_modified or old.last_modified,
+        lock=given.lock or old.lock,
+        authmethod=authmethod,
+        pagerank=old.pagerank if given.pagerank is None else given.pagerank,
+        feedrank=old.feedrank if given.feedrank is None else given.feedrank,
+        scoring=given.scoring or old.scoring,
+        crawl_immediately=given.crawl_immediately or old.crawl_immediately,
+        crawl_once=given.crawl_once or old.crawl_once,
+    )
+
+
+def _delete(change: Delete, state: UrlState, feeding: ApplyContext) -> Outcome:
+    old = state.live
+    if old is None:
+        if state.acl is not None and state.acl.datasource == feeding.datasource:
+            events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed"),)
+            return Outcome(state=replace(state, acl=None), counted=Counted.INCLUDED, events=events)
+        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, "there is no document to delete"),))
+    if old.origin is Origin.CONTENT and old.datasource != feeding.datasource:
+        notice = f"data source {old.datasource} owns this document, so that it is not deleted"
+        named = replace(state, acl=_named(state.acl, feeding))
+        return Outcome(state=named, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+    events = (_event(EventKind.DELETED, change, feeding),)
+    return Outcome(state=_without_document(state, feeding), counted=Counted.INCLUDED, events=events)
+
+
+def gone(document: Document, feed_id: int, now: datetime) -> Document:
+    """Returns a document in the form that is stored only for its history."""
+    return replace(
+        document,
+        state=DocumentState.GONE,
+        version=document.version + 1,
+        feed_id=feed_id,
+        metadata=(),
+        updated_at=now,
+        **_NO_CONTENT,
+    )
+
+
+def _without_document(state: UrlState, feeding: ApplyContext) -> UrlState:
+    if state.live is None:
+        return state
+    acl = None if state.acl is not None and state.acl.datasource == feeding.datasource else state.acl
+    return replace(state, document=gone(state.live, feeding.feed_id, feeding.now), acl=acl)
+
+
+def _reject(change: Change, state: UrlState, feeding: ApplyContext, reason: str, kind: EventKind) -> Outcome:
+    document = state.document
+    if document is None:
+        fresh = _next_document(state, feeding, Origin.CONTENT, Attributes(), state.acl)
+        document = replace(fresh, state=DocumentState.GONE, version=0)
+    is_record = change.place.record > 0
+    if is_record and document.datasource == feeding.datasource:
+        document = replace(document, seen_feed_id=feeding.feed_id)
+    seen = UrlState(url=state.url, document=document, acl=_named(state.acl, feeding))
+    events = (_event(kind, change, feeding, reason),)
+    return Outcome(state=seen, counted=Counted.ERROR, log=(_log(change, LogLevel.ERROR, reason),), events=events)
+
+
+# --- access ---------------------------------------------------------------------------------------------------------------------
+
+
+def _next_acl(
+    change: PutDocument | RequestCrawl, given: AclChange, has_metadata: bool, state: UrlState, feeding: ApplyContext
+) -> tuple[StoredAcl | None, tuple[LogEntry, ...]]:
+    """Returns the URL's next ACL.
+
+    An ``<acl>`` replaces it; without one, ``google:acl*`` metadata does. Metadata without any such entry removes an ACL that came as
+    metadata. With an explicit ``overwrite-acls="true"`` it also removes one that came as ``<acl>``; with ``"false"`` it removes neither.
+    Content alone never changes the ACL.
+    """
+    old = state.acl
+    acl, origin = (given.element, AclOrigin.ELEMENT) if given.element is not None else (given.legacy, AclOrigin.METADATA)
+    if acl is not None:
+        stored = StoredAcl(
+            url=state.url, acl=acl, origin=origin, datasource=feeding.datasource, feed_id=feeding.feed_id, seen_feed_id=feeding.feed_id
+        )
+        return stored, ()
+    if old is None:
+        return None, ()
+    if has_metadata and given.overwrite is not False and (old.origin is AclOrigin.METADATA or given.overwrite):
+        return None, (_log(change, LogLevel.NOTICE, f"metadata without an acl removed the acl that data source {old.datasource} wrote"),)
+    return _named(old, feeding), ()
+
+
+def _named(acl: StoredAcl | None, feeding: ApplyContext) -> StoredAcl | None:
+    """Returns an ACL, marked as named if the feed is from the ACL's writer."""
+    if acl is None or acl.datasource != feeding.datasource:
+        return acl
+    return replace(acl, seen_feed_id=feeding.feed_id)
+
+
+def _put_acl(change: PutAcl, state: UrlState, feeding: ApplyContext) -> Outcome:
+    if change.acl is None:
+        if state.acl is None or state.acl.datasource != feeding.datasource:
+            notice = "there is no acl of this data source to remove"
+            return Outcome(state=state, counted=Counted.ACL, log=(_log(change, LogLevel.NOTICE, notice),))
+        stored = None
+    else:
+        stored = StoredAcl(
+            url=change.url,
+            acl=change.acl,
+            origin=AclOrigin.ELEMENT,
+            datasource=feeding.datasource,
+            feed_id=feeding.feed_id,
+            seen_feed_id=feeding.feed_id,
+        )
+    after = replace(state, acl=stored, document=_reconsidered(state.document, stored, feeding))
+    events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed" if stored is None else ""),) if after.document else ()
+    return Outcome(state=after, counted=Counted.ACL, log=_warn_if_public(change, state, after), events=events)
+
+
+def secured(document: Document, has_acl: bool, rules: Rules) -> Document:
+    """Returns a document with its security according to the current rules."""
+    secure = _is_secure_now(document.url, document.datasource, document.attributes, has_acl, rules)
+    return document if secure is document.secure else replace(document, secure=secure)
+
+
+def _is_secure_now(url: str, datasource: str, attributes: Attributes, has_acl: bool, rules: Rules) -> bool:
+    return is_secure(
+        has_acl=has_acl,
+        authmethod=attributes.authmethod,
+        source_secure=datasource in rules.secure_sources,
+        make_public=rules.make_public(url),
+    )
+
+
+def _reconsidered(document: Document | None, acl: StoredAcl | None, feeding: ApplyContext) -> Document | None:
+    """Returns the next version of a live document of which only the ACL changed."""
+    if document is None or document.state is not DocumentState.LIVE:
+        return document
+    again = secured(document, acl is not None, feeding.rules)
+    return replace(again, version=document.version + 1, feed_id=feeding.feed_id, updated_at=document.updated_at)
+
+
+def _warn_if_public(change: Change, before: UrlState, after: UrlState) -> tuple[LogEntry, ...]:
+    was, now = before.live, after.live
+    was_protected = before.acl is not None or (was is not None and was.secure)
+    if was_protected and now is not None and not now.secure:
+        return (_log(change, LogLevel.WARNING, PUBLIC_NOW),)
+    return ()
+
+
+def _settled(
+    change: PutDocument | RequestCrawl, after: UrlState, before: UrlState, feeding: ApplyContext, kind: EventKind, log: tuple[LogEntry, ...]
+) -> Outcome:
+    return Outcome(
+        state=after,
+        counted=Counted.INCLUDED,
+        log=log + _warn_if_public(change, before, after),
+        events=(_event(kind, change, feeding),),
+    )
+
+
+def _log(change: Change, level: LogLevel, reason: str) -> LogEntry:
+    return entry_at(change.place, level, reason, url=change.url)
+
+
+def _event(kind: EventKind, change: Change, feeding: ApplyContext, detail: str = "") -> Event:
+    return Event(kind=kind, at=feeding.now, feed_id=feeding.feed_id, line=change.place.line, detail=detail)

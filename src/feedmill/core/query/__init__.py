@@ -1,0 +1,1 @@
+"""Queries: the language, the tree, and the parameters that add to it."""

@@ -1,0 +1,1 @@
+"""Names of accounts, digests of sessions, credentials as text."""

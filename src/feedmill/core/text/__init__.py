@@ -1,0 +1,1 @@
+"""Texts: words, dates, numbers with their units, snippets."""

@@ -1,0 +1,282 @@
+"""Finds the passage of a text that best shows why the text matched.
+
+The search has two passes, so the work stays small however long the text is.
+
+1. It searches the beginning (``SCANNED_CHARACTERS``, folded in a cheap way) for the words of the query. The window with the most different
+   words wins, then the one with the most words, then the earliest. If the beginning holds none, it searches the rest for the words in their
+   usual spelling, without folding.
+2. It splits only the chosen window into words exactly as the index does, and highlights the words that match.
+
+Most texts are ASCII except for typographic signs. In a laid-out text every other character is a blank, so each word lies between two blanks
+and no letter must be examined separately.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+
+from feedmill.core.text.analysis import blank_out, fold_in_place, is_spaceless
+from feedmill.core.text.wildcards import compile_wildcard
+from feedmill.model.results import Snippet
+
+Fold = Callable[[str], list[tuple[str, int, int]]]
+"""Splits a text into folded words with their positions, as the index does."""
+
+FindForms = Callable[[Set[str], Set[str]], Iterable[str]]
+"""Returns those of the first words (ASCII letters and digits) that are among the second words or are forms of them."""
+
+SNIPPET_CHARACTERS = 240
+SCANNED_CHARACTERS = 200_000
+SCANNED_FOLDED_CHARACTERS = 40_000
+RAW_SCANNED_CHARACTERS = 2_000_000
+MAX_TERMS = 12
+MAX_PLACES = 60
+MAX_TRIES = 2_000
+_MORE_THAN_ALL = 2 * MAX_TERMS * MAX_PLACES
+LEAD_CHARACTERS = 60
+
+_BLANKS = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"[.!?\n]\s+|[。！？]")
+
+_Places = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a query highlights.
+
+    Shape: ``terms`` are folded words, phrases (folded words joined by blanks) or wildcards. ``roots`` say how each term may begin in a
+    text, with a star where it may continue. ``fold`` returns every form of a term as that term; ``find_forms`` does the same for ASCII
+    words.
+    """
+
+    terms: tuple[str, ...]
+    roots: tuple[str, ...]
+    fold: Fold
+    find_forms: FindForms | None = None
+
+
+def find_snippet(text: str, sought: Sought) -> Snippet:
+    """Returns the best passage of a text for a query."""
+    return make_snippet(text, sought.terms, sought.fold, roots=sought.roots, find_forms=sought.find_forms)
+
+
+def make_snippet(
+    text: str,
+    terms: Sequence[str],
+    fold: Fold,
+    size: int = SNIPPET_CHARACTERS,
+    roots: Sequence[str] | None = None,
+    find_forms: FindForms | None = None,
+) -> Snippet:
+    """Returns the best passage with its highlights, or the beginning of the text if no term occurs.
+
+    Shape: ``terms``, ``roots`` and ``find_forms`` as in ``Sought``. Units: ``size`` characters, approximately.
+    """
+    if text[:1].isspace():
+        text = text.lstrip()
+    wanted = list(terms[:MAX_TERMS])
+    places = _find_places(text, wanted if roots is None else list(roots[:MAX_TERMS]))
+    start = _best_start(places, size) if places else 0
+    passage = _cut(text, start, size)
+    return Snippet(text=passage, marks=tuple(find_marks(passage, wanted, fold, find_forms)))
+
+
+def find_marks(passage: str, terms: Sequence[str], fold: Fold, find_forms: FindForms | None = None) -> _Places:
+    """Returns the ranges of the terms in a passage; joins ranges that touch. Shape: ``find_forms`` as in ``Sought``."""
+    if not terms or not passage:
+        return []
+    singles, sequences, wildcards = _read_terms(tuple(terms))
+    # fast path for single words in a text that can be laid out: it needs neither folding nor tokens
+    if find_forms is not None and not sequences and not wildcards and (laid_out := blank_out(passage)) is not None:
+        return _place_words(laid_out, find_forms(set(laid_out.split()), singles))
+    places = fold(passage)
+    tokens = [token for token, _, _ in places]
+    # the indexes of the tokens to highlight: single words, then wildcards, then the words of each phrase
+    covered = {index for index, token in enumerate(tokens) if token in singles}
+    for wanted in wildcards:
+        covered |= {index for index, token in enumerate(tokens) if wanted.fullmatch(token)}
+    for words in sequences:
+        covered |= _cover_sequence(tokens, words)
+    return _join([places[index][1:] for index in sorted(covered)])
+
+
+@lru_cache(maxsize=256)
+def _read_terms(terms: tuple[str, ...]) -> tuple[frozenset[str], list[list[str]], list[re.Pattern[str]]]:
+    """Returns the single words of the terms, the phrases word by word, and the patterns of the wildcards."""
+    sequences = [words for term in terms if "*" not in term and (words := term.split())]
+    singles = frozenset(words[0] for words in sequences if len(words) == 1)
+    return singles, [words for words in sequences if len(words) > 1], [compile_wildcard(term) for term in terms if "*" in term]
+
+
+def _place_words(laid_out: str, words: Iterable[str]) -> _Places:
+    """Returns the ranges of words in a laid-out text."""
+    # With a blank on both sides, the first and the last word also lie between blanks. A match at P in ``between`` begins with a blank, so
+    # its word begins at P in ``laid_out``.
+    between = f" {laid_out} "
+    find = between.find
+    ranges: _Places = []
+    for word in words:
+        wanted, size = f" {word} ", len(word)
+        place = find(wanted)
+        while place >= 0:
+            end = place + size
+            ranges.append((place, end))
+            # continues before the trailing blank, which may be the leading blank of the next match
+            place = find(wanted, end)
+    ranges.sort()
+    return ranges
+
+
+def _cover_sequence(tokens: list[str], words: list[str]) -> set[int]:
+    """Returns the positions of all words that are part of an occurrence of the sequence."""
+    size = len(words)
+    return {
+        place
+        for start, token in enumerate(tokens)
+        if token == words[0] and tokens[start : start + size] == words
+        for place in range(start, start + size)
+    }
+
+
+def _join(ranges: _Places) -> _Places:
+    joined: _Places = []
+    for start, end in ranges:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+# --- finding the window ---------------------------------------------------------------------------------------------------------
+
+
+def _find_places(text: str, terms: Sequence[str]) -> _Places:
+    """Returns (position, number of the term) in the order of positions."""
+    # folding is slower than laying out, so less of a text with other characters is scanned
+    size = SCANNED_CHARACTERS if text[:SCANNED_CHARACTERS].isascii() else SCANNED_FOLDED_CHARACTERS
+    head = text[:size]
+    laid_out = blank_out(head)
+    places: _Places = []
+    if laid_out is not None:
+        # one blank on both sides, so that the first and the last word lie between blanks too
+        laid_out = f" {laid_out} "
+        for number, term in enumerate(terms):
+            _add_whole_words(places, number, laid_out, _first_word(term))
+    else:
+        head = fold_in_place(head)
+        for number, term in enumerate(terms):
+            places += [(place, number) for place in _occurrences(head, _first_word(term), 0, len(head))]
+    if not places and len(text) > size:
+        # no term is in the scanned part: searches the rest without folding it
+        places = _find_raw(text, terms, size)
+    places.sort()
+    return places
+
+
+def _first_word(term: str) -> str:
+    first = term.split(" ", 1)[0]
+    return term.replace(" ", "") if first and is_spaceless(first[0]) else first
+
+
+def _add_whole_words(places: _Places, number: int, laid_out: str, word: str) -> None:
+    """Adds the positions of a word in a laid-out text with a blank on both sides; positions refer to the text without these."""
+    word, star, _ = word.partition("*")
+    if not word:
+        return
+    # A star allows the word to continue, so no blank must follow. ``step`` skips the leading blank and the word, but not the trailing
+    # blank.
+    wanted, step, find = f" {word}" if star else f" {word} ", len(word) + 1, laid_out.find
+    # so that the first search starts at 0
+    place = -step
+    for _ in range(MAX_PLACES):
+        place = find(wanted, place + step)
+        if place < 0:
+            return
+        places.append((place, number))
+
+
+def _occurrences(text: str, word: str, start: int, end: int) -> list[int]:
+    found: list[int] = []
+    word, star, _ = word.partition("*")
+    # a script without blanks between words has no word borders to check
+    whole = not (word and is_spaceless(word[0]))
+    place = text.find(word, start, end) if word else -1
+    for _ in range(MAX_TRIES):
+        if place < 0 or len(found) == MAX_PLACES:
+            break
+        after = place + len(word)
+        # no letter or digit may precede the word, nor follow it unless it has a star
+        if not whole or not (text[place - 1 : place].isalnum() or (not star and text[after : after + 1].isalnum())):
+            found.append(place)
+        place = text.find(word, after, end)
+    return found
+
+
+def _find_raw(text: str, terms: Sequence[str], start: int) -> _Places:
+    end = min(len(text), start + RAW_SCANNED_CHARACTERS // max(len(terms), 1))
+    places: _Places = []
+    for number, term in enumerate(terms):
+        word = _first_word(term)
+        for form in dict.fromkeys((word, word.capitalize())):
+            places += ((place, number) for place in _occurrences(text, form, start, end))
+    return places
+
+
+def _best_start(places: _Places, size: int) -> int:
+    # A window slides over the positions from ``first`` to ``last``. ``inside`` counts each term in it, ``different`` the terms that occur.
+    reach = max(size - LEAD_CHARACTERS, size // 2)
+    inside = [0] * MAX_TERMS
+    first = different = best = best_first = 0
+    for last, (place, number) in enumerate(places):
+        if not inside[number]:
+            different += 1
+        inside[number] += 1
+        # moves the start of the window until it is no wider than ``reach``
+        while place - places[first][0] > reach:
+            gone = places[first][1]
+            inside[gone] -= 1
+            if not inside[gone]:
+                different -= 1
+            first += 1
+        # more different words first, then more words: ``_MORE_THAN_ALL`` exceeds every possible number of positions
+        worth = different * _MORE_THAN_ALL + last - first
+        if worth > best:
+            best, best_first = worth, first
+    return places[best_first][0]
+
+
+# --- cutting it out -------------------------------------------------------------------------------------------------------------
+
+
+def _cut(text: str, start: int, size: int) -> str:
+    """Returns about ``size`` characters around ``start``, cut between words, with collapsed white space and an ellipsis where text is cut
+    off.
+    """
+    begin = _word_start(text, max(0, start - LEAD_CHARACTERS), start)
+    # twice the size, since collapsing white space may shorten the piece
+    piece = text[begin : begin + 2 * size]
+    passage = " ".join(piece.split())
+    is_cut = begin + len(piece) < len(text)
+    if len(passage) > size:
+        passage, is_cut = _cut_end(passage, size), True
+    ahead = text[max(0, begin - 200) : begin].strip() if begin else ""
+    return ("… " if ahead else "") + passage + (" …" if is_cut and passage else "")
+
+
+def _word_start(text: str, low: int, high: int) -> int:
+    """Returns the position of a word between ``low`` and ``high``: behind the end of a sentence if one is there, else the first word."""
+    if low == 0:
+        return 0
+    lead = text[low:high]
+    if (sentence := _SENTENCE_END.search(lead)) is not None:
+        return low + sentence.end()
+    blank = _BLANKS.search(lead)
+    return low + blank.end() if blank else low
+
+
+def _cut_end(passage: str, size: int) -> str:
+    blank = passage.rfind(" ", size // 2, size + 1)
+    return passage[: blank if blank > 0 else size].rstrip()

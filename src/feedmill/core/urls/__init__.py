@@ -1,0 +1,1 @@
+"""URLs: digests, patterns, the networks and hosts that they name."""

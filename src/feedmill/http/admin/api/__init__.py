@@ -1,0 +1,1 @@
+"""The JSON resources of the admin port."""

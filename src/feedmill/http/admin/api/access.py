@@ -1,0 +1,178 @@
+"""What the admin port says of access.
+
+GET  /api/v1/access/explain         the decision of a URL's ACLs for somebody, with its derivation
+POST /api/v1/access/explain         many of them: JSON lines in, JSON lines out
+GET  /api/v1/access/who             whom the ACLs of a URL name
+GET  /api/v1/access/changes         what changed for somebody since a time, a page at a time
+GET  /api/v1/access/list/{finding}  what an administrator should look at, a page at a time
+"""
+
+import json
+from codecs import BOM_UTF8
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from feedmill.core.access.principals import read_identity
+from feedmill.http.admin.protection import ASKED
+from feedmill.http.common.bodies import read_body
+from feedmill.http.common.times import find_time
+from feedmill.model.audit import Detail
+from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.identity import DEFAULT_NAMESPACE, Identity
+from feedmill.services.access.accessreview import AccessReview, Finding
+from feedmill.services.access.explaining import Explaining, Question
+from feedmill.services.access.history.changes import AccessChanges
+from feedmill.wire.decisions import parse_question, render_change, render_decision, render_early_decision, render_named, render_principal
+
+MAX_BATCH_BYTES = 4_000_000
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1_000
+SUMMARIZED = 100
+"""How many users and URLs of a batch the audit log names."""
+
+_MAX_DIGITS = 18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessTools:
+    """What answers."""
+
+    explaining: Explaining
+    changes: AccessChanges
+    review: AccessReview
+
+
+def access_routes(tools: AccessTools) -> list[Route]:
+    """Returns the routes."""
+
+    async def explain(request: Request) -> Response:
+        asked = request.query_params
+        question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), find_time(asked, "at")
+        return JSONResponse(
+            render_early_decision(await run_in_threadpool(tools.explaining.explain_with_policy, question, at=at), asked.get("user"))
+        )
+
+    async def explain_batch(request: Request) -> Response:
+        body = await read_body(request, MAX_BATCH_BYTES)
+        at = find_time(request.query_params, "at")
+        asked = await run_in_threadpool(_read_lines, body)
+        request.scope[ASKED] = _summarize(asked)
+        return Response(await run_in_threadpool(_explain_lines, tools.explaining, asked, at), media_type="application/jsonl")
+
+    async def who(request: Request) -> Response:
+        url = _require(request.query_params, "url")
+        named = await run_in_threadpool(tools.explaining.list_named, url, at=find_time(request.query_params, "at"))
+        return JSONResponse({"url": url, "principals": [render_named(principal, verdict) for principal, verdict in named]})
+
+    async def changes(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(_list_changes, tools.changes, request))
+
+    async def findings(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(_list_findings, tools.review, request))
+
+    return [
+        Route("/api/v1/access/explain", explain, methods=["GET"]),
+        Route("/api/v1/access/explain", explain_batch, methods=["POST"]),
+        Route("/api/v1/access/who", who, methods=["GET"]),
+        Route("/api/v1/access/changes", changes, methods=["GET"]),
+        Route("/api/v1/access/list/{finding}", findings, methods=["GET"]),
+    ]
+
+
+Lines = list[tuple[str, str | None, Identity]]
+
+
+def _read_lines(body: bytes) -> Lines:
+    asked: Lines = []
+    # at line feeds alone: names may hold other characters that end lines
+    for number, line in enumerate(body.removeprefix(BOM_UTF8).split(b"\n"), start=1):
+        if line.strip():
+            try:
+                asked.append(parse_question(line.decode("utf-8")))
+            except UnicodeDecodeError as exc:
+                raise BadRequest(f"line {number}: no UTF-8") from exc
+            except BadRequest as exc:
+                raise BadRequest(f"line {number}: {exc}") from exc
+    return asked
+
+
+def _summarize(asked: Lines) -> dict[str, Detail]:
+    """Returns what the audit log keeps of a batch."""
+    users, urls = (list(dict.fromkeys(each))[:SUMMARIZED] for each in ((user or "" for _, user, _ in asked), (url for url, _, _ in asked)))
+    return {"questions": len(asked), "users": users, "urls": urls}
+
+
+def _explain_lines(explaining: Explaining, asked: Lines, at: datetime | None) -> str:
+    decisions = explaining.explain_many([Question(url=url, identity=identity) for url, _, identity in asked], at=at)
+    answers = (render_decision(decision, user) for decision, (_, user, _) in zip(decisions, asked, strict=True))
+    return "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+
+
+def _list_changes(changes: AccessChanges, request: Request) -> dict[str, Any]:
+    asked = request.query_params
+    since = find_time(asked, "since")
+    if since is None:
+        raise BadRequest("since= is missing, such as since=2026-03-01T12:30:00")
+    comparison = changes.compare(_read_identity(request), since, find_time(asked, "until"))
+    page = changes.list_page(comparison, after=_read_number(asked, "after", 0), limit=_read_limit(asked))
+    return {
+        "since": comparison.since.isoformat(timespec="microseconds"),
+        "until": comparison.until.isoformat(timespec="microseconds"),
+        "changes": [render_change(change) for change in page.changes],
+        "next_after": page.next_after,
+    }
+
+
+def _list_findings(review: AccessReview, request: Request) -> dict[str, Any]:
+    asked, name = request.query_params, request.path_params["finding"]
+    known = {finding.value: finding for finding in Finding}
+    if name not in known:
+        raise NotFound(f"there is no list '{name[:100]}'; there are {', '.join(known)}")
+    after, limit = _read_number(asked, "after", 0), _read_limit(asked)
+    if known[name] is Finding.UNRESOLVED:
+        groups = list(islice(review.iter_unresolved(), after, after + limit))
+        return {"found": [render_principal(group) for group in groups], "next_after": after + limit if len(groups) == limit else None}
+    found = list(islice(review.iter_documents(known[name], after=after), limit))
+    return {
+        "found": [{"url": document.url, "datasource": document.datasource} for document in found],
+        "next_after": found[-1].id if len(found) == limit else None,
+    }
+
+
+# --- parameters -----------------------------------------------------------------------------------------------------------------
+
+
+def _require(asked: Mapping[str, str], name: str) -> str:
+    value = asked.get(name, "")
+    if not value:
+        raise BadRequest(f"{name}= is missing")
+    return value
+
+
+def _read_identity(request: Request) -> Identity:
+    asked = request.query_params
+    return read_identity(asked.get("user"), asked.get("namespace", DEFAULT_NAMESPACE), asked.getlist("group"))
+
+
+def _read_limit(asked: Mapping[str, str]) -> int:
+    limit = _read_number(asked, "limit", DEFAULT_LIMIT)
+    if not 1 <= limit <= MAX_LIMIT:
+        raise BadRequest(f"limit= is a number from 1 to {MAX_LIMIT}")
+    return limit
+
+
+def _read_number(asked: Mapping[str, str], name: str, default: int) -> int:
+    text = asked.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > _MAX_DIGITS:
+        raise BadRequest(f"{name}= is a number, as next_after of the answer before")
+    return int(text)

@@ -1,0 +1,120 @@
+"""The settings of serving on the admin port.
+
+GET    /api/v1/settings/{section}           the entries of a section
+GET    /api/v1/settings/{section}/{name}    one entry
+PUT    /api/v1/settings/{section}/{name}    sets it; the body is the entry as JSON
+DELETE /api/v1/settings/{section}/{name}    gives up what was set by API
+POST   /api/v1/settings/{section}/{name}/import     adds what an exported file of kind= holds; replace=1 puts it in place
+
+An entry's tag comes as ``ETag``. ``If-Match`` makes a change depend on it, ``If-None-Match: *`` on there being none: 412 else.
+Source: RFC 9110, 8.8.3, 13.1.
+"""
+
+import json
+from dataclasses import asdict
+from os.path import isfile
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from feedmill.http.common.bodies import read_body
+from feedmill.http.search.stylesheets import read_stylesheet
+from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, HeldEntry, SettingsEditor
+from feedmill.settings.importing import KINDS, import_text
+
+MAX_IMPORT_BYTES = 3 * MAX_KEPT_BYTES
+
+
+def settings_routes(editor: SettingsEditor) -> list[Route]:
+    """Returns the routes over an editor."""
+
+    async def list_entries(request: Request) -> Response:
+        entries = await run_in_threadpool(editor.list, request.path_params["section"])
+        return JSONResponse([_fields_of(entry) for entry in entries])
+
+    async def get(request: Request) -> Response:
+        return _answer(await run_in_threadpool(editor.get, *_place(request)))
+
+    async def put(request: Request) -> Response:
+        value = _read_json(await read_body(request, MAX_KEPT_BYTES))
+        await run_in_threadpool(_check_stylesheet, value)
+        entry, is_new = await run_in_threadpool(editor.put, *_place(request), value, read_condition(request))
+        return _answer(entry, 201 if is_new else 200)
+
+    async def remove(request: Request) -> Response:
+        await run_in_threadpool(editor.remove, *_place(request), read_condition(request))
+        return Response(status_code=204)
+
+    async def take(request: Request) -> Response:
+        section, name = _place(request)
+        kind, body = request.query_params.get("kind", ""), await read_body(request, MAX_IMPORT_BYTES)
+        if kind in KINDS and KINDS[kind][0] != section:
+            raise BadRequest(f"{kind} are taken by {KINDS[kind][0]}, not by {section}")
+        replaces = request.query_params.get("replace", "") in ("1", "true")
+        done = await run_in_threadpool(import_text, editor, kind, name, read_file(request, body), replaces=replaces)
+        return JSONResponse(asdict(done))
+
+    one = "/api/v1/settings/{section}/{name}"
+    return [
+        Route("/api/v1/settings/{section}", list_entries, methods=["GET"]),
+        Route(one, get, methods=["GET"]),
+        Route(one, put, methods=["PUT"]),
+        Route(one, remove, methods=["DELETE"]),
+        Route(f"{one}/import", take, methods=["POST"]),
+    ]
+
+
+def read_file(request: Request, body: bytes) -> bytes:
+    """Returns the bytes of a file that was sent as it is, or as the text of a JSON object. Errors: BadRequest."""
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        return body
+    value = _read_json(body)
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        raise BadRequest('send the file as it is, or as {"text": ...}')
+    return str(value["text"]).encode("utf-8", "surrogateescape")
+
+
+def _check_stylesheet(value: Any) -> None:
+    """Refuses a front end's path to a file that is no stylesheet; one to no file is refused with all other faults."""
+    path = value.get("stylesheet") if isinstance(value, dict) else None
+    if not isinstance(path, str) or not isfile(path):
+        return
+    try:
+        read_stylesheet(path)
+    except Corrupt as exc:
+        raise BadRequest(f"stylesheet: {exc}") from exc
+
+
+def _place(request: Request) -> tuple[str, str]:
+    return request.path_params["section"], request.path_params["name"]
+
+
+def _answer(entry: HeldEntry, status: int = 200) -> Response:
+    return JSONResponse(_fields_of(entry), status, headers={"ETag": f'"{entry.tag}"'})
+
+
+def _fields_of(entry: HeldEntry) -> dict[str, Any]:
+    return {"section": entry.section, "name": entry.name, "origin": entry.origin, "tag": entry.tag, "value": dict(entry.value)}
+
+
+def _read_json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise BadRequest(f"the body is no JSON: {exc}; send the entry as an object") from exc
+
+
+def read_condition(request: Request) -> Condition:
+    """Reads what a change depends on. Errors: BadRequest for a condition that is not understood, which must not be passed over."""
+    match, none_match = request.headers.get("if-match"), request.headers.get("if-none-match")
+    if none_match is not None:
+        if none_match.strip() != "*" or match is not None:
+            raise BadRequest("If-None-Match can only be *, and not beside If-Match")
+        return Condition(is_new=True)
+    if match is None:
+        return ALWAYS
+    return Condition(tags=tuple(part.strip().strip('"') for part in match.split(",")))

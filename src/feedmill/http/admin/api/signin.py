@@ -1,0 +1,217 @@
+"""What the admin port does with local users, tokens and the audit log."""
+
+import json
+from collections.abc import Callable
+from itertools import chain, islice
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from feedmill.core.access.principals import read_subject
+from feedmill.core.documents.auditchain import render_entry
+from feedmill.core.signin.sessiondigests import mark_of_user
+from feedmill.http.admin.protection import ASKED
+from feedmill.http.common.bodies import read_body
+from feedmill.http.common.times import find_time
+from feedmill.model.access import Scope
+from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.identity import DEFAULT_NAMESPACE
+from feedmill.model.role import Role
+from feedmill.model.signin import Account, ApiToken, TokenScope
+from feedmill.services.auditing import Auditing
+from feedmill.services.signin.accounts import NewToken, TokenKeeping
+from feedmill.services.signin.signing import Signing
+
+MAX_BODY_BYTES = 65_536
+
+Body = dict[str, Any]
+
+
+def signin_routes(signing: Signing) -> list[Route]:
+    """Returns the routes."""
+    return [*_user_routes(signing), *_token_routes(signing.tokens), *_audit_routes(signing.auditing)]
+
+
+def _user_routes(signing: Signing) -> list[Route]:
+    accounts = signing.accounts
+
+    def list_users(_body: Body, _request: Request) -> Response:
+        return JSONResponse([render_account(account) for account in accounts.list()])
+
+    def add_user(body: Body, _request: Request) -> Response:
+        namespace = _text(body, "namespace", DEFAULT_NAMESPACE)
+        role = read_role(_text(body, "role", Role.SEARCHER.value))
+        added = accounts.add(_text(body, "name"), _text(body, "password"), namespace=namespace, role=role)
+        return JSONResponse(render_account(added), 201)
+
+    def change_user(body: Body, request: Request) -> Response:
+        name, namespace = request.query_params.get("name", ""), request.query_params.get("namespace", DEFAULT_NAMESPACE)
+        if "password" not in body and "role" not in body:
+            raise BadRequest("nothing to change; send a password, a role or both")
+        role = read_role(_text(body, "role")) if "role" in body else None
+        changed = None
+        if "password" in body:
+            changed = accounts.set_password(name, _text(body, "password"), namespace=namespace)
+        if role is not None:
+            changed = accounts.set_role(name, role, namespace=namespace)
+        return JSONResponse(render_account(changed)) if changed is not None else Response(status_code=204)
+
+    def remove_user(_body: Body, request: Request) -> Response:
+        namespace = request.query_params.get("namespace", DEFAULT_NAMESPACE)
+        accounts.remove(request.query_params.get("name", ""), namespace=namespace)
+        return Response(status_code=204)
+
+    def end_sessions(body: Body, _request: Request) -> Response:
+        user = read_subject(Scope.USER, _text(body, "name"), _text(body, "namespace", DEFAULT_NAMESPACE))
+        return JSONResponse({"ended": signing.sessions.withdraw([mark_of_user(user)])})
+
+    return [
+        Route("/api/v1/users", _answer(list_users), methods=["GET"]),
+        Route("/api/v1/users", _answer(add_user), methods=["POST"]),
+        Route("/api/v1/users", _answer(change_user), methods=["PATCH"]),
+        Route("/api/v1/users", _answer(remove_user), methods=["DELETE"]),
+        Route("/api/v1/sessions/end", _answer(end_sessions), methods=["POST"]),
+    ]
+
+
+def _token_routes(tokens: TokenKeeping) -> list[Route]:
+    def list_tokens(_body: Body, _request: Request) -> Response:
+        return JSONResponse([render_token(token) for token in tokens.list()])
+
+    def add_token(body: Body, request: Request) -> Response:
+        days = body.get("days")
+        if days is not None and (not isinstance(days, int) or isinstance(days, bool)):
+            raise BadRequest("days is a whole number")
+        made = tokens.add(
+            _text(body, "label"),
+            read_scopes(body.get("scopes")),
+            user=_text(body, "user", ""),
+            namespace=_text(body, "namespace", DEFAULT_NAMESPACE),
+            days=days,
+            datasources=_texts(body, "datasources"),
+        )
+        shown = render_token(made.token)
+        request.scope[ASKED] = {key: shown[key] for key in ("id", "label", "scopes", "user", "datasources") if shown[key] is not None}
+        return JSONResponse(render_new_token(made), 201)
+
+    def remove_token(_body: Body, request: Request) -> Response:
+        given = request.path_params["id"]
+        if not given.isascii() or not given.isdigit() or len(given) > 18:
+            raise NotFound(f"there is no token {given[:50]!a}")
+        tokens.remove(int(given))
+        return Response(status_code=204)
+
+    return [
+        Route("/api/v1/tokens", _answer(list_tokens), methods=["GET"]),
+        Route("/api/v1/tokens", _answer(add_token), methods=["POST"]),
+        Route("/api/v1/tokens/{id}", _answer(remove_token), methods=["DELETE"]),
+    ]
+
+
+def _audit_routes(auditing: Auditing) -> list[Route]:
+    def verify_audit(_body: Body, _request: Request) -> Response:
+        checked = auditing.verify()
+        return JSONResponse({"entries": checked.entries, "first": checked.first, "last": checked.last, "hash": checked.digest})
+
+    def export_audit(_body: Body, request: Request) -> Response:
+        asked = request.query_params
+        since, until = (find_time(asked, name) for name in ("since", "until"))
+        entries = auditing.iter_entries(since=since, until=until, kind=asked.get("kind", ""))
+        # a log that is broken at its beginning is told with a status of its own
+        first = list(islice(entries, 1))
+        lines = (f"{render_entry(entry)}\n" for entry in chain(first, entries))
+        return StreamingResponse(lines, media_type="application/jsonl")
+
+    return [
+        Route("/api/v1/audit/verify", _answer(verify_audit), methods=["GET"]),
+        Route("/api/v1/audit/export", _answer(export_audit), methods=["GET"]),
+    ]
+
+
+def render_account(account: Account) -> dict[str, Any]:
+    """Returns a local user as JSON."""
+    user = account.user
+    return {
+        "name": f"{user.domain}\\{user.name}" if user.domain else user.name,
+        "namespace": user.namespace,
+        "role": account.role.value,
+        "created_at": account.created_at.isoformat(),
+        "changed_at": account.changed_at.isoformat(),
+    }
+
+
+def render_token(token: ApiToken) -> dict[str, Any]:
+    """Returns a token as JSON, without its text."""
+    user = token.user
+    return {
+        "id": token.id,
+        "label": token.label,
+        "scopes": [scope.value for scope in TokenScope if scope in token.scopes],
+        "user": None if user is None else (f"{user.domain}\\{user.name}" if user.domain else user.name),
+        "namespace": user.namespace if user is not None else None,
+        "datasources": sorted(token.datasources),
+        "created_at": token.created_at.isoformat(),
+        "expires_at": token.expires_at.isoformat() if token.expires_at is not None else None,
+        "used_at": token.used_at.isoformat() if token.used_at is not None else None,
+    }
+
+
+def render_new_token(made: NewToken) -> dict[str, Any]:
+    """Returns a token as JSON, this once with its text."""
+    return {**render_token(made.token), "token": made.text}
+
+
+def read_role(text: str) -> Role:
+    """Reads a role. Errors: BadRequest."""
+    try:
+        return Role(text)
+    except ValueError as exc:
+        raise BadRequest(f"there is no role {text[:50]!a}; the roles are {', '.join(role.value for role in Role)}") from exc
+
+
+def read_scopes(given: object) -> list[TokenScope]:
+    """Reads scopes. Errors: BadRequest."""
+    if not isinstance(given, list):
+        raise BadRequest("scopes is a list of texts")
+    try:
+        return [TokenScope(text) for text in given]
+    except (ValueError, TypeError) as exc:
+        raise BadRequest(f"a scope is one of {', '.join(scope.value for scope in TokenScope)}") from exc
+
+
+def _answer(act: Callable[[Body, Request], Response]) -> Callable[[Request], Any]:
+    """Makes an endpoint of what works on a decoded body, in a thread."""
+
+    async def answer(request: Request) -> Response:
+        body = await _read_object(request) if request.method in ("POST", "PATCH") else {}
+        return await run_in_threadpool(act, body, request)
+
+    return answer
+
+
+async def _read_object(request: Request) -> Body:
+    raw = await read_body(request, MAX_BODY_BYTES, f"a request here has at most {MAX_BODY_BYTES} bytes")
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError) as exc:
+        raise BadRequest("the body is no JSON") from exc
+    if not isinstance(body, dict):
+        raise BadRequest("the body is no JSON object")
+    return body
+
+
+def _text(body: Body, name: str, default: str | None = None) -> str:
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise BadRequest(f"{name} is missing" if value is None else f"{name} is a text")
+    return value
+
+
+def _texts(body: Body, name: str) -> list[str]:
+    value = body.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise BadRequest(f"{name} is a list of texts")
+    return value

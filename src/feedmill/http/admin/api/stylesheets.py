@@ -1,0 +1,30 @@
+"""Stylesheets of front ends on the admin port.
+
+GET /api/v1/settings/frontends/{name}/stylesheet    the stylesheet, as it is
+PUT /api/v1/settings/frontends/{name}/stylesheet    sets it; the body is XSLT 1.0 that stands alone
+"""
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from feedmill.http.admin.api.settings import read_condition
+from feedmill.http.common.bodies import read_body
+from feedmill.http.search.stylesheets import MAX_STYLESHEET_BYTES
+from feedmill.http.search.stylesheetstore import StylesheetStore
+
+
+def stylesheet_routes(shelf: StylesheetStore) -> list[Route]:
+    """Returns the routes over a shelf."""
+
+    async def get(request: Request) -> Response:
+        return Response(await run_in_threadpool(shelf.get, request.path_params["name"]), media_type="text/xml")
+
+    async def put(request: Request) -> Response:
+        data = await read_body(request, MAX_STYLESHEET_BYTES)
+        entry = await run_in_threadpool(shelf.put, request.path_params["name"], data, read_condition(request))
+        return JSONResponse({"name": entry.name, "stylesheet": entry.value["stylesheet"]}, headers={"ETag": f'"{entry.tag}"'})
+
+    path = "/api/v1/settings/frontends/{name}/stylesheet"
+    return [Route(path, get, methods=["GET"]), Route(path, put, methods=["PUT"])]

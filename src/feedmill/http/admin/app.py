@@ -1,0 +1,108 @@
+"""Port 8000: what administrators ask of a running server.
+
+Who may ask: ``signin/adminlock``. The bearer token that the server wrote to ``admin.token`` in its data folder, readable by its owner
+alone, opens everything.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from feedmill.http.admin.api.access import AccessTools, access_routes
+from feedmill.http.admin.api.settings import settings_routes
+from feedmill.http.admin.api.signin import signin_routes
+from feedmill.http.admin.api.stylesheets import stylesheet_routes
+from feedmill.http.admin.protection import AdminLock
+from feedmill.http.common.health import Problems, health_routes
+from feedmill.http.common.origin import OriginCheck
+from feedmill.http.common.problems import answer_http_error, answer_problem
+from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.search.stylesheetstore import StylesheetStore
+from feedmill.http.signin.requestauthenticator import RequestAuthenticator
+from feedmill.model.errors import FeedmillError
+from feedmill.runtime.metrics import CONTENT_TYPE
+from feedmill.services.signin.signing import Signing
+from feedmill.settings.editing import SettingsEditor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administration:
+    """What the port can do; each may block. Errors of all: FeedmillError.
+
+    ``remove_source`` takes the name and whether name and feeds go too, and comes back when the documents are gone. Without ``settings``
+    none can be edited, without ``access`` no decision on access is asked for.
+    """
+
+    read_status: Callable[[], Mapping[str, Any]]
+    reindex: Callable[[], Mapping[str, Any]]
+    remove_source: Callable[[str, bool], None]
+    render_metrics: Callable[[], bytes]
+    find_problems: Problems
+    settings: SettingsEditor | None = None
+    stylesheets: StylesheetStore | None = None
+    access: AccessTools | None = None
+    policy_routes: Sequence[Route] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminSignIn:
+    """How others than the holder of ``admin.token`` are let in, and where it is written down."""
+
+    authenticator: RequestAuthenticator
+    signing: Signing
+
+
+def admin_app(administration: Administration, token: str, signin: AdminSignIn | None = None) -> Starlette:
+    """Builds the application of the admin port; without ``signin`` the token alone opens it."""
+
+    async def read_status(_request: Request) -> Response:
+        return JSONResponse(dict(await run_in_threadpool(administration.read_status)))
+
+    async def reindex(_request: Request) -> Response:
+        return JSONResponse(dict(await run_in_threadpool(administration.reindex)), status_code=202)
+
+    async def remove_source(request: Request) -> Response:
+        destroy = request.query_params.get("destroy", "") in ("1", "true")
+        await run_in_threadpool(administration.remove_source, request.path_params["name"], destroy)
+        return Response(status_code=204)
+
+    routes = [
+        *health_routes(administration.find_problems),
+        metrics_route(administration.render_metrics),
+        Route("/api/v1/status", read_status),
+        Route("/api/v1/reindex", reindex, methods=["POST"]),
+        Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
+        *(stylesheet_routes(administration.stylesheets) if administration.stylesheets is not None else ()),
+        *(settings_routes(administration.settings) if administration.settings is not None else ()),
+        *administration.policy_routes,
+        *(access_routes(administration.access) if administration.access is not None else ()),
+        *(signin_routes(signin.signing) if signin is not None else ()),
+    ]
+    lock = Middleware(
+        AdminLock,
+        token=token,
+        authenticator=signin.authenticator if signin is not None else None,
+        auditing=signin.signing.auditing if signin is not None else None,
+    )
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(StrictTransport), Middleware(OriginCheck), lock],
+        exception_handlers={FeedmillError: answer_problem, HTTPException: answer_http_error},
+    )
+
+
+def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
+    """Returns the route ``/metrics``; who may ask is decided around it."""
+
+    async def show_metrics(_request: Request) -> Response:
+        return Response(await run_in_threadpool(render_metrics), headers={"content-type": CONTENT_TYPE})
+
+    return Route("/metrics", show_metrics)

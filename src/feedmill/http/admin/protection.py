@@ -1,0 +1,142 @@
+"""The locks of the admin port, all of which must open: the peer is on this machine, the request proves somebody, his role is enough.
+
+Every request that changes something, or asks for a decision, is put into the audit log with its answer; so is every refused one.
+"""
+
+import hmac
+from typing import Final
+
+import structlog
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from feedmill.core.signin.accounts import write_user
+from feedmill.core.urls.networks import LOOPBACK
+from feedmill.http.common.currentuser import CurrentUser, Way, set_current_user
+from feedmill.http.common.origin import SAFE_METHODS
+from feedmill.http.common.problems import Problem, find_problem, make_answer
+from feedmill.http.signin.check import answer_refusal
+from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthenticator
+from feedmill.http.signin.threads import run_slowly
+from feedmill.model.audit import AuditKind, Detail
+from feedmill.model.errors import FeedmillError
+from feedmill.model.role import Role
+from feedmill.services.auditing import Auditing
+
+ASKED: Final = "feedmill.asked"
+"""Where in a request's scope stands what a handler found out for the audit log."""
+
+_OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
+_DECISIONS: Final = "/api/v1/access/"
+_SECRET: Final = ("/api/v1/users", "/api/v1/tokens", "/api/v1/audit")
+_WHO_SEES_WHAT: Final = "/api/v1/settings/policy_acls"
+_MANAGED: Final = ("/api/v1/datasources", "/api/v1/settings", "/api/v1/reindex")
+
+
+def role_for(method: str, path: str) -> Role:
+    """Returns the role that a request needs; what is not named here needs the highest to change something."""
+    if path.startswith(_SECRET):
+        return Role.ADMINISTRATOR
+    if method in SAFE_METHODS or path.startswith(_DECISIONS):
+        return Role.VIEWER
+    return Role.MANAGER if path.startswith(_MANAGED) and not path.startswith(_WHO_SEES_WHAT) else Role.ADMINISTRATOR
+
+
+log = structlog.get_logger(__name__)
+
+
+class AdminLock:
+    """ASGI middleware of the admin port. Without ``authenticator`` the token alone opens; an empty token opens for nobody."""
+
+    def __init__(
+        self, app: ASGIApp, *, token: str, authenticator: RequestAuthenticator | None = None, auditing: Auditing | None = None
+    ) -> None:
+        self._app = app
+        self._token = token.encode()
+        self._authenticator = authenticator
+        self._auditing = auditing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on, or refuses it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        # paths are the scope's, by which routes are found; a request's URL is made of the header Host as well
+        request = Request(scope)
+        if request.client is None or not LOOPBACK.covers(request.client.host):
+            await make_answer(Problem.FORBIDDEN, "the admin port answers this machine alone")(scope, receive, send)
+        elif request.scope["path"] in _OPEN_PATHS:
+            await self._app(scope, receive, send)
+        else:
+            await self._serve(request, receive, send)
+
+    async def _serve(self, request: Request, receive: Receive, send: Send) -> None:
+        found = await self._find(request)
+        if isinstance(found, Refusal):
+            await self._refuse(request, "", answer_refusal(found, is_json=True), receive, send)
+            return
+        needed = role_for(request.method, request.scope["path"])
+        if found.role is None or not found.role.may_act_as(needed):
+            refusal = make_answer(Problem.FORBIDDEN, f"this needs the role {needed.value}")
+            await self._refuse(request, name_of(found), refusal, receive, send)
+            return
+        set_current_user(request.scope, found)
+        if request.method in SAFE_METHODS and not request.scope["path"].startswith(_DECISIONS):
+            await self._app(request.scope, receive, send)
+        else:
+            await self._serve_audited(request, name_of(found), receive, send)
+
+    async def _find(self, request: Request) -> CurrentUser | Refusal:
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self._token and hmac.compare_digest(given.strip().encode(), self._token):
+            return CurrentUser(role=Role.ADMINISTRATOR, way=Way.TOKEN, label="admin.token")
+        if self._authenticator is not None:
+            try:
+                found = await run_slowly(self._authenticator.find_by_header, request.scope)
+            except FeedmillError as exc:
+                # the reason names the store, and nobody has proved who he is yet
+                log.error("sign_in_failed", reason=str(exc))
+                return Refusal(status=find_problem(exc).status, text="signing in is not possible now; try again later")
+            if found is not None:
+                return found
+        challenge = {"www-authenticate": 'Bearer realm="feedmill"'}
+        text = "send the token of admin.token: 'Authorization: Bearer TOKEN'"
+        if self._authenticator is not None:
+            text += ", a token of 'feedmill tokens', or a user's name and password"
+        return Refusal(status=Problem.UNAUTHORIZED.status, text=text, headers=challenge)
+
+    async def _refuse(self, request: Request, actor: str, refusal: ASGIApp, receive: Receive, send: Send) -> None:
+        await self._report(AuditKind.ADMINISTRATION_REFUSED, request, actor, 403 if actor else 401)
+        await refusal(request.scope, receive, send)
+
+    async def _serve_audited(self, request: Request, actor: str, receive: Receive, send: Send) -> None:
+        status = 500
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        is_decision = request.scope["path"].startswith(_DECISIONS)
+        try:
+            await self._app(request.scope, receive, send_noted)
+        finally:
+            await self._report(AuditKind.DECISION_ASKED if is_decision else AuditKind.ADMINISTERED, request, actor, status)
+
+    async def _report(self, kind: AuditKind, request: Request, actor: str, status: int) -> None:
+        if self._auditing is None:
+            return
+        details: dict[str, Detail] = {"method": request.method, "path": request.scope["path"], "status": status}
+        if request.url.query:
+            details["query"] = request.url.query
+        details |= request.scope.get(ASKED, {})
+        address = request.client.host if request.client is not None else ""
+        auditing = self._auditing
+        await run_in_threadpool(lambda: auditing.tell(kind, actor=actor, address=address, details=details))
+
+
+def name_of(current_user: CurrentUser) -> str:
+    """Returns what the audit log calls somebody."""
+    return current_user.label or ", ".join(write_user(user) for user in current_user.identity.users) or "nobody"

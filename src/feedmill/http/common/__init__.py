@@ -1,0 +1,1 @@
+"""What the applications of all ports share."""

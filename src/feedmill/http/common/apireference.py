@@ -1,0 +1,80 @@
+"""Writes the reference of the JSON resources out of their OpenAPI documents; ``make api-reference`` puts it into the manual."""
+
+import sys
+from typing import Any
+
+from feedmill.http.common.openapi import FEED_PORT, SEARCH_PORT, build_openapi
+
+HEAD = """# JSON resources
+
+Made by `make api-reference` out of the OpenAPI documents that both ports give at `/api/v1/openapi.json`, not written by hand. More on the
+search port's resources: [search port](search-api.md); on the feed port's: [feed port](feed-port.md). For Python there is a
+[client](../tutorial/python-client.md).
+"""
+
+
+def write_reference() -> str:
+    """Returns the page."""
+    parts = [HEAD]
+    models: dict[str, Any] = {}
+    for title, port in (("Search port", SEARCH_PORT), ("Feed port", FEED_PORT)):
+        document = build_openapi(port)
+        models.update(document["components"]["schemas"])
+        parts.append(f"\n## {title}\n")
+        for path, methods in document["paths"].items():
+            parts += (_operation(path, method, operation) for method, operation in methods.items())
+    parts.append("\n## Objects\n")
+    parts += (_model(name, model) for name, model in sorted(models.items()))
+    return "".join(parts)
+
+
+def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
+    lines = [f"\n### {method.upper()} {path}\n", f"\n{operation['summary']}\n"]
+    if operation["parameters"]:
+        lines.append("\n| parameter | type | default | meaning |\n|---|---|---|---|\n")
+        lines += (_parameter(parameter) for parameter in operation["parameters"])
+    lines.append("\n| status | answer |\n|---|---|\n")
+    for status, answer in operation["responses"].items():
+        (media, content), *_ = answer["content"].items()
+        kind = _kind(content["schema"]) if media == "application/json" else "bytes"
+        lines.append(f"| {status} | {kind if status == '200' else answer['description']} |\n")
+    return "".join(lines)
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    schema = parameter["schema"]
+    repeatable = schema["type"] == "array"
+    kind = f"{schema['items']['type']}, repeatable" if repeatable else schema["type"]
+    default = "required" if parameter["required"] else schema.get("default", "")
+    return f"| `{parameter['name']}` | {kind} | {default} | {_cell(parameter['description'])} |\n"
+
+
+def _model(name: str, model: dict[str, Any]) -> str:
+    lines = [f"\n### {name}\n", f"\n{model.get('description', '')}\n", "\n| member | type | meaning |\n|---|---|---|\n"]
+    for member, schema in model["properties"].items():
+        lines.append(f"| `{member}` | {_kind(schema)} | {_cell(schema.get('description', ''))} |\n")
+    return "".join(lines)
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_kind(one) for one in schema["anyOf"])
+    if schema.get("type") == "array":
+        inner = schema.get("items") or {"type": "value"}
+        if "prefixItems" in schema:
+            return "pair of " + _kind(schema["prefixItems"][0]) + "s"
+        return f"list of {_kind(inner)}"
+    if schema.get("type") == "object":
+        return f"object of {_kind(schema['additionalProperties'])}" if "additionalProperties" in schema else "object"
+    return str(schema.get("format", schema.get("type", "value")))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(write_reference())

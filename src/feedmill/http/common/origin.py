@@ -1,0 +1,73 @@
+"""Refuses what another site's page makes a browser send.
+
+A browser names the site whose page sent a request in ``Origin``. A request that may change something (anything but GET and HEAD) and
+comes from another site, or from one that hides its name (``null``), answers 403 before any of its body is read. Programs that are
+no browsers send no ``Origin`` and are let through. Sites are compared by host and port, not by scheme: behind a proxy that ends TLS the
+browser names another scheme than the one that arrives.
+Source: RFC 6454, section 7.
+"""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from feedmill.http.common.problems import Problem, make_answer
+
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+class OriginCheck:
+    """ASGI middleware that answers 403 to requests from other sites' pages.
+
+    ``allowed`` are origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them;
+    ``open_paths`` is a pattern of whole paths that check by themselves what other sites' forms send.
+    """
+
+    def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), open_paths: str = "") -> None:
+        self._app = app
+        self._open_paths = re.compile(open_paths) if open_paths else None
+        written = (origin.strip().rstrip("/").lower() for origin in allowed)
+        self._allowed = frozenset(_without_default_port(origin, origin) for origin in written)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on, or refuses it."""
+        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and not self._is_open(scope["path"]):
+            headers = Headers(scope=scope)
+            origins = headers.getlist("origin")
+            if not all(self._is_welcome(origin, headers.get("host", "")) for origin in origins):
+                await _refusal(scope["path"])(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _is_open(self, path: str) -> bool:
+        return self._open_paths is not None and self._open_paths.fullmatch(path) is not None
+
+    def _is_welcome(self, origin: str, host: str) -> bool:
+        sender = origin.strip().lower()
+        if "*" in self._allowed or (sender in self._allowed and sender != "null"):
+            return True
+        site = _split_origin(sender)
+        return site is not None and site == _without_default_port(host.strip().lower(), sender)
+
+
+def _refusal(path: str) -> Response:
+    text = "requests from another site's page are refused"
+    return make_answer(Problem.FORBIDDEN, text) if path.startswith("/api/") else PlainTextResponse(f"{text}\n", status_code=403)
+
+
+def _split_origin(origin: str) -> str | None:
+    """Returns host and port of an origin, None when it names no host."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return None
+    return _without_default_port(parts.netloc, origin) if parts.scheme in _DEFAULT_PORTS and parts.netloc and not parts.path else None
+
+
+def _without_default_port(site: str, origin: str) -> str:
+    return site.removesuffix(_DEFAULT_PORTS.get(origin.partition(":")[0], ""))

@@ -1,0 +1,100 @@
+"""Errors of the JSON resources: one shape, one table from our errors to statuses.
+
+Shape: ``{"error": {"code", "message", "docs"}}``; the code is for programs, the message for people, docs the page of the manual.
+"""
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Send
+
+from feedmill.http.common.answers import Body, Drain, Headers, send_early
+from feedmill.model.errors import BadRequest, Busy, Conflict, Corrupt, Denied, DiskFull, FeedmillError, NotFound, Overtaken, TooLarge
+
+DOCS: Final = "docs/reference/errors.md"
+
+
+class Problem(Enum):
+    """A kind of error as it leaves, by its status."""
+
+    BAD_REQUEST = 400
+    UNAUTHORIZED = 401
+    FORBIDDEN = 403
+    NOT_FOUND = 404
+    METHOD_NOT_ALLOWED = 405
+    CONFLICT = 409
+    OVERTAKEN = 412
+    TOO_LARGE = 413
+    MISDIRECTED = 421
+    TOO_MANY_FAILURES = 429
+    INTERNAL = 500
+    BUSY = 503
+    DISK_FULL = 507
+
+    @property
+    def status(self) -> int:
+        """The status that it is answered with."""
+        return self.value
+
+    @property
+    def code(self) -> str:
+        """What programs go by."""
+        return self.name.lower()
+
+
+_TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
+    (TooLarge, Problem.TOO_LARGE),
+    (BadRequest, Problem.BAD_REQUEST),
+    (NotFound, Problem.NOT_FOUND),
+    (Overtaken, Problem.OVERTAKEN),
+    (Conflict, Problem.CONFLICT),
+    (Denied, Problem.FORBIDDEN),
+    (DiskFull, Problem.DISK_FULL),
+    (Busy, Problem.BUSY),
+    (Corrupt, Problem.INTERNAL),
+)
+"""From our errors to problems; the first that fits counts, so that special ones stand before general ones."""
+
+
+def find_problem(error: Exception) -> Problem:
+    """Returns the problem that an error is to the asker; what is none of the house's is internal."""
+    return next((problem for kind, problem in _TABLE if isinstance(error, kind)), Problem.INTERNAL)
+
+
+def problem_of(status: int) -> Problem:
+    """Returns the problem that a status stands for; one without is a bad request below 500, else internal."""
+    otherwise = Problem.BAD_REQUEST if status < Problem.INTERNAL.status else Problem.INTERNAL
+    return next((problem for problem in Problem if problem.status == status), otherwise)
+
+
+def describe_problem(problem: Problem, message: str) -> dict[str, dict[str, str]]:
+    """Returns a problem's JSON."""
+    return {"error": {"code": problem.code, "message": message, "docs": f"{DOCS}#{problem.code}"}}
+
+
+def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Makes the answer that tells a problem."""
+    return JSONResponse(describe_problem(problem, message), problem.status, headers=headers)
+
+
+async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
+    """Answers a request that ended in one of our errors; for Starlette's table of exception handlers."""
+    return make_answer(find_problem(exc), str(exc))
+
+
+async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
+    """Answers an unknown path or method; for Starlette's table of exception handlers."""
+    if not isinstance(exc, HTTPException):
+        return make_answer(Problem.INTERNAL, "internal error")
+    return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
+
+
+async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain, headers: Headers = ()) -> None:
+    """Answers with a problem before the body was read, and closes the connection."""
+    text = json.dumps(describe_problem(problem, message))
+    await send_early(body, send, problem.status, text, drain, content_type=b"application/json", headers=headers)

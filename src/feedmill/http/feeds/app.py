@@ -1,0 +1,131 @@
+"""The applications of the feed port and of the DTD port.
+
+A request passes the origin check first, then the trust check, then the token check, then its route. uvicorn must be run with
+``server_header=False`` (the name of the server is a setting), ``proxy_headers=False`` (a peer is trusted by its socket alone) and
+``http=GateProtocol``.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from jinja2 import Environment, PackageLoader
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from feedmill.http.common.health import Problems, health_routes
+from feedmill.http.common.origin import OriginCheck
+from feedmill.http.common.problems import answer_http_error, answer_problem
+from feedmill.http.common.servername import ServerName
+from feedmill.http.feeds.gateconfig import CurrentConfig
+from feedmill.http.feeds.pushing import GROUPS, CountFeed, PushEndpoint
+from feedmill.http.feeds.pushtoken import PushTokenCheck, PushTokens
+from feedmill.http.feeds.resources import FeedResources, FindStuck, finds_none
+from feedmill.http.feeds.trust import TrustedOnly
+from feedmill.model.errors import FeedmillError
+from feedmill.services.auditing import Auditing
+from feedmill.services.feeds.intake import Intake
+
+_UPLOAD_THREADS: Final = 16
+_STORE_THREADS: Final = 4
+_PAGE_HEADERS: Final = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+}
+
+
+def gate_app(
+    *,
+    config: CurrentConfig,
+    intake: Intake,
+    dtd: str,
+    count_feed: CountFeed,
+    find_problems: Problems,
+    routes: Iterable[Route] = (),
+    auditing: Auditing | None = None,
+    tokens: PushTokens | None = None,
+    find_stuck: FindStuck = finds_none,
+) -> ASGIApp:
+    """Returns the application of ports 19900 and 19902.
+
+    Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers; ``auditing`` is told of removals;
+    ``tokens`` checks those of scope ``push``, without it none is right; ``find_stuck`` finds the queue that keeps a feed from its end.
+    """
+    store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store")
+    resources = FeedResources(intake, store_threads, auditing, find_stuck)
+    uploads = ThreadPoolExecutor(_UPLOAD_THREADS, thread_name_prefix="gate-upload")
+    push = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed)
+    push_groups = PushEndpoint(config=config, intake=intake, workers=uploads, count_feed=count_feed, intent=GROUPS)
+    own = [
+        Route("/xmlfeed", push, methods=["POST"]),
+        Route("/xmlfeed/", push, methods=["POST"]),
+        Route("/xmlgroups", push_groups, methods=["POST"]),
+        Route("/xmlgroups/", push_groups, methods=["POST"]),
+        Route("/getbacklogcount", resources.count_backlog),
+        Route("/push", _PushPage(config).show),
+        Route("/", _go_to_push_page),
+        *_dtd_routes(dtd),
+        *resources.routes(),
+        *health_routes(find_problems),
+    ]
+    return Starlette(
+        routes=[*own, *routes],
+        middleware=[
+            Middleware(ServerName, name=lambda: config().server_header),
+            Middleware(_CurrentOriginCheck, config=config),
+            Middleware(TrustedOnly, config=config),
+            Middleware(PushTokenCheck, config=config, workers=store_threads, tokens=tokens),
+        ],
+        exception_handlers={FeedmillError: answer_problem, HTTPException: _answer_http_error},
+    )
+
+
+def dtd_app(dtd: str, find_problems: Problems) -> ASGIApp:
+    """Returns the application of port 7800: the feed DTD, for validators, and nothing else."""
+    return Starlette(routes=[*_dtd_routes(dtd), *health_routes(find_problems)], middleware=[Middleware(OriginCheck)])
+
+
+def _dtd_routes(dtd: str) -> list[Route]:
+    async def send_dtd(_request: Request) -> Response:
+        return PlainTextResponse(dtd)
+
+    return [Route("/gsafeed.dtd", send_dtd), Route("/getdtd", send_dtd)]
+
+
+class _CurrentOriginCheck:
+    """The origin check, by the settings as they are at each request."""
+
+    def __init__(self, app: ASGIApp, *, config: CurrentConfig) -> None:
+        self._app = app
+        self._config = config
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await OriginCheck(self._app, self._config().allow_origins)(scope, receive, send)
+
+
+class _PushPage:
+    """The form for pushing by hand."""
+
+    def __init__(self, config: CurrentConfig) -> None:
+        self._config = config
+        self._template = Environment(loader=PackageLoader("feedmill.http"), autoescape=True).get_template("push.html")
+
+    async def show(self, _request: Request) -> Response:
+        """Shows the form."""
+        return HTMLResponse(self._template.render(max_feed_bytes=self._config().max_feed_bytes), headers=_PAGE_HEADERS)
+
+
+async def _answer_http_error(request: Request, exc: Exception) -> Response:
+    """Answers an unknown path or method: programs that ask for JSON get it, feed clients a bare text as of old."""
+    if request.url.path.startswith("/api/") or not isinstance(exc, HTTPException):
+        return await answer_http_error(request, exc)
+    return PlainTextResponse(exc.detail, exc.status_code, exc.headers)
+
+
+async def _go_to_push_page(_request: Request) -> Response:
+    return RedirectResponse("/push")

@@ -1,0 +1,165 @@
+"""``POST /xmlfeed`` and ``POST /xmlgroups``: a feed comes in.
+
+0. A token for some sources alone ends the reading at the field that names another one.
+1. A body whose length says that it is too large is refused before it is read.
+2. The body is read as it arrives; the feed's bytes go to the spool, the short fields are kept.
+3. The fields are judged, the feed is kept durably, and only then ``Success`` is sent.
+
+Whatever goes wrong on the way, nothing is kept. The answers to each trouble stand in docs/reference/feed-port.md.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from feedmill.core.documents.submission import SOURCE_FIELDS, Submission, read_groups_submission, read_submission
+from feedmill.http.common.answers import DISK_FULL, STRANGERS, SUCCESS, TRUSTED, UNAUTHORIZED, Body, drop, send_early, send_text
+from feedmill.http.feeds.gateconfig import CurrentConfig, GateConfig
+from feedmill.http.feeds.pushtoken import find_right
+from feedmill.http.feeds.spool import Spool
+from feedmill.http.signin.requestauthenticator import BASIC_CHALLENGE
+from feedmill.model.errors import BadRequest, Denied, DiskFull, FeedmillError, TooLarge
+from feedmill.services.feeds.intake import Intake
+from feedmill.services.signin.pushcheck import PushRight
+from feedmill.wire.registry import GSAFEED, GSAGROUPS
+from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, Form, UploadReader, explain_limit, is_surely_too_large
+
+CountFeed = Callable[[str, int], None]
+"""Counts a feed that was kept: its kind and its size in bytes."""
+
+FEED_HEADER: Final = b"x-feedmill-feed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """What one path takes: its form, the format of the feed, and what the short fields mean, given whether a feed came with them."""
+
+    form: Form
+    format: str
+    read: Callable[[Mapping[str, str], bool], Submission]
+
+
+DOCUMENTS: Final = Intent(form=FEED_FORM, format=GSAFEED, read=lambda values, _has_data: read_submission(values))
+GROUPS: Final = Intent(form=GROUPS_FORM, format=GSAGROUPS, read=lambda values, has_data: read_groups_submission(values, has_data=has_data))
+
+_LAG: Final = 0.02
+"""By what share of the idle time a deadline may lag before it is moved; moving it for every piece would cost more than reading one."""
+
+log = structlog.get_logger(__name__)
+
+
+class SenderGone(Exception):
+    """The sender went away, or said nothing for too long, in the middle of a body."""
+
+
+class PushEndpoint:
+    """The ASGI application that takes a feed."""
+
+    def __init__(
+        self, *, config: CurrentConfig, intake: Intake, workers: Executor, count_feed: CountFeed, intent: Intent = DOCUMENTS
+    ) -> None:
+        self._intent = intent
+        self._config = config
+        self._intake = intake
+        self._workers = workers
+        self._count_feed = count_feed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request."""
+        client = scope["client"][0] if scope.get("client") else ""
+        body = Body(receive)
+        try:
+            feed_id, submission, size_bytes = await self._receive(scope, body, client)
+        except Denied as exc:
+            log.warning("feed_refused", client=client, token=find_right(scope).label, reason=str(exc))
+            await send_early(body, send, 401, UNAUTHORIZED, STRANGERS, headers=((b"www-authenticate", BASIC_CHALLENGE.encode("ascii")),))
+        except TooLarge as exc:
+            await send_early(body, send, 413, str(exc), TRUSTED)
+        except BadRequest as exc:
+            await send_early(body, send, 400, str(exc), TRUSTED)
+        except DiskFull as exc:
+            log.error("feed_not_taken", client=client, answered="disk full", reason=str(exc))
+            await send_early(body, send, 200, DISK_FULL, TRUSTED)
+        except FeedmillError as exc:
+            log.error("feed_not_taken", client=client, answered="nothing", reason=str(exc))
+            await drop(scope, body, send)
+        except SenderGone as exc:
+            log.warning("feed_not_taken", client=client, answered="nothing", reason=str(exc))
+            await drop(scope, body, send)
+        else:
+            self._count_feed(submission.kind.value, size_bytes)
+            await send_text(send, 200, SUCCESS, ((FEED_HEADER, str(feed_id).encode("ascii")),))
+
+    async def _receive(self, scope: Scope, body: Body, client: str) -> tuple[int, Submission, int]:
+        config, right = self._config(), find_right(scope)
+        reader = _open_reader(self._intent.form, Headers(scope=scope), config)
+        spool = Spool(self._intake, self._workers)
+        try:
+            await _read_body(body, reader, spool, config.idle_seconds, right)
+            submission = replace(self._intent.read(reader.values, reader.size_bytes > 0), format=self._intent.format)
+            if not right.allows(submission.datasource):
+                raise _explain_right(submission.datasource)
+            if submission.kind.command is not None:
+                return await spool.keep_bare(submission, client), submission, 0
+            if reader.size_bytes == 0:
+                raise BadRequest("field data is missing or empty; give the feed's XML")
+            return await spool.keep(submission, client), submission, reader.size_bytes
+        except BaseException:
+            with suppress(asyncio.CancelledError):
+                await spool.discard()
+            raise
+
+
+def _open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadReader:
+    content_type, coding = headers.get("content-type", ""), headers.get("content-encoding", "")
+    length = headers.get("content-length", "")
+    if length.isdecimal() and is_surely_too_large(int(length), content_type, coding, config.max_feed_bytes):
+        raise TooLarge(explain_limit(config.max_feed_bytes))
+    limits = {"max_feed_bytes": config.max_feed_bytes, "max_inflation": config.max_inflation}
+    return UploadReader(form, content_type=content_type, content_encoding=coding, **limits)
+
+
+async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:
+    """Reads a body to its end, or to where it names a source that is not allowed.
+
+    Errors: BadRequest, Denied, TooLarge, DiskFull, Busy, SenderGone.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(idle_seconds) as deadline:
+            while not body.is_whole:
+                message = await body()
+                if message["type"] == "http.disconnect":
+                    raise SenderGone("the connection was closed in the middle of the body")
+                for piece in reader.read(message.get("body", b"")):
+                    _check_right(reader, right)
+                    await spool.add(piece)
+                _check_right(reader, right)
+                ahead = loop.time() + idle_seconds
+                if ahead - (deadline.when() or 0.0) > _LAG * idle_seconds:
+                    deadline.reschedule(ahead)
+    except TimeoutError as exc:
+        raise SenderGone(f"nothing came for {idle_seconds:g} seconds") from exc
+    for piece in reader.finish():
+        _check_right(reader, right)
+        await spool.add(piece)
+
+
+def _check_right(reader: UploadReader, right: PushRight) -> None:
+    """Refuses a feed as soon as a field names a source that its token is not for. Errors: Denied."""
+    if right.is_limited:
+        for field in SOURCE_FIELDS:
+            name = reader.values.get(field, "").strip()
+            if name and not right.allows(name):
+                raise _explain_right(name)
+
+
+def _explain_right(name: str) -> Denied:
+    return Denied(f"the token is not for the source {name[:80]!a}")

@@ -1,0 +1,226 @@
+"""The JSON resources of the feed port: feeds, documents and data sources. Every look into the store runs in a worker thread."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import BinaryIO, Final, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from feedmill.http.common.openapi import FEED_PORT, build_openapi
+from feedmill.http.feeds.pushtoken import find_right
+from feedmill.http.feeds.receipts import Json, render_document, render_feed, render_source
+from feedmill.model.audit import AuditKind
+from feedmill.model.errors import BadRequest, Busy, Denied, NotFound
+from feedmill.model.feed import Feed, FeedState
+from feedmill.model.queue import StuckQueue
+from feedmill.ports import UnitOfWork
+from feedmill.services.auditing import Auditing
+from feedmill.services.feeds.intake import Intake
+from feedmill.services.inspection import inspect_url, unknown_document
+from feedmill.services.signin.pushcheck import PushRight
+
+LOG_ENTRIES: Final = 1000
+"""How much of a feed's log its receipt shows."""
+
+LISTED_LOG_ENTRIES: Final = 100
+_MAX_FEEDS: Final = 1000
+_READ_BYTES: Final = 262_144
+_REMOVAL_SECONDS: Final = 600.0
+_POLL_SECONDS: Final = (0.02, 0.5)
+
+T = TypeVar("T")
+
+
+FindStuck = Callable[[Feed], StuckQueue | None]
+"""Finds the stuck queue that keeps a feed from its end. May block. Errors: Busy, Corrupt."""
+
+
+def finds_none(_feed: Feed) -> StuckQueue | None:
+    """Finds none, where nobody watches the queues."""
+    return None
+
+
+class FeedResources:
+    """The handlers under ``/api/v1``."""
+
+    def __init__(self, intake: Intake, workers: Executor, auditing: Auditing | None = None, find_stuck: FindStuck = finds_none) -> None:
+        self._find_stuck = find_stuck
+        self._intake = intake
+        self._auditing = auditing
+        self._store = intake.store
+        self._workers = workers
+
+    def routes(self) -> list[Route]:
+        """Returns the routes."""
+        return [
+            Route("/api/v1/feeds", self.list_feeds),
+            Route("/api/v1/feeds/{feed_id}", self.show_feed),
+            Route("/api/v1/feeds/{feed_id}/content", self.send_content),
+            Route("/api/v1/documents", self.show_document),
+            Route("/api/v1/datasources", self.list_sources),
+            Route("/api/v1/openapi.json", self.describe),
+            Route("/api/v1/datasources/{name}", self.remove_source, methods=["DELETE"]),
+        ]
+
+    async def list_feeds(self, request: Request) -> Response:
+        """Lists receipts, newest first, of one data source or of all."""
+        datasource = request.query_params.get("datasource") or None
+        limit = _read_limit(request.query_params.get("limit") or "20")
+        right = find_right(request.scope)
+        if datasource is not None:
+            _check_name(right, datasource)
+        return JSONResponse(await self._run(lambda: self._render_feeds(datasource, limit, right)))
+
+    async def show_feed(self, request: Request) -> Response:
+        """Shows one receipt."""
+        feed_id = _read_id(request.path_params["feed_id"])
+        right = find_right(request.scope)
+        return JSONResponse(await self._run(lambda: self._render_feed(feed_id, right)))
+
+    async def send_content(self, request: Request) -> Response:
+        """Sends a feed's bytes as they were received; as a download, since a feed may hold script that a browser would run."""
+        feed_id = _read_id(request.path_params["feed_id"])
+        right = find_right(request.scope)
+        stream, size_bytes = await self._run(lambda: self._open_content(feed_id, right))
+        headers = {
+            "content-length": str(size_bytes),
+            "content-disposition": f'attachment; filename="feed-{feed_id}.xml"',
+            "x-content-type-options": "nosniff",
+        }
+        return StreamingResponse(_iter_file(stream, size_bytes), media_type="application/octet-stream", headers=headers)
+
+    async def show_document(self, request: Request) -> Response:
+        """Shows what is known of a URL."""
+        url = request.query_params.get("url")
+        if not url:
+            raise BadRequest("parameter url is missing; give the document's URL, percent-encoded")
+        inspection = await self._run(lambda: inspect_url(self._store, url))
+        if not find_right(request.scope).allows(inspection.document.datasource):
+            raise unknown_document(url)
+        return JSONResponse(render_document(inspection))
+
+    async def describe(self, _request: Request) -> Response:
+        """Describes these resources as OpenAPI."""
+        return JSONResponse(build_openapi(FEED_PORT))
+
+    async def list_sources(self, request: Request) -> Response:
+        """Lists the data sources that the request may know of."""
+        right = find_right(request.scope)
+        return JSONResponse(await self._run(lambda: self._render_sources(right)))
+
+    async def remove_source(self, request: Request) -> Response:
+        """Deletes a data source's documents, and waits until they are gone, from searches too."""
+        name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
+        client = request.client.host if request.client else ""
+        _check_name(find_right(request.scope), name)
+        await self._run(lambda: self._describe_removal(request, client))
+        feed_id = await self._run(lambda: self._intake.request_removal(name, destroy=destroy, client=client))
+        state = await self._wait_until_removed(feed_id)
+        if state is FeedState.FAILED_IN_ERROR:
+            raise Busy(f"deleting data source {name} failed, see feed {feed_id}; try again")
+        return JSONResponse({"name": name, "feed": str(feed_id), "state": "destroyed" if destroy else "deleted"})
+
+    def _describe_removal(self, request: Request, client: str) -> None:
+        """Puts what a client asks for into the audit log, before it is done."""
+        if self._auditing is not None:
+            actor = find_right(request.scope).label
+            details = {"method": request.method, "path": request.url.path, "query": request.url.query, "port": "feed"}
+            self._auditing.tell(AuditKind.ADMINISTERED, actor=actor, address=client, details=details)
+
+    async def count_backlog(self, _request: Request) -> Response:
+        """Returns the number of feeds that wait, and nothing else."""
+        return Response(str(await self._run(self._count_waiting)), media_type="text/plain")
+
+    async def _wait_until_removed(self, feed_id: int) -> FeedState:
+        pause, longest = _POLL_SECONDS
+        waited = 0.0
+        while waited < _REMOVAL_SECONDS:
+            try:
+                feed = await self._run(lambda: self._intake.find_removed(feed_id))
+            except NotFound:
+                return FeedState.COMPLETED
+            if feed is not None:
+                return feed.state
+            await asyncio.sleep(pause)
+            waited, pause = waited + pause, min(2 * pause, longest)
+        raise Busy(f"the deletion waits in its data source's queue as feed {feed_id}; it goes on, ask for that feed")
+
+    async def _run(self, act: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, act)
+
+    def _render_feeds(self, datasource: str | None, limit: int, right: PushRight) -> list[Json]:
+        wanted = sorted(right.datasources) if datasource is None and right.is_limited else [datasource]
+        with self._store.reading() as unit:
+            found = [feed for name in wanted for feed in unit.feeds.list_newest(name, limit)]
+            feeds = sorted(found, key=lambda feed: feed.id, reverse=True)[:limit]
+            logs = [unit.feeds.list_log(each.id, LISTED_LOG_ENTRIES) if each.logged or each.late_logged else [] for each in feeds]
+        return [render_feed(feed, log, self._find_stuck_for(feed, right)) for feed, log in zip(feeds, logs, strict=True)]
+
+    def _render_feed(self, feed_id: int, right: PushRight) -> Json:
+        with self._store.reading() as unit:
+            feed, log = _get_feed(unit, feed_id, right), unit.feeds.list_log(feed_id, LOG_ENTRIES)
+        return render_feed(feed, log, self._find_stuck_for(feed, right))
+
+    def _find_stuck_for(self, feed: Feed, right: PushRight) -> StuckQueue | None:
+        """Finds the stuck queue of a feed; whoever may push to some sources alone is not told what stands at its head."""
+        stuck = self._find_stuck(feed)
+        if stuck is None or not right.is_limited:
+            return stuck
+        return replace(stuck, document=None, reason="an administrator can see why")
+
+    def _open_content(self, feed_id: int, right: PushRight) -> tuple[BinaryIO, int]:
+        with self._store.reading() as unit:
+            feed = _get_feed(unit, feed_id, right)
+        if not feed.file:
+            raise NotFound(f"feed {feed_id} came without content")
+        return self._intake.files.open(feed.file), feed.size_bytes
+
+    def _render_sources(self, right: PushRight) -> list[Json]:
+        with self._store.reading() as unit:
+            return [render_source(source) for source in unit.sources.list() if right.allows(source.name)]
+
+    def _count_waiting(self) -> int:
+        with self._store.reading() as unit:
+            return unit.feeds.count_waiting()
+
+
+def _get_feed(unit: UnitOfWork, feed_id: int, right: PushRight) -> Feed:
+    """Returns a feed. Errors: NotFound, also for one that the request's token is not for: it answers as an unknown one."""
+    feed = unit.feeds.get(feed_id)
+    if not right.allows(feed.datasource):
+        raise NotFound(f"there is no feed {feed_id}")
+    return feed
+
+
+def _check_name(right: PushRight, datasource: str) -> None:
+    if not right.allows(datasource):
+        raise Denied(f"the token is not for the data source {datasource[:80]!a}")
+
+
+def _iter_file(stream: BinaryIO, size_bytes: int) -> Iterator[bytes]:
+    with stream:
+        while size_bytes > 0 and (piece := stream.read(min(size_bytes, _READ_BYTES))):
+            size_bytes -= len(piece)
+            yield piece
+
+
+def _read_id(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise NotFound(f"there is no feed {text[:80]!a}; ids are numbers")
+    return int(text)
+
+
+def _read_limit(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= _MAX_FEEDS):
+        raise BadRequest(f"parameter limit is {text[:80]!a}; give a number from 1 to {_MAX_FEEDS}")
+    return int(text)
+
+
+def _read_flag(text: str | None) -> bool:
+    if text not in (None, "", "0", "1", "false", "true"):
+        raise BadRequest(f"parameter destroy is {text[:80]!a}; give true or false")
+    return text in ("1", "true")

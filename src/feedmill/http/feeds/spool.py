@@ -1,0 +1,102 @@
+"""One feed on its way from the socket to the disk.
+
+- The event loop gathers pieces. A feed that fits in one batch takes a single turn of a worker thread: created, written, synced, recorded.
+- Of a larger one the first batch is written by a worker thread, into a new file. What follows is written in the event loop itself, as it
+  comes: into the page cache that takes less time than handing it over would.
+- As soon as one such write takes long, the disk is pushing back, and from then on worker threads write, one batch while the next is
+  gathered, so that nobody else's request waits. At most these two are in memory: ``add`` waits.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from feedmill.core.documents.submission import Submission
+from feedmill.ports import FeedFile
+from feedmill.services.feeds.intake import Intake
+
+BATCH_BYTES: Final = 1_048_576
+BATCH_PIECES: Final = 256
+"""Small pieces are written together; a batch of more would cost more memory than its bytes."""
+
+SLOW_WRITE_SECONDS: Final = 0.01
+"""A write that takes longer did not go into the page cache alone."""
+
+_JOIN_BELOW_BYTES: Final = 16_384
+
+
+class Spool:
+    """Receives one feed; ends with ``keep`` or ``discard``."""
+
+    def __init__(self, intake: Intake, workers: Executor) -> None:
+        self._intake = intake
+        self._workers = workers
+        self._pieces: list[bytes] = []
+        self._gathered_bytes = 0
+        self._file: FeedFile | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self._is_direct = False
+
+    async def add(self, piece: bytes) -> None:
+        """Appends bytes. Errors: those of writing these or earlier ones."""
+        if self._is_direct:
+            self._write_directly(piece)
+            return
+        self._pieces.append(piece)
+        self._gathered_bytes += len(piece)
+        if self._gathered_bytes >= BATCH_BYTES or len(self._pieces) >= BATCH_PIECES:
+            is_first = self._writing is None
+            await self._wait()
+            batch, self._pieces, self._gathered_bytes = self._pieces, [], 0
+            self._writing = asyncio.get_running_loop().run_in_executor(self._workers, self._write, batch)
+            if is_first:
+                await self._wait()
+                self._is_direct = True
+
+    async def keep(self, submission: Submission, client: str) -> int:
+        """Keeps the feed durably and gives its id."""
+        await self._wait()
+        return await asyncio.get_running_loop().run_in_executor(self._workers, self._accept, self._pieces, submission, client)
+
+    async def keep_bare(self, submission: Submission, client: str) -> int:
+        """Keeps, in place of a feed, what came without bytes and needs none, and gives its id."""
+        accept = partial(self._intake.accept_bare, submission, client=client)
+        return await asyncio.get_running_loop().run_in_executor(self._workers, accept)
+
+    async def discard(self) -> None:
+        """Forgets the feed."""
+        with suppress(Exception):
+            await self._wait()
+        if self._file is not None:
+            await asyncio.get_running_loop().run_in_executor(self._workers, self._file.discard)
+
+    async def _wait(self) -> None:
+        """Waits for the batch being written; a cancelled wait leaves the writing alone."""
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    def _write_directly(self, piece: bytes) -> None:
+        assert self._file is not None
+        start = time.perf_counter()
+        self._file.write(piece)
+        self._is_direct = time.perf_counter() - start < SLOW_WRITE_SECONDS
+
+    def _write(self, batch: Sequence[bytes]) -> None:
+        """Writes in a worker thread, the first time into a new file."""
+        if self._file is None:
+            self._file = self._intake.create_file()
+        size_bytes = sum(map(len, batch))
+        if len(batch) > 1 and size_bytes < _JOIN_BELOW_BYTES * len(batch):
+            batch = [b"".join(batch)]
+        for piece in batch:
+            self._file.write(piece)
+
+    def _accept(self, batch: Sequence[bytes], submission: Submission, client: str) -> int:
+        self._write(batch)
+        file = self._file
+        assert file is not None
+        return self._intake.accept(file, submission, client=client)

@@ -1,0 +1,259 @@
+"""The search port: the page for people, JSON for programs, and what front ends and adaptors ask at their start.
+
+GET /                     the search page
+GET /search               results as the old appliance gave them; POST too
+GET /cache                the cached copy of a document
+GET /suggest              how what is typed could go on; POST too
+GET /cluster              what the best results are about, in groups; POST too
+GET /click                takes click reports; POST too
+GET /api/v1/search        results as JSON
+GET /api/v1/suggest       suggestions as JSON
+GET /api/v1/documents     one document by URL
+GET /api/v1/openapi.json  what these resources are, as OpenAPI
+GET /sw_version.txt       the version that adaptors expect of an appliance
+GET /signin, /signout     signing in and out; POST too
+GET /healthz, /readyz     whether the process lives, whether it can answer searches
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from feedmill.core.ranking.concepts import Edge
+from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.clientaddress import Clients
+from feedmill.http.common.currentuser import AuthenticationMiddleware, find_current_user
+from feedmill.http.common.cursors import read_cursor, write_cursor
+from feedmill.http.common.health import Problems, health_routes
+from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
+from feedmill.http.common.origin import OriginCheck
+from feedmill.http.common.pages import make_templates
+from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
+from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
+from feedmill.http.common.stricttransport import StrictTransport
+from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
+from feedmill.http.search.clusters import ClusterRoute
+from feedmill.http.search.frontends import FrontEnds
+from feedmill.http.search.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
+from feedmill.http.search.parameters import MAX_FACETS, Asked, read_facets, read_search
+from feedmill.http.search.resultpage import show_page
+from feedmill.http.search.suggestions import Suggestions
+from feedmill.http.search.threads import SearchBounds, SearchThreads, find_deadline
+from feedmill.http.signin.check import SignInCheck
+from feedmill.http.signin.saml import FORMS_FROM_ELSEWHERE
+from feedmill.http.signin.site import SignInSite
+from feedmill.model.access import AccessFilter
+from feedmill.model.errors import BadRequest, FeedmillError
+from feedmill.model.results import ResultPage
+from feedmill.model.role import Role
+from feedmill.model.search import SearchRequest
+from feedmill.runtime.metrics import observe_query
+from feedmill.services.searching.cachedcopy import CachedCopies
+from feedmill.services.searching.clustering import FindClusters
+from feedmill.services.searching.searcher import Searcher
+from feedmill.wire.results.json import render_document, render_page
+
+log = structlog.get_logger(__name__)
+
+MAX_PAGE_NUM = 100
+APPLIANCE_VERSION = "7.4.0-0"
+
+Identify = Callable[[Request], AccessFilter]
+"""Tells which classes of documents the sender of a request may see."""
+
+_HERE = Path(__file__).parents[1]
+_JSON = "application/json"
+
+
+def no_clusters(_edges: Sequence[Edge]) -> list[list[int]]:
+    """Finds no clusters."""
+    return []
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSite:
+    """What the search port needs besides the searcher.
+
+    By default ``identify`` is ``find_current_user``. ``find_problems`` adds to what ``/readyz`` learns from the searcher.
+    ``find_facets`` returns the facets of a front end by its name. Without ``signin`` only a trusted proxy, named by ``proxy``, says who the
+    user is.
+    """
+
+    identify: Identify | None = None
+    version: str = APPLIANCE_VERSION
+    find_problems: Problems = list
+    allow_origins: tuple[str, ...] = ()
+    clock: Callable[[], datetime] = _now
+    frontends: FrontEnds = field(default_factory=lambda: FrontEnds(dict))
+    copies: CachedCopies | None = None
+    proxy: ProxyTrust = field(default_factory=ProxyTrust)
+    signin: SignInSite | None = None
+    find_facets: FindFacets = no_facets
+    find_clusters: FindClusters = no_clusters
+    clicks: ClickLog = field(default_factory=NoClickLog)
+    bounds: SearchBounds = field(default_factory=SearchBounds)
+
+    def list_own_origins(self) -> tuple[str, ...]:
+        """Lists the origins whose pages may send forms: a proxy may reach this server by another name than browsers do."""
+        public_url = self.signin.public_url if self.signin is not None else ""
+        return (*self.allow_origins, public_url) if public_url else self.allow_origins
+
+
+def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
+    """Builds the application of the search port; ``routes`` are added to its own."""
+    site = site or SearchSite()
+
+    def identify_by_current_user(request: Request) -> AccessFilter:
+        current_user = find_current_user(request)
+        return searcher.classes_of(current_user.identity, current_user.login, find_deadline(request))
+
+    identify = site.identify or identify_by_current_user
+    endpoints = _Endpoints(searcher, site, identify)
+    tools = ProtocolTools(
+        identify=identify,
+        clock=site.clock,
+        frontends=site.frontends,
+        copies=site.copies,
+        find_facets=site.find_facets,
+        signin=site.signin,
+    )
+    suggestions = Suggestions(searcher, identify)
+    clients = site.signin.authenticator.clients if site.signin is not None else Clients()
+    threads = SearchThreads(site.bounds, clients)
+    in_thread = threads.endpoint
+    protocol = SearchProtocol(searcher, tools, endpoints.show_results, threads)
+    own = [
+        Route("/", in_thread(endpoints.show), methods=["GET"]),
+        Route("/search", protocol.answer, methods=["GET", "POST"]),
+        Route("/cache", in_thread(protocol.show_copy), methods=["GET"]),
+        Route("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"]),
+        Route("/cluster", in_thread(ClusterRoute(searcher, identify, site.find_clusters).answer), methods=["GET", "POST"]),
+        Route("/click", click_route(site.clicks, site.clock, clients), methods=["GET", "POST"]),
+        Route("/api/v1/search", in_thread(endpoints.search), methods=["GET"]),
+        Route("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"]),
+        Route("/api/v1/documents", in_thread(endpoints.find_document), methods=["GET"]),
+        Route("/api/v1/openapi.json", endpoints.describe, methods=["GET"]),
+        Route("/sw_version.txt", endpoints.show_version, methods=["GET"]),
+        *health_routes(endpoints.find_problems),
+        Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),
+    ]
+    return Starlette(
+        routes=[*own, *(site.signin.routes if site.signin else ()), *routes],
+        middleware=[
+            Middleware(StrictTransport, public_url=site.signin.public_url if site.signin else ""),
+            Middleware(GuardHeaders),
+            Middleware(OriginCheck, allowed=site.list_own_origins(), open_paths=FORMS_FROM_ELSEWHERE),
+            Middleware(SignInCheck, authenticator=site.signin.authenticator)
+            if site.signin
+            else Middleware(AuthenticationMiddleware, proxy=site.proxy),
+        ],
+        exception_handlers={FeedmillError: endpoints.answer_error, HTTPException: endpoints.answer_http_error},
+    )
+
+
+class _Endpoints:
+    """The requests of the search port; those that search run in threads, since the searcher is synchronous."""
+
+    def __init__(self, searcher: Searcher, site: SearchSite, identify: Identify) -> None:
+        self.site = site
+        self._identify = identify
+        self._searcher = searcher
+        self._templates = make_templates()
+
+    def show(self, request: Request) -> Response:
+        """Shows the search page, or the way to sign in to whoever asks for secure results and could see some."""
+        if self.site.signin is not None and request.query_params.get("access") in ("a", "s"):
+            demanded = self.site.signin.demand(request, f"/?{request.url.query}", is_page=True)
+            if demanded is not None:
+                return demanded
+        asked = read_search(request.query_params, max_num=MAX_PAGE_NUM)
+        facets = self.site.find_facets(asked.request.client)[:MAX_FACETS]
+        asked = replace(asked, request=replace(asked.request, facets=facets))
+        return self.show_results(self._ask(asked, request), asked.request, request)
+
+    def show_results(self, page: ResultPage, asked: SearchRequest, request: Request) -> Response:
+        """Shows results on the search page."""
+        account = self.site.signin.find_account(request) if self.site.signin is not None else None
+        body = self._templates.get_template("search.html").render(page=show_page(page, asked), account=account)
+        return HTMLResponse(body, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
+
+    def search(self, request: Request) -> Response:
+        """Answers a search as JSON."""
+        asked = read_search(request.query_params)
+        names = request.query_params.getlist("facet")
+        configured = self.site.find_facets(request.query_params.get("client", "")) if names else ()
+        facets, told = read_facets(names, configured)
+        is_administrator = find_current_user(request).role is Role.ADMINISTRATOR
+        explains = request.query_params.get("explain", "") == "1" and is_administrator
+        text = request.query_params.get("cursor", "")
+        cursor = read_cursor(text, asked.request) if text else None
+        refined = replace(asked.request, facets=facets, cursor=cursor, explains=explains)
+        asked = replace(asked, request=refined, warnings=asked.warnings + told)
+        page = self._ask(asked, request)
+        onwards = write_cursor(page.next_cursor, asked.request)
+        body = render_page(page, onwards, shows_scores=is_administrator)
+        return Response(body, media_type=_JSON, headers=KEPT_IN_PRIVATE)
+
+    def find_document(self, request: Request) -> Response:
+        """Answers what an asker may know of one document."""
+        url = request.query_params.get("url", "")
+        if not url:
+            raise BadRequest("url= is missing")
+        found = self._searcher.get_document(url, self._identify(request), find_deadline(request))
+        return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=KEPT_IN_PRIVATE)
+
+    async def describe(self, _request: Request) -> Response:
+        """Describes the JSON resources of this port as OpenAPI."""
+        return JSONResponse(build_openapi(SEARCH_PORT))
+
+    async def show_version(self, _request: Request) -> Response:
+        """Tells the appliance version that clients go by."""
+        return PlainTextResponse(self.site.version)
+
+    def find_problems(self) -> list[str]:
+        """Lists what keeps the port from its work."""
+        return self._searcher.find_problems() + self.site.find_problems()
+
+    def answer_error(self, request: Request, exc: Exception) -> Response:
+        """Answers what the searcher raised."""
+        problem = find_problem(exc)
+        if problem.status < 500:
+            return self._answer(request, problem, str(exc))
+        # what went wrong inside is for the log, not for whoever asked
+        log.error("request_failed", path=request.url.path, status=problem.status, reason=str(exc))
+        text = "the search cannot be answered now; try again later"
+        return self._answer(request, problem, text)
+
+    def answer_http_error(self, request: Request, exc: Exception) -> Response:
+        """Answers an unknown path or method."""
+        status, detail = (exc.status_code, exc.detail) if isinstance(exc, HTTPException) else (500, "internal error")
+        response = self._answer(request, problem_of(status), detail.lower())
+        if isinstance(exc, HTTPException) and exc.headers:
+            response.headers.update(exc.headers)
+        return response
+
+    def _answer(self, request: Request, problem: Problem, text: str) -> Response:
+        if request.url.path.startswith("/api/"):
+            return make_answer(problem, text, KEPT_IN_PRIVATE)
+        body = self._templates.get_template("error.html").render(status=problem.status, text=text)
+        return HTMLResponse(body, status_code=problem.status, headers=KEPT_IN_PRIVATE)
+
+    def _ask(self, asked: Asked, request: Request) -> ResultPage:
+        page = self._searcher.search(asked.request, self._identify(request), find_deadline(request))
+        observe_query(page.seconds)
+        return replace(page, warnings=page.warnings + asked.warnings)

@@ -1,0 +1,92 @@
+"""How many searches of one client run at once, so that a client that sends many, or dear ones, does not take the server from others.
+
+Further searches of the client wait for a place, in order, for at most half of the deadline; beyond ``WAITING`` times the bound they are
+refused at once. A place is taken until nothing is at work for its search any more, which may be after the answer.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from starlette.requests import Request
+
+from feedmill.core.urls.networks import name_network
+from feedmill.http.common.clientaddress import Clients
+from feedmill.http.common.currentuser import find_current_user
+
+WAITING: Final = 4
+MANY: Final = 4
+"""How many times the bound a peer has that is known to speak for many people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose searches are counted together, and how many of them may run at once."""
+
+    name: str
+    at_once: int
+
+
+@dataclass(slots=True)
+class _Line:
+    """The searches of one owner: how many run, and who waits."""
+
+    running: int = 0
+    waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
+
+
+class SearchPlaces:
+    """The places of all clients. For one event loop; only ``leave`` may be called by its other threads, through the loop."""
+
+    def __init__(self, at_once: int, clients: Clients) -> None:
+        self._at_once = at_once
+        self._clients = clients
+        self._lines: dict[str, _Line] = {}
+
+    def find_owner(self, request: Request) -> Owner:
+        """Returns whose search a request is: a signed-in user's, else an address's, of IPv6 a /64 network's."""
+        users = find_current_user(request).identity.users
+        if users:
+            return Owner("user " + "|".join(f"{user.namespace}\\{user.name}" for user in users), self._at_once)
+        client = self._clients.find(request.scope)
+        return Owner(name_network(client.address), self._at_once * (MANY if client.is_shared else 1))
+
+    async def enter(self, owner: Owner, seconds: float) -> bool:
+        """Takes a place, waiting for it that long at most; whether there was one."""
+        line = self._lines.setdefault(owner.name, _Line())
+        if line.running < owner.at_once:
+            line.running += 1
+            return True
+        if len(line.waiting) >= WAITING * owner.at_once:
+            return False
+        turn = asyncio.get_running_loop().create_future()
+        line.waiting.append(turn)
+        try:
+            await asyncio.wait_for(turn, seconds)
+        except TimeoutError:
+            return False
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave(owner)
+            raise
+        finally:
+            if turn in line.waiting:
+                line.waiting.remove(turn)
+        return True
+
+    def leave(self, owner: Owner) -> None:
+        """Returns a place back, to the one that waited longest."""
+        line = self._lines[owner.name]
+        while line.waiting:
+            turn = line.waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        line.running -= 1
+        if not line.running:
+            del self._lines[owner.name]
+
+    def count(self) -> int:
+        """Counts the clients that have searches at work."""
+        return len(self._lines)

@@ -1,0 +1,119 @@
+"""What the search page shows of facets: values with links that narrow the list by them, and what was chosen with links that widen it.
+
+What is chosen stands in ``dnavs=``, apart from the query, and is written in the language of queries.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from feedmill.core.query.language import parse_query
+from feedmill.core.query.nodes import parts_of
+from feedmill.core.query.text import render_query
+from feedmill.core.ranking.facets import narrow
+from feedmill.core.text.analysis import fold_value
+from feedmill.core.text.units import write_unit
+from feedmill.model.facets import Facet, FacetCounts, FacetRange, FacetType, FacetValue
+from feedmill.model.query import Everything, MetaDates, MetaEquals, MetaNumbers, Node
+
+SHOWN_AT_ONCE = 6
+
+Href = Callable[[str], str]
+"""Returns the page of the same search with another choice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownValue:
+    """A value to choose. ``is_raw``: the text is a document's own, of any language."""
+
+    text: str
+    count: int
+    href: str
+    is_raw: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFacet:
+    """A facet: the values shown at once, and those behind them."""
+
+    label: str
+    values: tuple[ShownValue, ...]
+    more: tuple[ShownValue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What was chosen, and the page without it."""
+
+    label: str
+    text: str
+    href: str
+
+
+def show_facets(counted: Sequence[FacetCounts], navigation: str, href: Href) -> tuple[ShownFacet, ...]:
+    """Returns the facets that have something to choose."""
+    chosen = _parts(navigation)
+    shown = []
+    for counts in counted:
+        values = [_show_value(counts.facet, value, chosen, href) for value in counts.values if narrow(counts.facet, value) not in chosen]
+        if values:
+            label = counts.facet.label or counts.facet.name
+            shown.append(ShownFacet(label=label, values=tuple(values[:SHOWN_AT_ONCE]), more=tuple(values[SHOWN_AT_ONCE:])))
+    return tuple(shown)
+
+
+def _show_value(facet: Facet, value: FacetValue, chosen: Sequence[Node], href: Href) -> ShownValue:
+    text = value.value if value.range is None else describe_range(value.range, facet.type)
+    return ShownValue(text=text or "", count=value.count, href=href(_write([*chosen, narrow(facet, value)])), is_raw=value.range is None)
+
+
+def show_chosen(navigation: str, facets: Sequence[Facet], href: Href) -> tuple[Chosen, ...]:
+    """Returns what was chosen, in order."""
+    parts = _parts(navigation)
+    found = []
+    for place, part in enumerate(parts):
+        label, text = _describe(part, facets)
+        found.append(Chosen(label=label, text=text, href=href(_write([*parts[:place], *parts[place + 1 :]]))))
+    return tuple(found)
+
+
+def describe_range(wanted: FacetRange, kind: FacetType) -> str:
+    """Writes a range for people."""
+    first, last = ("from", "until") if kind is FacetType.DATE else ("at least", "at most")
+    low = wanted.low.removesuffix("-01-01") if kind is FacetType.DATE else wanted.low
+    high = wanted.high.removesuffix("-12-31") if kind is FacetType.DATE else wanted.high
+    if low and high:
+        # a year is a year only where both ends of it are meant
+        low, high = (low, high) if len(low) == len(high) else (wanted.low, wanted.high)
+        return low if low == high else f"{low} – {high}"
+    return f"{first} {low}" if low else f"{last} {high}"
+
+
+def _parts(navigation: str) -> list[Node]:
+    return [part for part in parts_of(parse_query(navigation).root) if not isinstance(part, Everything)]
+
+
+def _write(parts: Sequence[Node]) -> str:
+    return " ".join(render_query(part) for part in parts)
+
+
+def _describe(part: Node, facets: Sequence[Facet]) -> tuple[str, str]:
+    match part:
+        case MetaEquals(name, value):
+            return _label(name, facets), value
+        case MetaNumbers(name, low, high, unit):
+            ends = FacetRange(low=_number(low), high=_number(high))
+            return _label(name, facets), f"{describe_range(ends, FacetType.FLOAT)} {write_unit(unit)}".rstrip()
+        case MetaDates(name, first, last):
+            days = FacetRange(low=first.isoformat() if first else "", high=last.isoformat() if last else "")
+            return _label(name, facets), describe_range(days, FacetType.DATE)
+        case _:
+            return "", render_query(part)
+
+
+def _label(name: str, facets: Sequence[Facet]) -> str:
+    folded = fold_value(name)
+    return next((facet.label or facet.name for facet in facets if fold_value(facet.name) == folded), name)
+
+
+def _number(number: float | None) -> str:
+    return "" if number is None else f"{number:.10f}".rstrip("0").rstrip(".")

@@ -1,0 +1,202 @@
+"""``/search``: the search protocol of the old appliance, answered as XML or, through a front end's stylesheet, as HTML.
+
+``q=cache:[CID:]URL`` answers with the cached copy instead of results.
+Source: Search Protocol Reference; docs/reference/search-protocol.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from feedmill.core.query.language import parse_query
+from feedmill.http.common.bodies import read_body
+from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.search.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
+from feedmill.http.search.customxml import check_custom
+from feedmill.http.search.frontends import FrontEnds
+from feedmill.http.search.gsaparameters import UNCOLLAPSED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.search.parameters import MAX_FACETS
+from feedmill.http.search.threads import SearchThreads, find_deadline
+from feedmill.http.signin.site import SignInSite
+from feedmill.model.access import AccessFilter
+from feedmill.model.errors import BadRequest, NotFound
+from feedmill.model.facets import Facet
+from feedmill.model.query import And, Node, Or, Site
+from feedmill.model.results import ResultPage
+from feedmill.model.search import SearchRequest
+from feedmill.runtime.metrics import observe_query
+from feedmill.services.deadline import Deadline
+from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
+from feedmill.services.searching.resultlist import list_results
+from feedmill.services.searching.searcher import Searcher
+from feedmill.wire.results.charsets import UTF_8, find_charset
+from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
+
+MAX_FORM_BYTES = 10_240
+
+Show = Callable[[ResultPage, SearchRequest, Request], Response]
+"""Shows results on the built-in page, to the sender of a request."""
+
+
+FindFacets = Callable[[str], tuple[Facet, ...]]
+"""Returns the facets of a front end, by its name."""
+
+
+def no_facets(_client: str) -> tuple[Facet, ...]:
+    """Returns no facets, whatever the front end."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolTools:
+    """What the protocol works with. ``identify`` tells which classes the sender of a request may see,
+    ``find_facets`` by what a front end narrows its results."""
+
+    identify: Callable[[Request], AccessFilter]
+    clock: Callable[[], datetime]
+    frontends: FrontEnds
+    copies: CachedCopies | None
+    signin: SignInSite | None = None
+    find_facets: FindFacets
+
+
+class SearchProtocol:
+    """Answers ``/search`` and ``/cache``."""
+
+    def __init__(self, searcher: Searcher, tools: ProtocolTools, show: Show, threads: SearchThreads) -> None:
+        self._threads = threads
+        self._searcher = searcher
+        self._identify = tools.identify
+        self._clock = tools.clock
+        self._frontends = tools.frontends
+        self._copies = tools.copies
+        self._signin = tools.signin
+        self._show = show
+        self._find_facets = tools.find_facets
+
+    def show_copy(self, request: Request) -> Response:
+        """Shows the cached copy of ``url=``, with the words of ``q=`` marked. Errors: BadRequest, NotFound."""
+        url = request.query_params.get("url", "")
+        if not url:
+            raise BadRequest("url= is missing")
+        return _copy_page(self._find_copy(CopyAsked(urls=(url,), words=request.query_params.get("q", "")), request))
+
+    def _find_copy(self, asked: CopyAsked, request: Request) -> CachedCopy:
+        if self._copies is None:
+            raise NotFound("no cached copies are kept")
+        return self._copies.get(asked.urls, asked.words, self._identify(request), asked.copied, find_deadline(request))
+
+    def _answer_copy(self, request: Request, wanted: Wanted, asked: CopyAsked) -> Response:
+        copy = self._find_copy(asked, request)
+        if "proxystylesheet" in wanted.values or not wanted.values.get("output", "").startswith("xml"):
+            return _copy_page(copy)
+        reply = Reply(query=wanted.values.get("q", ""), parameters=echo_parameters(wanted, ""), now=self._clock())
+        body = render_copy(reply, copy.url, "text/html", render_copy_page(copy))
+        return Response(body, media_type="text/xml; charset=UTF-8", headers=KEPT_IN_PRIVATE)
+
+    async def answer(self, request: Request) -> Response:
+        """Answers a search, sent in the URL or as a form. Errors: TooLarge for a form beyond ``MAX_FORM_BYTES``."""
+        query = bytes(request.scope["query_string"])
+        if request.method == "POST":
+            query = b"&".join(part for part in (query, await _read_form(request)) if part)
+        return await self._threads.run(request, self._answer, request, query)
+
+    def _answer(self, request: Request, query: bytes) -> Response:
+        wanted = read_wanted(split_pairs(query))
+        cached = read_cache_query(wanted.values.get("q", ""))
+        if cached is not None:
+            return self._answer_copy(request, wanted, cached)
+        frontend = wanted.values.get("proxystylesheet")
+        is_page = frontend is not None and self._frontends.has_stylesheet(frontend)
+        if wanted.access != "p" and self._signin is not None:
+            demanded = self._signin.demand(request, page_url(wanted, wanted.request.start), is_page=frontend is not None)
+            if demanded is not None:
+                return demanded
+        access = restrict(self._identify(request), wanted.access)
+        if frontend is not None and not is_page:
+            asked = self._with_facets(wanted)
+            return self._show(self._searcher.search(asked, access, find_deadline(request)), asked, request)
+        client = request.client.host if request.client is not None else ""
+        # without a stylesheet that looks at it the parameter does nothing
+        custom = check_custom(wanted.values.get("proxycustom", "")) if is_page else b""
+        results = None if custom else self._list(wanted, access, find_deadline(request))
+        reply = self._make_reply(wanted, client, results)
+        if frontend is not None:
+            # a stylesheet names the encoding of its page itself
+            xml = render_results(replace(reply, charset=UTF_8, has_doctype=False))
+            page = self._frontends.render(frontend, xml, reload=wanted.values.get("proxyreload") == "1", custom=custom)
+            # any site may load a script, with the cookies of whoever looks at it
+            media_type = "text/plain" if page.is_script and wanted.access != "p" else page.media_type
+            return Response(
+                page.body, media_type=media_type, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": self._frontends.policy}
+            )
+        return Response(render_results(reply), media_type=f"text/xml; charset={reply.charset.name}", headers=KEPT_IN_PRIVATE)
+
+    def _make_reply(self, wanted: Wanted, client: str, page: ResultPage | None) -> Reply:
+        reply = Reply(
+            query=wanted.values.get("q", ""),
+            parameters=echo_parameters(wanted, client, start=page.start if page is not None and page.results else None),
+            page=page,
+            shows_total=wanted.shows_total,
+            now=self._clock(),
+            charset=find_charset(wanted.values.get("oe", "")),
+            has_doctype=wanted.values.get("output", "") == "xml",
+        )
+        return reply if page is None else _add_pages(reply, wanted, page)
+
+    def _with_facets(self, wanted: Wanted) -> SearchRequest:
+        return replace(wanted.request, facets=self._find_facets(wanted.request.client)[:MAX_FACETS])
+
+    def _list(self, wanted: Wanted, access: AccessFilter, deadline: Deadline) -> ResultPage:
+        collapsing = UNCOLLAPSED if asks_for_site(wanted.request) else wanted.collapsing
+        request = self._with_facets(wanted)
+        found = list_results(self._searcher, request, access, collapsing, deadline)
+        if not found.total and request.languages and not deadline.is_cut:
+            # the protocol gives results of all languages where there is none in those asked for
+            found = list_results(self._searcher, replace(request, languages=""), access, collapsing, deadline)
+        observe_query(found.seconds)
+        return found
+
+
+def _copy_page(copy: CachedCopy) -> Response:
+    headers = {**KEPT_IN_PRIVATE, "Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex"}
+    return Response(render_copy_page(copy).encode("utf-8", "replace"), media_type="text/html; charset=UTF-8", headers=headers)
+
+
+def _add_pages(reply: Reply, wanted: Wanted, found: ResultPage) -> Reply:
+    num = wanted.request.num
+    return replace(
+        reply,
+        previous=page_url(wanted, max(found.start - num, 0)) if found.start > 0 else "",
+        following=page_url(wanted, found.start + num) if found.has_more else "",
+    )
+
+
+def restrict(may_see: AccessFilter, access: str) -> AccessFilter:
+    """Returns what of the classes that an asker may see ``access=`` lets through: p public, s secure, a all of them."""
+    if access == "a":
+        return may_see
+    if access == "s":
+        return may_see.only_secure()
+    return may_see.only_public()
+
+
+def asks_for_site(request: SearchRequest) -> bool:
+    """Whether a search is of one site or directory, whose results are not collapsed."""
+    advanced = request.advanced
+    is_within = bool(advanced.within.strip()) or (bool(advanced.site.strip()) and not advanced.excludes_site)
+    return is_within or _holds_site(parse_query(request.query).root)
+
+
+def _holds_site(node: Node) -> bool:
+    if isinstance(node, And | Or):
+        return any(_holds_site(part) for part in node.parts)
+    return isinstance(node, Site)
+
+
+async def _read_form(request: Request) -> bytes:
+    refusal = f"a posted search has more than {MAX_FORM_BYTES} bytes; send fewer or shorter parameters"
+    return await read_body(request, MAX_FORM_BYTES, refusal)

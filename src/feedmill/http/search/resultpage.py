@@ -1,0 +1,253 @@
+"""What the search page's template shows of a page of results."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+from urllib.parse import unquote, urlencode
+
+from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
+from feedmill.http.search.facetlinks import Chosen, ShownFacet, show_chosen, show_facets
+from feedmill.http.search.filekinds import FileKind, find_kind
+from feedmill.http.search.parameters import DEFAULT_NUM
+from feedmill.http.search.refining import read_sort, write_refined
+from feedmill.model.results import Result, ResultPage, Snippet
+from feedmill.model.search import Match, SearchRequest
+from feedmill.model.serving import KeyMatch
+
+PAGES_SHOWN = 9
+MAX_SHOWN_URL = 120
+MAX_SHOWN_TITLE = 150
+
+# only what a browser may open without harm; a URL with blanks, control characters or a turned direction is not what it seems
+_LINKABLE = re.compile(r"(?:https?|ftps?|smb)://[^\s\x00-\x20\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\"<>\\^`{|}]+", re.IGNORECASE)
+_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff]")
+
+ORDERS = (("", "Relevance"), ("date:D:R:d1", "Newest"), ("date:A:R:d1", "Oldest"))
+"""What the list can be ordered by on the page: the value of ``sort=`` and what it is called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A piece of a snippet, highlighted or not."""
+
+    text: str
+    is_marked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownResult:
+    """One result; ``link`` is None where its URL is none that a browser should open."""
+
+    title: tuple[Part, ...]
+    link: str | None
+    shown_url: str
+    parts: tuple[Part, ...]
+    kind: FileKind
+    language: str | None
+    date: datetime | None
+    copy: str | None
+    similar: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLink:
+    """A link to a page of the same result list; ``number`` counts from 1."""
+
+    number: int
+    href: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A way to order the list, and the page that has it."""
+
+    label: str
+    href: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownMatch:
+    """A KeyMatch; ``link`` is None where its URL is none that a browser should open."""
+
+    title: str
+    link: str | None
+    shown_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Another query, and the page of its results."""
+
+    query: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPage:
+    """Everything that the template needs. ``first`` counts from 1; KeyMatches stand on the first page alone.
+
+    ``parting`` is the place, from 0, of the first result that does not hold all that was asked, None where all do
+    or where words were not to be left out.
+    """
+
+    query: str
+    has_asked: bool
+    total: int
+    first: int
+    last: int
+    seconds: float
+    results: tuple[ShownResult, ...]
+    warnings: tuple[str, ...]
+    previous: str | None
+    following: str | None
+    pages: tuple[PageLink, ...]
+    hidden: tuple[tuple[str, str], ...]
+    keymatches: tuple[ShownMatch, ...] = ()
+    related: tuple[Offer, ...] = ()
+    is_counted: bool = True
+    meant: Offer | None = None
+    facets: tuple[ShownFacet, ...] = ()
+    chosen: tuple[Chosen, ...] = ()
+    orders: tuple[Order, ...] = ()
+    parting: int | None = None
+
+
+def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
+    """Makes what the template shows."""
+    num = max(request.num, 1)
+    kept = tuple(_kept_parameters(request))
+    last = page.start + len(page.results)
+
+    def choose(navigation: str) -> str:
+        return _href(page.query, 0, tuple(_kept_parameters(replace(request, navigation=navigation))))
+
+    has_more = page.length > request.start + num
+    return ShownPage(
+        query=page.query,
+        has_asked=bool(page.query.strip()) or _narrows(request),
+        total=page.total,
+        is_counted=page.length == page.total and not any(result.is_late for result in page.results),
+        first=page.start + 1,
+        last=last,
+        seconds=page.seconds,
+        results=tuple(_show_result(result, page.query) for result in page.results),
+        warnings=page.warnings,
+        previous=_href(page.query, max(request.start - num, 0), kept) if request.start > 0 else None,
+        following=_href(page.query, request.start + num, kept) if has_more else None,
+        pages=_page_links(page, request.start // num, num, kept),
+        hidden=tuple(_kept_parameters(replace(request, navigation=""))),
+        keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
+        related=tuple(Offer(query=query, href=_href(query, 0, kept)) for query in page.related),
+        meant=Offer(query=page.spelling, href=_href(page.spelling, 0, kept)) if page.spelling else None,
+        facets=show_facets(page.facets, request.navigation, choose),
+        chosen=show_chosen(request.navigation, request.facets, choose),
+        orders=_orders(page.query, request),
+        parting=_find_parting(page, request),
+    )
+
+
+def _find_parting(page: ResultPage, request: SearchRequest) -> int | None:
+    """Returns where results begin that hold some of what was asked, None where none do."""
+    if not page.is_loosened or request.match is not Match.AUTO or request.sort is not None:
+        return None
+    return next((place for place, result in enumerate(page.results) if result.score < HOLDS_ALL_BONUS), None)
+
+
+def _orders(query: str, request: SearchRequest) -> tuple[Order, ...]:
+    orders = []
+    for text, label in ORDERS:
+        sort = read_sort(text)
+        kept = tuple(_kept_parameters(replace(request, sort=sort)))
+        orders.append(Order(label=label, href=_href(query, 0, kept), is_current=sort == request.sort))
+    return tuple(orders)
+
+
+def _show_match(match: KeyMatch) -> ShownMatch:
+    shown = shorten_url(match.url)
+    return ShownMatch(title=match.title.strip() or shown, link=find_link(match.url), shown_url=shown)
+
+
+def _narrows(request: SearchRequest) -> bool:
+    """Whether a request asks for something besides its query."""
+    return bool(write_refined(replace(request, sort=None)))
+
+
+def _kept_parameters(request: SearchRequest) -> list[tuple[str, str]]:
+    kept = []
+    if request.num != DEFAULT_NUM:
+        kept.append(("num", str(request.num)))
+    if request.match is not Match.AUTO:
+        kept.append(("match", request.match.value))
+    kept += [(name, value) for name, value in (("site", request.site), ("client", request.client)) if value]
+    return [*kept, *write_refined(request)]
+
+
+def _page_links(page: ResultPage, current: int, num: int, kept: tuple[tuple[str, str], ...]) -> tuple[PageLink, ...]:
+    count = -(-page.length // num)
+    if count < 2:
+        return ()
+    first = max(0, min(current - PAGES_SHOWN // 2, count - PAGES_SHOWN))
+    numbers = range(first, min(first + PAGES_SHOWN, count))
+    return tuple(
+        PageLink(number=number + 1, href=_href(page.query, number * num, kept), is_current=number == current) for number in numbers
+    )
+
+
+def _href(query: str, start: int, kept: tuple[tuple[str, str], ...]) -> str:
+    parameters = [("q", query), *kept, *([("start", str(start))] if start else [])]
+    return "/?" + urlencode(parameters, errors="replace")
+
+
+def _show_result(result: Result, query: str) -> ShownResult:
+    title = shorten_title(result.title or "", result.title_marks)
+    if not title.text.strip():
+        title = Snippet(text=shorten_url(result.display_url))
+    return ShownResult(
+        title=split_snippet(title),
+        link=find_link(result.display_url) or find_link(result.url),
+        shown_url=shorten_url(result.display_url),
+        parts=split_snippet(result.snippet),
+        kind=find_kind(result.mimetype),
+        language=result.language,
+        date=result.date,
+        copy="/cache?" + urlencode([("url", result.url), ("q", query)], errors="replace") if result.has_copy else None,
+        similar="/?" + urlencode([("q", f"related:{result.url}")], errors="replace"),
+    )
+
+
+def find_link(url: str) -> str | None:
+    """Returns the URL where a browser may be sent to it, else None."""
+    return url if _LINKABLE.fullmatch(url) else None
+
+
+def shorten_url(url: str) -> str:
+    """Returns a URL for reading: without http, percent-encoded text decoded, no characters that would turn its direction."""
+    readable = unquote(_SCHEME.sub("", url), errors="replace")
+    clean = _CONTROL.sub(" ", url if "\ufffd" in readable else readable).strip()
+    clean = clean.removesuffix("/")
+    if len(clean) <= MAX_SHOWN_URL:
+        return clean
+    return f"{clean[: MAX_SHOWN_URL * 2 // 3]}…{clean[-MAX_SHOWN_URL // 3 :]}"
+
+
+def shorten_title(text: str, marks: tuple[tuple[int, int], ...]) -> Snippet:
+    """Returns a title for reading: one of many words ends behind as many as are read at a glance."""
+    if len(text) <= MAX_SHOWN_TITLE:
+        return Snippet(text=text, marks=marks)
+    end = text.rfind(" ", MAX_SHOWN_TITLE // 2, MAX_SHOWN_TITLE)
+    end = MAX_SHOWN_TITLE if end < 0 else end
+    return Snippet(text=f"{text[:end]} …", marks=tuple(mark for mark in marks if mark[1] <= end))
+
+
+def split_snippet(snippet: Snippet) -> tuple[Part, ...]:
+    """Returns a snippet cut at the borders of its marks."""
+    parts: list[Part] = []
+    position = 0
+    for start, end in snippet.marks:
+        parts += (Part(text=snippet.text[position:start], is_marked=False), Part(text=snippet.text[start:end], is_marked=True))
+        position = end
+    parts.append(Part(text=snippet.text[position:], is_marked=False))
+    return tuple(part for part in parts if part.text)

@@ -1,0 +1,118 @@
+"""The process that applies stylesheets: request after request from its input, answer after answer to its output.
+
+    request   lengths of the stylesheet, of the XML and of what is to stand in it as CUSTOM; all three
+    answer    0 for a page, 1 for why there is none, 2 for what is wrong with CUSTOM; whether the process ends with this answer;
+              length; bytes
+
+It ends with its input, and with an answer that it grew large for, whose memory goes back so. A stylesheet that takes too long ends it by a
+signal, which no loop in the engine holds back; one that needs too much memory gets none.
+
+Before its first request it gives up files, sockets, other processes and privileges (``adapters/sandbox``): it has its input and its output,
+and the kernel's count of its memory.
+"""
+
+import os
+import resource
+import signal
+import struct
+import sys
+from typing import BinaryIO, Final
+
+from lxml import etree
+from setproctitle import setproctitle
+
+from feedmill.adapters.sandbox.confinement import confine
+from feedmill.adapters.sandbox.seccomp import TRANSFORMING
+from feedmill.http.search.customxml import read_custom
+from feedmill.http.search.stylesheets import compile_stylesheet, make_parser
+from feedmill.model.errors import BadRequest, Corrupt
+from feedmill.runtime.roles import STYLESHEETS
+
+REQUEST: Final = struct.Struct(">QQQ")
+ANSWER: Final = struct.Struct(">B?Q")
+PAGE: Final = 0
+FAULT: Final = 1
+REFUSAL: Final = 2
+MAX_MEMORY_BYTES: Final = 1_500_000_000
+# what a text that doubles fails at, having reached a quarter of the bound, is far above; what pages of results need is far below
+_LARGE_BYTES: Final = MAX_MEMORY_BYTES // 8
+_KEPT: Final = 16
+_SAMPLE: Final = (
+    b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output encoding="iso-8859-1"/>'
+    b'<xsl:template match="/"><xsl:value-of select="format-number(1, \'0.0\')"/></xsl:template></xsl:stylesheet>'
+)
+_BOUNDS: Final = {
+    resource.RLIMIT_AS: MAX_MEMORY_BYTES,
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_FSIZE: 0,
+    resource.RLIMIT_NOFILE: 0,
+    resource.RLIMIT_NPROC: 0,
+}
+
+
+def main(seconds: int) -> None:
+    """Runs the process. Units: ``seconds`` that a page may take."""
+    setproctitle(STYLESHEETS.title)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    memory = os.open("/proc/self/status", os.O_RDONLY)
+    # libraries load parts of themselves when they are first used
+    _apply({}, _SAMPLE, b"<a/>", b"<b/>", memory)
+    confine(TRANSFORMING, _BOUNDS)
+    _work(sys.stdin.buffer, sys.stdout.buffer, seconds, memory)
+
+
+def _work(source: BinaryIO, sink: BinaryIO, seconds: int, memory: int) -> None:
+    kept: dict[bytes, etree.XSLT] = {}
+    while len(head := source.read(REQUEST.size)) == REQUEST.size:
+        sheet, xml, custom = (source.read(size) for size in REQUEST.unpack(head))
+        signal.alarm(seconds)
+        kind, body = _apply(kept, sheet, xml, custom, memory)
+        signal.alarm(0)
+        is_large = _peak_bytes(memory) > _LARGE_BYTES
+        sink.write(ANSWER.pack(kind, is_large, len(body)))
+        sink.write(body)
+        sink.flush()
+        if is_large:
+            return
+
+
+def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes, custom: bytes, memory: int) -> tuple[int, bytes]:
+    try:
+        if sheet not in kept:
+            transform = compile_stylesheet(sheet)
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[sheet] = transform
+        document = etree.fromstring(xml, make_parser())
+        if custom:
+            document.append(read_custom(custom))
+        return PAGE, bytes(kept[sheet](document))
+    except BadRequest as exc:
+        return REFUSAL, str(exc).encode()
+    except (Corrupt, etree.LxmlError) as exc:
+        return FAULT, f"{exc}{_describe_memory(memory)}".encode("utf-8", "replace")
+    except MemoryError:
+        return FAULT, f"it needs too much memory{_describe_memory(memory)}".encode()
+
+
+def _describe_memory(memory: int) -> str:
+    """Tells how large the process has grown, if it has.
+
+    An engine that gets no memory gives all kinds of reasons, often one of what it met next.
+    """
+    peak = _peak_bytes(memory)
+    if peak <= _LARGE_BYTES:
+        return ""
+    return f"; it took {peak // 10**6} MB of the {MAX_MEMORY_BYTES // 10**6} MB of memory that stylesheets may have"
+
+
+def _peak_bytes(memory: int) -> int:
+    """Returns the most that this program has held; what the kernel accounts to the process counts its parent's memory too."""
+    lines = os.pread(memory, 1 << 16, 0).decode("ascii", "replace").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,115 @@
+"""The threads that searches run in, since the searcher is synchronous, and the time that they may take.
+
+They are those of the standard library: to hand a request to a thread of anyio, which Starlette would do, takes five times as long, a
+fifth of a millisecond of every search.
+
+A search whose client is gone is cancelled; it is looked after only once it has run for ``WATCHED_SECONDS``, since most are over by then.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Final, ParamSpec, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive
+
+from feedmill.http.common.clientaddress import Clients
+from feedmill.http.search.concurrency import SearchPlaces
+from feedmill.runtime.metrics import count_bounded
+from feedmill.services.deadline import Deadline
+
+AT_ONCE: Final = 40
+WATCHED_SECONDS: Final = 0.1
+RETRY_SECONDS: Final = 1
+_KEY: Final = "feedmill.deadline"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREADS: Final = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="search")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchBounds:
+    """What one search, and one client, may take. Units: seconds a search; searches of a client at once."""
+
+    deadline_seconds: float = 5.0
+    at_once: int = 8
+
+
+async def run_search(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs what a search takes in a thread; further ones wait for a free one."""
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(act, *args, **kwargs))
+
+
+def find_deadline(request: Request) -> Deadline:
+    """Returns the deadline of a request; one that no ``SearchThreads`` runs has none."""
+    deadline = request.scope.get(_KEY)
+    return deadline if isinstance(deadline, Deadline) else Deadline()
+
+
+class SearchThreads:
+    """Runs the searches of one port within its bounds."""
+
+    def __init__(self, bounds: SearchBounds, clients: Clients) -> None:
+        self._bounds = bounds
+        self._places = SearchPlaces(bounds.at_once, clients)
+
+    def endpoint(self, act: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+        """Returns the endpoint that answers as another one does, in a thread and within the bounds."""
+
+        @wraps(act)
+        async def answer(request: Request) -> Response:
+            return await self.run(request, act, request)
+
+        return answer
+
+    async def run(self, request: Request, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Runs what a request asks for. Errors: HTTPException 503 where its client has too many searches at work."""
+        loop, owner = asyncio.get_running_loop(), self._places.find_owner(request)
+        deadline = Deadline(self._bounds.deadline_seconds, owner=owner.name)
+        if not await self._places.enter(owner, self._bounds.deadline_seconds / 2):
+            count_bounded("refused")
+            text = f"more than {owner.at_once} searches of this client are at work; try again in a second ([search] searches_per_client)"
+            raise HTTPException(503, text, {"retry-after": str(RETRY_SECONDS)})
+        request.scope[_KEY] = deadline
+        deadline.begin_job()
+
+        def work() -> T:
+            try:
+                return act(*args, **kwargs)
+            finally:
+                deadline.end_job()
+
+        def leave() -> None:
+            # the loop may have ended before the engine has
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._places.leave, owner)
+
+        watching: list[asyncio.Task[None]] = []
+        later = loop.call_later(WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(request.receive, deadline))))
+        job = _THREADS.submit(work)
+        try:
+            return await asyncio.wrap_future(job)
+        finally:
+            if job.cancelled():
+                deadline.end_job()
+            later.cancel()
+            for task in watching:
+                task.cancel()
+            deadline.when_idle(leave)
+            if deadline.is_cut:
+                count_bounded("gone" if deadline.is_cancelled else "deadline")
+
+
+async def _watch(receive: Receive, deadline: Deadline) -> None:
+    """Cancels a search whose client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    deadline.cancel()

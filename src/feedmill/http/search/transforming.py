@@ -1,0 +1,103 @@
+"""Applies stylesheets in processes of their own, so that one without end, or one that grows without bounds, costs its page alone.
+
+A few processes, started when they are first needed, serve all front ends; one that was ended is started anew.
+"""
+
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import weakref
+from contextlib import suppress
+from typing import Final
+
+from feedmill.adapters.sandbox.environment import bare_environment
+from feedmill.http.search.stylesheetwork import ANSWER, PAGE, REFUSAL, REQUEST
+from feedmill.model.errors import BadRequest, Busy, Corrupt
+from feedmill.runtime.roles import STYLESHEETS
+
+WAIT_SECONDS: Final = 2.0
+MAX_SECONDS: Final = 10
+
+
+class Transformer:
+    """Makes pages of XML. May be used from several threads. Units: ``max_seconds`` that a page may take."""
+
+    def __init__(self, at_once: int = STYLESHEETS.most, *, max_seconds: int = MAX_SECONDS) -> None:
+        self._max_seconds = max_seconds
+        # the one used last is used first, so that as many run as are needed
+        self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
+        for _ in range(at_once):
+            self._free.put(None)
+
+    def transform(self, stylesheet: bytes, xml: bytes, custom: bytes = b"") -> bytes:
+        """Returns the page. Errors: Corrupt for a stylesheet that fails, says why; Busy when all are at work for too long.
+
+        Shape: ``custom`` is what is to stand in the XML as CUSTOM, not parsed yet. Errors: BadRequest where it is refused.
+        """
+        try:
+            worker = self._free.get(timeout=WAIT_SECONDS)
+        except queue.Empty as exc:
+            raise Busy("stylesheets are at work on other pages; try again") from exc
+        try:
+            if worker is None or not worker.is_alive:
+                worker = _start(self._max_seconds)
+            return worker.ask(stylesheet, xml, custom)
+        finally:
+            self._free.put(worker)
+
+
+def _start(max_seconds: int) -> "_Worker":
+    try:
+        return _Worker(max_seconds)
+    except OSError as exc:
+        raise Busy(f"no process can be started for the stylesheet: {exc.strerror}; try again") from exc
+
+
+class _Worker:
+    def __init__(self, max_seconds: int) -> None:
+        command = [sys.executable, "-m", "feedmill.http.search.stylesheetwork", str(max_seconds)]
+        self._max_seconds = max_seconds
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=bare_environment())
+        weakref.finalize(self, _end, self._process)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, stylesheet: bytes, xml: bytes, custom: bytes) -> bytes:
+        """Returns the page. Errors: Corrupt; BadRequest for ``custom``."""
+        source, sink = self._process.stdout, self._process.stdin
+        assert source is not None
+        assert sink is not None
+        try:
+            sink.write(REQUEST.pack(len(stylesheet), len(xml), len(custom)) + stylesheet + xml + custom)
+            sink.flush()
+            kind, is_last, size = ANSWER.unpack(source.read(ANSWER.size))
+            body = source.read(size)
+        except (OSError, struct.error) as exc:
+            raise Corrupt(self._report_end()) from exc
+        if len(body) < size:
+            raise Corrupt(self._report_end())
+        if is_last:
+            self._process.wait()
+        if kind == PAGE:
+            return body
+        raise (BadRequest if kind == REFUSAL else Corrupt)(body.decode("utf-8", "replace"))
+
+    def _report_end(self) -> str:
+        """Tells why the process ended, which closed its pipes."""
+        status = self._process.wait()
+        if status == -signal.SIGALRM:
+            return f"it took longer than {self._max_seconds} seconds"
+        return f"its process ended by itself ({status}); it may need more memory than stylesheets may have"
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError):
+            assert pipe is not None
+            pipe.close()
+    process.wait()

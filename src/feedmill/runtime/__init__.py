@@ -1,0 +1,1 @@
+"""Processes: the parent, the roles, their servers, and what each process records of itself."""

@@ -1,0 +1,57 @@
+"""The process that builds index entries beside the indexer: ``python -m feedmill.runtime.entrybuilding FOLDER PARENT``.
+
+It notes each document before it works on it, so that the indexer knows which one ended it.
+"""
+
+import os
+import pickle
+import sys
+from pathlib import Path
+
+from setproctitle import setproctitle
+
+from feedmill.adapters.index.tantivy.entrybuilder import DOCUMENTS, IN_FLIGHT, INDEX, OUTCOME
+from feedmill.adapters.index.tantivy.writer import TantivyWriter
+from feedmill.adapters.inflight import MappedInFlight
+from feedmill.model.entrybuild import Trouble
+from feedmill.model.search import IndexDocument
+from feedmill.runtime.logs import configure_logs
+from feedmill.runtime.parentage import die_with_parent
+from feedmill.runtime.roles import INDEX_ENTRIES
+from feedmill.services.indexing.preparing import put_isolated
+
+HEAP_BYTES = 200_000_000
+
+
+def build(folder: Path) -> None:
+    """Builds the entries of a folder's documents, and writes what failed."""
+    with (folder / DOCUMENTS).open("rb") as file:
+        documents: list[IndexDocument] = pickle.load(file)  # noqa: S301 - written by the indexer, in its own folder
+    in_flight = MappedInFlight(folder, IN_FLIGHT)
+    writer = TantivyWriter(folder / INDEX, heap_bytes=HEAP_BYTES)
+    troubles: dict[int, Trouble] = {}
+    for document in documents:
+        in_flight.begin(str(document.key))
+        trouble = put_isolated([writer], document)
+        if trouble is not None:
+            troubles[document.key] = trouble
+        if len(documents) > 1:
+            in_flight.end()
+    writer.commit()
+    writer.wait_for_merges()
+    with (folder / OUTCOME).open("wb") as file:
+        pickle.dump(troubles, file, pickle.HIGHEST_PROTOCOL)
+
+
+def main() -> None:
+    """Runs the process."""
+    folder, parent = Path(sys.argv[1]), int(sys.argv[2])
+    die_with_parent(parent)
+    os.nice(INDEX_ENTRIES.niceness)
+    setproctitle(INDEX_ENTRIES.title)
+    configure_logs(INDEX_ENTRIES.name)
+    build(folder)
+
+
+if __name__ == "__main__":
+    main()

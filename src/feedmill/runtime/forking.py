@@ -1,0 +1,115 @@
+"""Children made by forking: they begin with all that the parent has loaded, where a new interpreter would load it again for a second.
+
+What makes that sound here:
+
+- The parent has one thread. A fork copies only the thread that forks, and locks that others held would stay locked in the child.
+- The parent holds no store, no index and no blobs open when it forks.
+- A child closes every descriptor that it was not meant to have, and never gives control back to the parent's frames: it ends by ``_exit``.
+- Signals wait while the child has the parent's handlers.
+"""
+
+import gc
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Collection
+from contextlib import suppress
+
+from feedmill.runtime.parentage import die_with_parent
+
+_STANDARD = (0, 1, 2)
+_HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+
+
+class Child:
+    """A process that this one forked."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """Returns its exit code, minus the number of the signal that ended it; None while it lives."""
+        return self._ask(os.WNOHANG)
+
+    def wait(self) -> int:
+        """Waits for its end and gives the exit code."""
+        code = self._ask(0)
+        assert code is not None
+        return code
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends a signal, unless the process is known to have ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def _ask(self, options: int) -> int | None:
+        if self._code is None:
+            pid, status = os.waitpid(self.pid, options)
+            if pid:
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+
+def fork(work: Callable[[], int], *, keep: Collection[int] = ()) -> Child:
+    """Starts a child that does ``work`` and ends with the code it gives; the kernel kills it when this process ends.
+
+    Shape: ``keep`` are the descriptors that it may use, beside standard output and error. Errors: RuntimeError where threads run.
+    """
+    if threading.active_count() != 1:
+        raise RuntimeError("a process with threads cannot fork safely")
+    parent = os.getpid()
+    # what is garbage now must not close descriptors of the child's own later; what is not shall stay shared memory
+    gc.collect()
+    gc.freeze()
+    _flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _live(work, parent, keep)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+    return Child(pid)
+
+
+def _live(work: Callable[[], int], parent: int, keep: Collection[int]) -> None:
+    """The whole life of a child; never returns."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in _HANDLED:
+            signal.signal(number, signal.SIG_DFL)
+        _close_all_but({*_STANDARD, *keep})
+        _read_nothing()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+        die_with_parent(parent)
+        code = work()
+    except SystemExit as exc:
+        code = exc.code if isinstance(exc.code, int) else 1
+    except BaseException:  # noqa: BLE001 - nothing of the child may reach the parent's frames
+        traceback.print_exc()
+    finally:
+        _flush()
+        os._exit(code)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in kept:
+            with suppress(OSError):  # the listing's own descriptor is gone already
+                os.close(int(name))
+
+
+def _read_nothing() -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # nobody reads it any more
+            stream.flush()

@@ -1,0 +1,104 @@
+"""The roles of the server, each declared once: its name, what it runs, its sockets, how it is restarted and what wakes it.
+
+A role is one process that the supervisor starts and restarts. Adding a role is one more constant here, in ``ROLES``, and the function that
+its entry point names. This module imports none of these functions: ``ProcessRole.load`` does.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from importlib import import_module
+from socket import socket
+
+from feedmill.model.topic import Topic
+
+
+class Restart(Enum):
+    """How a role is started again with new settings."""
+
+    AFTER_END = "after end"
+    """The process ends, and the next one starts. At no time are there two."""
+    HANDOVER = "handover"
+    """The next process starts beside the previous one and takes over its sockets. The previous one finishes its open requests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The listening sockets of a process by the listener's name, and how it takes them over from the processes before it."""
+
+    sockets: Mapping[str, socket]
+    is_successor: bool = False
+    take_over: Callable[[], None] = lambda: None
+
+
+def _title(name: str) -> str:
+    return f"feedmill: {name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRole:
+    """A role of the server; one process has it, and during a handover two."""
+
+    #: Stands in the process title, the log, the status, the metrics and in names of files.
+    name: str
+    #: ``MODULE:FUNCTION``. The function takes the ``AppContext`` and ``Ports``, and returns after SIGTERM.
+    entry_point: str
+    #: The names of the sockets that the role serves.
+    listeners: tuple[str, ...] = ()
+    restart: Restart = Restart.AFTER_END
+    #: The kinds of work for which the role waits. A notification about one of them wakes it.
+    topics: tuple[Topic, ...] = ()
+    #: The CPU priority, as nice(1) counts.
+    niceness: int = 0
+
+    @property
+    def title(self) -> str:
+        """The title of the process, as ps(1) shows it."""
+        return _title(self.name)
+
+    def load(self) -> Callable[..., None]:
+        """Imports the module of the entry point, and returns the function."""
+        module, _, function = self.entry_point.partition(":")
+        entry_point: Callable[..., None] = getattr(import_module(module), function)
+        return entry_point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelperProcess:
+    """A process that a role starts for itself, for work that may crash. The role restarts it, not the supervisor."""
+
+    name: str
+    #: How many of them run at most.
+    most: int
+    niceness: int = 0
+
+    @property
+    def title(self) -> str:
+        """The title of the process, as ps(1) shows it."""
+        return _title(self.name)
+
+
+GATE = ProcessRole(
+    name="gate", entry_point="feedmill.runtime.servingroles:run_gate", listeners=("gate", "gate_tls", "dtd"), restart=Restart.HANDOVER
+)
+WEB = ProcessRole(name="web", entry_point="feedmill.runtime.servingroles:run_web", listeners=("search",), restart=Restart.HANDOVER)
+ADMIN = ProcessRole(name="admin", entry_point="feedmill.runtime.servingroles:run_admin", listeners=("admin",), restart=Restart.HANDOVER)
+FEEDER = ProcessRole(name="feeder", entry_point="feedmill.runtime.workerroles:run_feeder", topics=(Topic.FEEDS,), niceness=5)
+QUICK_FEEDER = ProcessRole(
+    name="feeder-quick", entry_point="feedmill.runtime.workerroles:run_quick_feeder", topics=(Topic.FEEDS, Topic.SETTINGS)
+)
+EXTRACTOR = ProcessRole(name="extractor", entry_point="feedmill.runtime.workerroles:run_extractor", topics=(Topic.EXTRACTION,))
+INDEXER = ProcessRole(
+    name="indexer", entry_point="feedmill.runtime.workerroles:run_indexer", topics=(Topic.INDEXING, Topic.REBUILD, Topic.SETTINGS)
+)
+
+ROLES = (GATE, WEB, ADMIN, FEEDER, QUICK_FEEDER, EXTRACTOR, INDEXER)
+"""All roles, in the order in which they start."""
+
+STYLESHEETS = HelperProcess(name="stylesheets", most=4)
+INDEX_ENTRIES = HelperProcess(name="index entries", most=1, niceness=5)
+
+
+def list_subscribers(topic: Topic) -> Iterator[str]:
+    """Yields the names of the roles that a notification about a topic wakes."""
+    return (role.name for role in ROLES if topic in role.topics)

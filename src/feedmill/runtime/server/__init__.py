@@ -1,0 +1,1 @@
+"""Runs ASGI applications on the listening sockets of a role, by uvicorn."""

@@ -1,0 +1,134 @@
+"""Places for connections: how many a port keeps, in all and of one client, and which of them goes when there is no room for another.
+
+Rules:
+
+- Each client has a share of the places. A client is an address, for IPv6 its network of 64 bits; ``ShareOf`` may put several into one.
+- A connection waits while it has no request that is being answered: before its first one, in the middle of a head, between two.
+- Where a share is full, the connection of that share that has waited longest is closed and the new one takes its place; so a client that
+  sends its requests is served, however many half-open connections stand beside it. Where none waits, the new one is closed at once.
+- Where all places are taken, the same goes for the connections of all clients.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network, ip_address
+from typing import Final, Protocol
+
+from feedmill.core.urls.networks import Networks
+
+NO_NETWORKS: Final = Networks()
+
+_CLIENT_BITS: Final = 64
+
+
+class Occupant(Protocol):
+    """A connection as its port sees it."""
+
+    def evict(self) -> None:
+        """Closes the connection at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """The places that one client, or several together, may take."""
+
+    name: str
+    most: int
+
+
+ShareOf = Callable[[str], Share]
+"""Returns the share that a peer's address belongs to."""
+
+
+def share_by_client(most: int, *, proxies: Networks = NO_NETWORKS, most_of_proxy: int = 0) -> ShareOf:
+    """Returns what gives each client so many places, and a proxy another number of them."""
+    return lambda address: Share(name=client_of(address), most=most_of_proxy if proxies.covers(address) else most)
+
+
+def share_by_trust(most: int, trusted: Networks, strangers: Share) -> ShareOf:
+    """Returns what gives each trusted client so many places, and all strangers one share together."""
+    return lambda address: Share(name=client_of(address), most=most) if trusted.covers(address) else strangers
+
+
+def client_of(address: str) -> str:
+    """Returns what stands for a client: its IPv4 address, or the network of its IPv6 address."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        return str(parsed.ipv4_mapped or IPv6Network((int(parsed) >> _CLIENT_BITS << _CLIENT_BITS, _CLIENT_BITS)))
+    return address
+
+
+class Places:
+    """The connections of a port. A connection that was evicted counts no longer."""
+
+    def __init__(self, most: int, share_of: ShareOf) -> None:
+        self._most = most
+        self._share_of = share_of
+        self._shares: dict[Occupant, str] = {}
+        self._counts: dict[str, int] = {}
+        # dicts for their order: the first has waited longest
+        self._waiting: dict[Occupant, None] = {}
+        self._waiting_of: dict[str, dict[Occupant, None]] = {}
+
+    def __iter__(self) -> Iterator[Occupant]:
+        """Returns all connections; they may go while they are looked at."""
+        return iter(list(self._shares))
+
+    def __len__(self) -> int:
+        """Returns how many connections there are."""
+        return len(self._shares)
+
+    def take(self, occupant: Occupant, address: str) -> bool:
+        """Whether there is a place for a connection, which then waits."""
+        share = self._share_of(address)
+        if self._counts.get(share.name, 0) >= share.most and not self._evict_first(self._waiting_of.get(share.name, {})):
+            return False
+        if len(self._shares) >= self._most and not self._evict_first(self._waiting):
+            return False
+        self._shares[occupant] = share.name
+        self._counts[share.name] = self._counts.get(share.name, 0) + 1
+        self.note_waiting(occupant)
+        return True
+
+    def leave(self, occupant: Occupant) -> None:
+        """Returns a connection's place back, if it has one."""
+        name = self._shares.pop(occupant, None)
+        if name is None:
+            return
+        self._drop_waiting(occupant, name)
+        self._counts[name] -= 1
+        if not self._counts[name]:
+            del self._counts[name]
+
+    def note_waiting(self, occupant: Occupant) -> None:
+        """Notes that a connection waits from now on."""
+        name = self._shares.get(occupant)
+        if name is not None:
+            self._drop_waiting(occupant, name)
+            self._waiting[occupant] = None
+            self._waiting_of.setdefault(name, {})[occupant] = None
+
+    def note_working(self, occupant: Occupant) -> None:
+        """Notes that a request of a connection is being answered."""
+        name = self._shares.get(occupant)
+        if name is not None:
+            self._drop_waiting(occupant, name)
+
+    def _evict_first(self, waiting: dict[Occupant, None]) -> bool:
+        occupant = next(iter(waiting), None)
+        if occupant is None:
+            return False
+        self.leave(occupant)
+        occupant.evict()
+        return True
+
+    def _drop_waiting(self, occupant: Occupant, name: str) -> None:
+        self._waiting.pop(occupant, None)
+        of_share = self._waiting_of.get(name)
+        if of_share is not None:
+            of_share.pop(occupant, None)
+            if not of_share:
+                del self._waiting_of[name]

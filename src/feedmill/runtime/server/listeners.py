@@ -1,0 +1,90 @@
+"""What the settings say of each listening port: the names it answers to, how many connections it keeps, its certificate."""
+
+import resource
+import socket
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp
+
+from feedmill.core.urls.hostnames import HostNames, find_host
+from feedmill.core.urls.networks import Networks
+from feedmill.http.common.hostcheck import DTD_PATHS, FEED_CLIENT_PATHS, FindNames
+from feedmill.http.common.ownnames import OwnNames
+from feedmill.runtime.server.connections import Share, ShareOf, share_by_client, share_by_trust
+from feedmill.runtime.server.gateprotocol import GateProtocol
+from feedmill.runtime.server.uvicorn_runner import Listener
+from feedmill.settings import Settings
+
+STRANGERS_PLACES: Final = 200
+"""How many connections of addresses that the feed port does not trust are kept, all together."""
+
+_FILES_BESIDE: Final = 512
+"""Descriptors that a process keeps for other things than connections."""
+
+_FILES_EACH: Final = 2
+"""Descriptors that a connection may need: its socket, and a file that it is written to."""
+
+_FEWEST: Final = 32
+_OPEN_PATHS: Final = {"gate": FEED_CLIENT_PATHS, "gate_tls": FEED_CLIENT_PATHS, "dtd": DTD_PATHS}
+_WITH_PUBLIC_URL: Final = frozenset({"search", "admin"})
+
+
+def make_listeners(settings: Settings, sockets: Mapping[str, socket.socket], apps: Mapping[str, ASGIApp]) -> list[Listener]:
+    """Returns the listeners of one process. Shape: applications by listener; one whose socket is not open is left out."""
+    own, names = OwnNames(), [name for name in apps if name in sockets]
+    most = min(settings.limits.max_connections, find_room(len(names)))
+    return [_make_listener(name, apps[name], settings, sockets[name], own, most) for name in names]
+
+
+def find_room(listeners: int) -> int:
+    """Returns how many connections each listener of this process has descriptors for."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(_FEWEST, (soft - _FILES_BESIDE) // (_FILES_EACH * max(1, listeners)))
+
+
+def _make_listener(name: str, app: ASGIApp, settings: Settings, listening: socket.socket, own: OwnNames, most: int) -> Listener:
+    certificate, key = _find_certificate(name, settings)
+    section = "gate" if name == "gate_tls" else name
+    entries = {"gate": settings.gate.hosts, "dtd": settings.dtd.hosts, "search": settings.search.hosts, "admin": settings.admin.hosts}
+    listener = Listener(
+        app=app,
+        socket=listening,
+        hosts=_find_names_by(entries[section], settings.signin.public_url if name in _WITH_PUBLIC_URL else "", own),
+        hosts_setting=f"{section}.hosts",
+        open_paths=_OPEN_PATHS.get(name, frozenset()),
+        most_connections=most,
+        share_of=_share(section, settings, most),
+        certificate=certificate,
+        key=key,
+    )
+    return replace(listener, protocol=GateProtocol) if section == "gate" else listener
+
+
+def _find_certificate(name: str, settings: Settings) -> tuple[str, str]:
+    files = {
+        "gate_tls": (settings.gate.certificate, settings.gate.key),
+        "search": (settings.search.certificate, settings.search.key),
+        "admin": (settings.admin.certificate, settings.admin.key),
+    }
+    return files.get(name, ("", ""))
+
+
+def _find_names_by(entries: tuple[str, ...], public_url: str, own: OwnNames) -> FindNames:
+    public = find_host(urlsplit(public_url).netloc)
+    listed = HostNames.parse((*entries, *((public,) if public else ())))
+    return lambda: replace(listed, names=listed.names | own.list_names())
+
+
+def _share(section: str, settings: Settings, most: int) -> ShareOf:
+    """Returns the shares of a port. A proxy on the search port has as much as there is, since its connections are those of many clients."""
+    each = min(settings.limits.max_connections_per_address, most)
+    if section == "gate":
+        strangers = Share(name="strangers", most=min(STRANGERS_PLACES, most))
+        return share_by_trust(each, Networks.parse(settings.gate.trusted), strangers)
+    if section == "search":
+        proxies = Networks.parse((*settings.signin.proxy.trusted, *settings.signin.client_address.trusted))
+        return share_by_client(each, proxies=proxies, most_of_proxy=most)
+    return share_by_client(each)

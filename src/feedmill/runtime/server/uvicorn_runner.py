@@ -1,0 +1,106 @@
+"""Runs the applications of a role: one server for each listener, all in one event loop.
+
+SIGTERM stops all servers in order. SIGHUP drains them, so that the next process takes over their ports, see ``draining``.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import uvicorn
+import uvloop
+from setproctitle import getproctitle, setproctitle
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from feedmill.http.common.hostcheck import FindNames, HostCheck
+from feedmill.runtime.server.connections import Places, ShareOf
+from feedmill.runtime.server.deadlines import REST_SECONDS
+from feedmill.runtime.server.draining import DrainingProtocol, DrainingServer
+
+SHUTDOWN_SECONDS = 8
+DRAINING = ", draining"
+"""The end of the title of a process that has left its ports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """An application on a socket that listens already."""
+
+    app: ASGIApp
+    #: The host names under which the port answers, and the setting that names them.
+    hosts: FindNames
+    hosts_setting: str
+    socket: socket.socket
+    #: How many connections it accepts at most. ``share_of`` limits those of one client.
+    most_connections: int
+    share_of: ShareOf
+    #: The paths that it serves under any host name.
+    open_paths: frozenset[str] = frozenset()
+    protocol: type[asyncio.Protocol] = DrainingProtocol
+    #: PEM files. With a certificate the port speaks TLS.
+    certificate: str = ""
+    key: str = ""
+
+
+def serve(listeners: Sequence[Listener], *, drain_seconds: float) -> None:
+    """Serves until SIGTERM, or until SIGHUP and the end of the open requests. These are ended after ``drain_seconds``."""
+    # uvicorn warns of each request that it cannot parse, and any client can send thousands
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    uvloop.run(_serve(listeners, drain_seconds))
+
+
+async def _serve(listeners: Sequence[Listener], drain_seconds: float) -> None:
+    servers = [
+        (DrainingServer(_configure(listener), drain_seconds, Places(listener.most_connections, listener.share_of)), listener.socket)
+        for listener in listeners
+    ]
+
+    def stop() -> None:
+        for server, _ in servers:
+            server.stop()
+
+    def drain() -> None:
+        for server, _ in servers:
+            server.drain()
+        if DRAINING not in (title := getproctitle()):
+            setproctitle(title + DRAINING)
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop)
+    loop.add_signal_handler(signal.SIGHUP, drain)
+    await asyncio.gather(*(server.serve(sockets=[listening]) for server, listening in servers))
+
+
+def _ignore_disconnects(app: ASGIApp) -> ASGIApp:
+    """Returns an application that ends without an error if its client disconnects in the middle of a body."""
+
+    async def serve_one(scope: Scope, receive: Receive, send: Send) -> None:
+        with contextlib.suppress(ClientDisconnect):
+            await app(scope, receive, send)
+
+    return serve_one
+
+
+def _configure(listener: Listener) -> uvicorn.Config:
+    checked = HostCheck(
+        _ignore_disconnects(listener.app), names=listener.hosts, setting=listener.hosts_setting, open_paths=listener.open_paths
+    )
+    return uvicorn.Config(
+        checked,
+        http=listener.protocol,
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=int(REST_SECONDS),
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        ssl_certfile=listener.certificate or None,
+        ssl_keyfile=listener.key or None,
+    )

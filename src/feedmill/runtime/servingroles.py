@@ -1,0 +1,201 @@
+"""The entry points of the roles that serve ports: gate, web and admin. Each serves until SIGTERM and may be killed at any time."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from feedmill.bootstrap.access import build_access_changes, build_access_review, build_explaining
+from feedmill.bootstrap.audit import open_auditing
+from feedmill.bootstrap.context import AppContext, utc_now
+from feedmill.bootstrap.intake import build_intake
+from feedmill.bootstrap.queues import build_queue_watch
+from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_searcher, find_clusters
+from feedmill.bootstrap.signin import build_push_check, build_signing
+from feedmill.bootstrap.signinproviders import make_openid, make_saml
+from feedmill.core.urls.networks import Networks
+from feedmill.http.admin.api.access import AccessTools
+from feedmill.http.admin.api.policies import policy_routes
+from feedmill.http.admin.app import Administration, AdminSignIn, admin_app, metrics_route
+from feedmill.http.admin.status import read_status
+from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.feeds.app import dtd_app, gate_app
+from feedmill.http.feeds.gateconfig import GateConfig
+from feedmill.http.feeds.pushtoken import PushTokens
+from feedmill.http.search.app import SearchSite, search_app
+from feedmill.http.search.frontends import FrontEnds
+from feedmill.http.search.stylesheetstore import StylesheetStore
+from feedmill.http.search.threads import SearchBounds
+from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
+from feedmill.model.topic import Topic
+from feedmill.runtime import metrics
+from feedmill.runtime.admintoken import read_token
+from feedmill.runtime.roles import Ports
+from feedmill.runtime.runstate import find_server, find_start
+from feedmill.runtime.server.listeners import make_listeners
+from feedmill.runtime.server.uvicorn_runner import serve
+from feedmill.services.indexing.rebuilding import request_rebuild
+from feedmill.services.overview import read_gauges
+from feedmill.services.queues import QueueWatch
+from feedmill.services.searching.cachedcopy import CachedCopies
+from feedmill.services.searching.searcher import Searcher
+from feedmill.services.signin.signing import ensure_key
+from feedmill.services.signin.throttle import Throttle
+from feedmill.settings import read_snapshot
+from feedmill.settings.editing import SettingsEditor
+from feedmill.settings.secrets import read_secret
+from feedmill.wire.gsafeed.dtd import DTD
+
+LONGEST_UPLOAD_SECONDS = 3600.0
+LONGEST_RESPONSE_SECONDS = 600.0
+"""How long a draining process serves open requests with the previous settings."""
+
+
+def run_gate(context: AppContext, ports: Ports) -> None:
+    """Receives feeds, on the feed port and the DTD port."""
+    settings, auditing = context.settings.gate, open_auditing(context.data, context.settings)
+    config = GateConfig(
+        trusted=Networks.parse(settings.trusted),
+        require_token=settings.require_token,
+        max_feed_bytes=settings.max_feed_bytes,
+        max_inflation=settings.max_inflation,
+        server_header=settings.server_header,
+        allow_origins=settings.allow_origins,
+    )
+    app = gate_app(
+        config=lambda: config,
+        intake=build_intake(context),
+        dtd=DTD,
+        count_feed=metrics.count_feed,
+        find_problems=_problems_of(context),
+        routes=[metrics_route(_metrics_of(context))],
+        auditing=auditing,
+        tokens=PushTokens(
+            find=build_push_check(context, read_token(context.data)).find, auditing=auditing, throttle=Throttle(LOGGED, time.monotonic)
+        ),
+        find_stuck=_watch_of(context).find_for,
+    )
+    apps = {"gate": app, "gate_tls": app, "dtd": dtd_app(DTD, _problems_of(context))}
+    listeners = make_listeners(context.settings, ports.sockets, apps)
+    ports.take_over()
+    serve(listeners, drain_seconds=LONGEST_UPLOAD_SECONDS)
+
+
+def run_web(context: AppContext, ports: Ports) -> None:
+    """Serves searches, on the search port."""
+    settings = context.settings
+    build_circuit_note(context).clear()
+    searcher, signing, token = build_searcher(context), build_signing(context), read_token(context.data)
+    frontends = FrontEnds(
+        lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()},
+        image_sources=settings.search.image_sources,
+    )
+    signin = build_signin(signing, _signin_options_of(context, token))
+    site = SearchSite(
+        find_problems=_problems_of(context),
+        frontends=frontends,
+        find_facets=lambda client: searcher.serving().get_frontend(client).facets,
+        copies=CachedCopies(searcher, context.blobs),
+        find_clusters=find_clusters,
+        clicks=build_clicks(context),
+        signin=signin,
+        bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
+    )
+    search = search_app(searcher, site)
+    if ports.is_successor:
+        # else who signed in would wait for it, where the process before need not
+        searcher.directory.load()
+    listeners = make_listeners(settings, ports.sockets, {"search": search})
+    with _kept_up(searcher):
+        ports.take_over()
+        serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
+
+
+def run_admin(context: AppContext, ports: Ports) -> None:
+    """Serves administrators, on the admin port."""
+    signing, token = build_signing(context), read_token(context.data)
+    authenticator = build_signin(signing, _signin_options_of(context, token)).authenticator
+    app = admin_app(_administration_of(context), token, AdminSignIn(authenticator=authenticator, signing=signing))
+    listeners = make_listeners(context.settings, ports.sockets, {"admin": app})
+    ports.take_over()
+    serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
+
+
+@contextmanager
+def _kept_up(searcher: Searcher) -> Iterator[None]:
+    """Lets the searcher's directory follow the store in a thread of its own."""
+    is_over = threading.Event()
+    following = threading.Thread(target=searcher.directory.keep_up, args=(is_over,), name="directory", daemon=True)
+    following.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        following.join(5)
+
+
+def _signin_options_of(context: AppContext, token: str) -> SignInOptions:
+    settings, proxy = context.settings.signin, context.settings.signin.proxy
+    trust = ProxyTrust(
+        trusted=Networks.parse(proxy.trusted),
+        user_header=proxy.user_header,
+        groups_header=proxy.groups_header,
+        namespace=proxy.namespace,
+        secret_header=proxy.secret_header,
+        secret=read_secret(proxy.secret, proxy.secret_file),
+    )
+    return SignInOptions(
+        proxy=trust,
+        client_proxies=Networks.parse(settings.client_address.trusted),
+        client_header=settings.client_address.header,
+        key=ensure_key(context.store),
+        admin_token=token,
+        takes_basic=settings.basic,
+        secure_cookies=settings.secure_cookies,
+        public_url=settings.public_url,
+        openid=make_openid(settings, utc_now),
+        saml=make_saml(settings, utc_now, context.store),
+    )
+
+
+def _administration_of(context: AppContext) -> Administration:
+    def reindex() -> dict[str, str]:
+        folder = request_rebuild(context.store)
+        context.notifier.notify(Topic.REBUILD)
+        return {"folder": folder}
+
+    def remove_source(name: str, destroy: bool) -> None:
+        build_intake(context).remove_and_wait(name, destroy=destroy, client="admin port")
+
+    editor = SettingsEditor(context.store, lambda: read_snapshot(context.data), context.notifier)
+    return Administration(
+        read_status=lambda: read_status(context.store, context.data, read_snapshot(context.data), _watch_of(context)),
+        reindex=reindex,
+        remove_source=remove_source,
+        render_metrics=_metrics_of(context),
+        find_problems=_problems_of(context),
+        settings=editor,
+        stylesheets=StylesheetStore(editor, context.data / "stylesheets"),
+        access=AccessTools(
+            explaining=build_explaining(context), changes=build_access_changes(context), review=build_access_review(context)
+        ),
+        policy_routes=policy_routes(context.store, editor),
+    )
+
+
+def _metrics_of(context: AppContext) -> Callable[[], bytes]:
+    def restarts() -> dict[str, int]:
+        server = find_server(context.data)
+        return {name: role.restarts for name, role in server.roles.items()} if server else {}
+
+    watch = _watch_of(context)
+    return lambda: metrics.render_metrics(lambda: read_gauges(context.store), restarts, watch.read_oldest)
+
+
+def _problems_of(context: AppContext) -> Callable[[], list[str]]:
+    """Lists the queues that do not move; looking for them reads the store, whose errors count as well."""
+    return _watch_of(context).find_problems
+
+
+def _watch_of(context: AppContext) -> QueueWatch:
+    return build_queue_watch(context, lambda: find_start(context.data))

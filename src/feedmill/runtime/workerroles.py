@@ -1,0 +1,55 @@
+"""The entry points of the roles that work behind the ports. Each works until SIGTERM and may be killed at any time."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from feedmill.bootstrap.context import AppContext
+from feedmill.bootstrap.feeds import build_admission_sweep, build_feeder, build_policy_acl_sweep, build_upkeep
+from feedmill.bootstrap.index import build_extracting, build_indexing
+from feedmill.model.queue import QUICK_FEED_BYTES
+from feedmill.runtime.roles import FEEDER, QUICK_FEEDER, Ports
+from feedmill.services.feeds.feeder import FeederLane
+
+
+def run_feeder(context: AppContext, _ports: Ports) -> None:
+    """Applies large feeds, and does the work that takes long."""
+    with _until_sigterm(context) as is_stopped:
+        feeder = build_feeder(context, FeederLane(owner=FEEDER.name, min_bytes=QUICK_FEED_BYTES))
+        feeder.work(is_stopped, aside=(build_admission_sweep(context).step, build_upkeep(context).step))
+
+
+def run_quick_feeder(context: AppContext, _ports: Ports) -> None:
+    """Applies small feeds, and moves documents between the classes of policy ACLs."""
+    with _until_sigterm(context) as is_stopped:
+        feeder = build_feeder(context, FeederLane(owner=QUICK_FEEDER.name, max_bytes=QUICK_FEED_BYTES))
+        feeder.work(is_stopped, aside=(build_policy_acl_sweep(context).step,))
+
+
+def run_extractor(context: AppContext, _ports: Ports) -> None:
+    """Extracts the texts of documents."""
+    with _until_sigterm(context) as is_stopped:
+        build_extracting(context, in_role=True).work(is_stopped)
+
+
+def run_indexer(context: AppContext, _ports: Ports) -> None:
+    """Writes the index."""
+    with _until_sigterm(context) as is_stopped:
+        build_indexing(context).work(is_stopped)
+
+
+@contextmanager
+def _until_sigterm(context: AppContext) -> Iterator[Callable[[], bool]]:
+    """Returns a function that says whether SIGTERM came. The signal also ends a wait of the notifier."""
+    stopped = threading.Event()
+
+    def _stop(_number: int, _frame: object) -> None:
+        stopped.set()
+        context.notifier.wake()
+
+    earlier = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield stopped.is_set
+    finally:
+        signal.signal(signal.SIGTERM, earlier)

@@ -1,0 +1,1 @@
+"""Who could see what, and when."""

@@ -1,0 +1,114 @@
+"""Stops sending requests to servers that fail repeatedly, so that searches do not wait for them without effect.
+
+After a number of failures without a success between them, the circuit of a server opens: no requests are sent to it, and the documents
+that it would have decided about are not shown. After a pause one request goes out as a trial. An answer closes the circuit. A failure
+begins another pause, twice as long, up to a maximum. The log has a line whenever a circuit opens or closes, and the status shows open
+circuits.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from feedmill.model.authorization import LateLimits, OpenCircuit
+
+MAX_SERVERS = 1_000
+LONGEST_REST = 16
+"""The longest pause, as a multiple of the first one."""
+
+log = structlog.get_logger(__name__)
+
+Tell = Callable[[Sequence[OpenCircuit]], None]
+"""Receives the servers whose circuit is open, whenever they change."""
+
+
+@dataclass(slots=True)
+class _Server:
+    """The state of one server. ``until`` is None while its circuit is closed."""
+
+    failures: int = 0
+    rests: int = 0
+    until: float | None = None
+    is_on_trial: bool = False
+    reason: str = ""
+
+
+class CircuitBreaker:
+    """The circuits of all servers. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
+
+    def __init__(self, clock: Callable[[], float], limits: LateLimits, tell: Tell) -> None:
+        self._clock = clock
+        self._limits = limits
+        self._report = tell
+        self._servers: OrderedDict[tuple[str, str], _Server] = OrderedDict()
+        self._lock = threading.Lock()
+        self._telling = threading.Lock()
+
+    def may_ask(self, rule: str, server: str) -> bool:
+        """Whether a request may be sent to a server now.
+
+        Shape: after True the caller must report the outcome with ``succeed``, ``fail`` or ``pass_over``.
+        """
+        with self._lock:
+            known = self._servers.get((rule, server))
+            if known is None or known.until is None:
+                return True
+            if known.is_on_trial or self._clock() < known.until:
+                return False
+            known.is_on_trial = True
+            return True
+
+    def succeed(self, rule: str, server: str) -> None:
+        """Records that a server answered, which closes its circuit."""
+        with self._lock:
+            known = self._servers.pop((rule, server), None)
+        if known is not None and known.until is not None:
+            log.info("authorization_resumed", rule=rule, server=server)
+            self._report_all()
+
+    def fail(self, rule: str, server: str, reason: str) -> None:
+        """Records that a server did not answer as it should."""
+        if not self._limits.rest_after:
+            return
+        with self._lock:
+            known = self._servers.setdefault((rule, server), _Server())
+            self._servers.move_to_end((rule, server))
+            while len(self._servers) > MAX_SERVERS:
+                self._servers.popitem(last=False)
+            known.failures += 1
+            # a failed trial opens the circuit again at once; a closed circuit opens after ``rest_after`` failures
+            is_due = known.is_on_trial or (known.until is None and known.failures >= self._limits.rest_after)
+            known.is_on_trial = False
+            if not is_due:
+                return
+            seconds = self._limits.rest_seconds * min(2**known.rests, LONGEST_REST)
+            known.rests = min(known.rests + 1, 10)
+            known.until = self._clock() + seconds
+            known.reason = reason
+            failures = known.failures
+        log.error("authorization_resting", rule=rule, server=server, failures=failures, seconds=seconds, reason=reason)
+        self._report_all()
+
+    def pass_over(self, rule: str, server: str) -> None:
+        """Records that no request was sent, or that its outcome says nothing about the server."""
+        with self._lock:
+            known = self._servers.get((rule, server))
+            if known is not None:
+                known.is_on_trial = False
+
+    def _report_all(self) -> None:
+        # Lock order: ``_telling`` before ``_lock``. ``_telling`` keeps reports in order; ``_lock`` is free while the report is made.
+        with self._telling:
+            with self._lock:
+                resting = self._list()
+            self._report(resting)
+
+    def _list(self) -> list[OpenCircuit]:
+        return [
+            OpenCircuit(rule=rule, server=server, failures=known.failures, reason=known.reason)
+            for (rule, server), known in self._servers.items()
+            if known.until is not None
+        ]
