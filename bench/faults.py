@@ -14,28 +14,14 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tests.appliance import Appliance, feed_of, record, running
+from tests.faultsteps import BAD, COUNT, EXTRACTING, FEEDING, INDEXING, documents, url_of, word_of
 
-MARKED = (17, 100, 180)
-DOCUMENTS = 200
+FEED = "marked"
 LATER = 8
 PATIENCE_SECONDS = 120.0
 
 RAISED_ONLY = ("result", "snippet", "title", "decision")
-STEPS = (
-    "parse",
-    "content",
-    "apply",
-    "class",
-    "store",
-    "extract.hand_over",
-    "extract.keep",
-    "index.links",
-    "index.text",
-    "index.entry",
-    "index.put",
-    "links.read",
-    "links.write",
-)
+STEPS = (*FEEDING, *EXTRACTING, *INDEXING)
 
 
 class Row(NamedTuple):
@@ -67,26 +53,15 @@ def measure(fault: str) -> Row:
     with TemporaryDirectory() as folder, running(Path(folder) / "data", environment={"FEEDMILL_FAULTS": fault}) as appliance:
         appliance.feed(feed_of(record("http://www.example.com/first", "<p>first</p>")), "later")
         begun = time.monotonic()
-        feed = appliance.push(documents(), "marked")
+        feed = appliance.push(documents(FEED, has_title=False), "marked")
         slowest_seconds = max(time_later(appliance, number) for number in range(LATER))
         appliance.wait(feed, seconds=PATIENCE_SECONDS)
         deadline = time.monotonic() + 1.0
-        while (named := count_named(appliance, feed)) < len(MARKED) and time.monotonic() < deadline:
+        while (named := count_named(appliance, feed)) < len(BAD) and time.monotonic() < deadline:
             time.sleep(0.05)
         whole_seconds = time.monotonic() - begun
-        found = len(appliance.search("needle", num=DOCUMENTS)["results"])
+        found = len(appliance.search(word_of(FEED), num=COUNT)["results"])
         return Row(found, named, slowest_seconds, whole_seconds)
-
-
-def url_of(number: int) -> str:
-    """Returns the URL of a document, which says whether it is marked."""
-    return f"http://www.example.com/{'bad/' if number in MARKED else ''}{number}"
-
-
-def documents() -> bytes:
-    """Returns a feed of documents, each linking to the next one."""
-    pages = (f'<p>needle <a href="{url_of(number + 1)}">next</a></p>' for number in range(DOCUMENTS))
-    return feed_of(*(record(url_of(number), page) for number, page in enumerate(pages)))
 
 
 def time_later(appliance: Appliance, number: int) -> float:
@@ -98,7 +73,7 @@ def time_later(appliance: Appliance, number: int) -> float:
 
 def count_named(appliance: Appliance, feed: str) -> int:
     """Counts the marked documents that the receipt of their feed names."""
-    return len({entry["url"] for entry in appliance.receipt(feed)["log"]} & {url_of(number) for number in MARKED})
+    return len({entry["url"] for entry in appliance.receipt(feed)["log"]} & {url_of(FEED, number) for number in BAD})
 
 
 if __name__ == "__main__":

@@ -53,13 +53,14 @@ def source_of(step: str) -> str:
     return step.replace(".", "-").replace("_", "-")
 
 
-def page_of(step: str, url: str, number: int, **attributes: str) -> str:
-    """Returns the record of a document."""
+def page_of(step: str, url: str, number: int, *, has_title: bool = True, **attributes: str) -> str:
+    """Returns the record of a document. Without a title only its text has the word of the step."""
     word = word_of(step)
-    content = f'<title>{word} {number}</title><p>{word} <a href="{url_of(step, number + 1)}">next {number}</a></p>'
+    title = f"<title>{word} {number}</title>" if has_title else ""
+    content = f'{title}<p>{word} <a href="{url_of(step, number + 1)}">next {number}</a></p>'
     return record(url, content, (), **attributes)
 
 
-def documents(step: str, bad: tuple[int, ...] = BAD, **attributes: str) -> bytes:
+def documents(step: str, bad: tuple[int, ...] = BAD, *, has_title: bool = True, **attributes: str) -> bytes:
     """Returns a feed of 200 documents, each linking to the next one."""
-    return feed_of(*(page_of(step, url_of(step, number, bad), number, **attributes) for number in range(COUNT)))
+    return feed_of(*(page_of(step, url_of(step, number, bad), number, has_title=has_title, **attributes) for number in range(COUNT)))

@@ -11,19 +11,10 @@ from typing import Any
 
 import pytest
 from tests.appliance import Appliance, feed_of, record, running
+from tests.faultsteps import BAD, EXTRACTING, INDEXING, documents, marker_of, source_of, url_of, word_of
 from tests.waiting import wait_until
 
-BAD = (17, 100, 180)
-STEPS = (
-    "extract.hand_over",
-    "extract.keep",
-    "index.links",
-    "index.text",
-    "index.entry",
-    "index.put",
-    "links.read",
-    "links.write",
-)
+STEPS = (*EXTRACTING, *INDEXING)
 NOT_FOUND = ("index.entry", "index.put")
 """Steps without which nothing of a document can be indexed; after the others it is found by what is left."""
 
@@ -34,24 +25,13 @@ FOUND_WHOLE = ("index.links", "links.read", "links.write")
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     """Runs one server for all steps that raise: each step has a marker of its own."""
-    faults = " ".join(f"{step}=raise:{step}/bad" for step in STEPS)
+    faults = " ".join(f"{step}=raise:{marker_of(step)}" for step in STEPS)
     with running(tmp_path_factory.mktemp("faulty") / "data", environment={"FEEDMILL_FAULTS": faults}) as appliance:
         yield appliance
 
 
-def url_of(step: str, number: int) -> str:
-    return f"http://www.example.com/{step}/{'bad/' if number in BAD else ''}{number}"
-
-
-def documents(step: str) -> bytes:
-    """Returns 200 documents, each linking to the next one."""
-    word = "needle" + step.replace(".", "").replace("_", "")
-    pages = (f'<p>{word} <a href="{url_of(step, number + 1)}">next</a></p>' for number in range(200))
-    return feed_of(*(record(url_of(step, number), page) for number, page in enumerate(pages)))
-
-
 def count_found(appliance: Appliance, step: str) -> int:
-    return int(appliance.search("needle" + step.replace(".", "").replace("_", ""), num=1)["total"])
+    return int(appliance.search(word_of(step), num=1)["total"])
 
 
 def check_bad_ones(appliance: Appliance, step: str, feed: str) -> None:
@@ -73,7 +53,7 @@ def check_bad_ones(appliance: Appliance, step: str, feed: str) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_step_that_raises_costs_its_documents_alone(faulty: Appliance, step: str) -> None:
-    receipt = faulty.feed(documents(step), step.replace(".", "-").replace("_", "-"))
+    receipt = faulty.feed(documents(step, has_title=False), source_of(step))
     assert (receipt["included"], receipt["errors"], receipt["state"]) == (200, 0, "completed")
     assert count_found(faulty, step) == (200 if step in FOUND_WHOLE else 197)
     check_bad_ones(faulty, step, receipt["id"])
@@ -92,7 +72,7 @@ def test_step_that_kills_costs_its_documents_alone(tmp_path: Path, step: str, ro
     entries then.
     """
     with running(tmp_path / "data", environment={"FEEDMILL_FAULTS": f"{step}=kill:/bad/"}) as appliance:
-        feed = appliance.push(documents(step), "killing")
+        feed = appliance.push(documents(step, has_title=False), "killing")
         later = appliance.feed(feed_of(record("http://www.example.com/later", "<p>later</p>")), "later")
         assert later["searchable_at"] < appliance.wait(feed)["searchable_at"]
         assert count_found(appliance, step) == 197

@@ -22,9 +22,7 @@ pytestmark = pytest.mark.slow
 LARGE_BYTES = 4_000_000
 """Feeds from this size on are applied by another role."""
 
-IndexTasks = dict[int, str]
-
-FEEDS: dict[str, IndexTasks] = {
+FEEDS: dict[str, dict[int, str]] = {
     "records": {17: "parse", 100: "content", 180: "apply"},
     "changes": {17: "class", 100: "store"},
     "extracted": {17: "extract.hand_over", 100: "extract.keep"},

@@ -1,13 +1,13 @@
 """A record that ends the feeder's process twice is in error; all other records are applied."""
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from feedharness import FeedHarness, SilentNotifier, open_harness, put, url
+from tests.childprocess import is_killed
 
 from feedmill.adapters.inflight import MappedInFlight
 from feedmill.adapters.store.sqlite import open_sqlite
@@ -64,22 +64,11 @@ def live_as_sweep(harness: FeedHarness, folder: Path) -> None:
         pass
 
 
-def is_survived(act: Callable[[], None]) -> bool:
-    """Does something in a process of its own; whether that was not killed."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            act()
-        finally:
-            os._exit(0)
-    return os.WIFEXITED(os.waitpid(pid, 0)[1])
-
-
 def feed_with(harness: FeedHarness, folder: Path, faults: str, live: Callable[[FeedHarness, Path], None] = live_as_feeder) -> int:
     """Starts the feeder again and again until it has nothing to do; returns how often it died."""
     with injected(faults):
         for deaths in itertools.count():
-            if is_survived(lambda: live(harness, folder)):
+            if not is_killed(lambda: live(harness, folder)):
                 return deaths
             assert deaths < MAX_DEATHS
     raise AssertionError

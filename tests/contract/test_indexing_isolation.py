@@ -1,7 +1,6 @@
 """A document that cannot be indexed costs itself: the others are found, and the store says why it is not."""
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from feedharness import BEGIN, STAFF, FeedHarness, SilentNotifier, open_harness, put, url
 from indexharness import DOCUMENT
 from storevalues import DAMAGES, damage
+from tests.childprocess import is_killed
 
 from feedmill.adapters.index.memory.index import MemoryIndex, MemoryWriter
 from feedmill.adapters.inflight import MappedInFlight
@@ -323,21 +323,6 @@ def live_as_indexer(harness: Harness) -> None:
     indexer = own.start()
     indexer._attempts._begun_at_seconds -= 100
     run(own, indexer)
-
-
-def is_killed(act: Callable[[], None]) -> bool:
-    """Does something in a process of its own; returns whether that was killed. Errors: AssertionError where it failed."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            act()
-            code = 0
-        finally:
-            os._exit(code)
-    status = os.waitpid(pid, 0)[1]
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-    return os.WIFSIGNALED(status)
 
 
 def test_tightened_document_that_fails_is_taken_out(harness: Harness) -> None:
