@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 from test_search_deadline import Caller
 from tests.waiting import wait_for, wait_until
 
+from feedmill.http.common.searchthreads import SearchBounds, find_deadline
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.http.search.threads import SearchBounds, find_deadline
 from feedmill.model.access import ANONYMOUS, Access, Acl, Entry, Principal, Scope
 from feedmill.model.change import PutGroup, SourcePosition
 from feedmill.model.errors import OutOfTime

@@ -13,8 +13,8 @@ from tests.waiting import wait_for, wait_until
 
 from feedmill.adapters.index.memory.index import MemoryIndex
 from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
+from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.http.search.threads import SearchBounds
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node

@@ -4,7 +4,7 @@ from starlette.requests import Request
 
 from feedmill.core.urls.networks import Networks
 from feedmill.http.common.clientaddress import Clients
-from feedmill.http.search.concurrency import WAITING, Owner, SearchPlaces
+from feedmill.http.common.searchconcurrency import WAITING, Owner, SearchPlaces
 
 ANN = Owner("ann", 2)
 

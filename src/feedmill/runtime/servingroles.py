@@ -19,13 +19,13 @@ from feedmill.http.admin.api.policies import policy_routes
 from feedmill.http.admin.app import Administration, AdminSignIn, admin_app, metrics_route
 from feedmill.http.admin.status import read_status
 from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.common.searchthreads import SearchBounds
 from feedmill.http.feeds.app import dtd_app, gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
 from feedmill.http.feeds.pushtoken import PushTokens
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.stylesheetstore import StylesheetStore
-from feedmill.http.search.threads import SearchBounds
 from feedmill.http.signin.build import LOGGED, SignInOptions, build_signin
 from feedmill.model.topic import Topic
 from feedmill.runtime import metrics

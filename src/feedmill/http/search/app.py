@@ -40,6 +40,7 @@ from feedmill.http.common.origin import OriginCheck
 from feedmill.http.common.pages import make_templates
 from feedmill.http.common.problems import Problem, find_problem, make_answer, problem_of
 from feedmill.http.common.proxyheaders import ProxyTrust
+from feedmill.http.common.searchthreads import SearchBounds, SearchThreads, find_deadline
 from feedmill.http.common.securityheaders import PAGE_WITH_SCRIPT, GuardHeaders
 from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
@@ -49,7 +50,6 @@ from feedmill.http.search.gsasearch import FindFacets, ProtocolTools, SearchProt
 from feedmill.http.search.parameters import MAX_FACETS, Asked, read_facets, read_search
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.suggestions import Suggestions
-from feedmill.http.search.threads import SearchBounds, SearchThreads, find_deadline
 from feedmill.http.signin.check import SignInCheck
 from feedmill.http.signin.saml import FORMS_FROM_ELSEWHERE
 from feedmill.http.signin.site import SignInSite

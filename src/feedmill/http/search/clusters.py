@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.gsaparameters import read_wanted, split_pairs
 from feedmill.http.search.gsasearch import restrict
-from feedmill.http.search.threads import find_deadline
 from feedmill.model.access import AccessFilter
 from feedmill.services.searching.clustering import Clusters, FindClusters, cluster_results
 from feedmill.services.searching.searcher import Searcher

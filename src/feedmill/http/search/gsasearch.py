@@ -14,12 +14,12 @@ from starlette.responses import Response
 from feedmill.core.query.language import parse_query
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.searchthreads import SearchThreads, find_deadline
 from feedmill.http.search.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
 from feedmill.http.search.customxml import check_custom
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsaparameters import UNCOLLAPSED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.search.parameters import MAX_FACETS
-from feedmill.http.search.threads import SearchThreads, find_deadline
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound

@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
+from feedmill.http.common.searchthreads import find_deadline
 from feedmill.http.search.gsasearch import restrict
 from feedmill.http.search.parameters import read_number
-from feedmill.http.search.threads import find_deadline
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest
 from feedmill.services.searching.searcher import Searcher

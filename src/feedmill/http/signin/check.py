@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from feedmill.http.common.cachecontrol import NEVER_KEPT
 from feedmill.http.common.currentuser import SIGNED_OUT, CurrentUser, set_current_user
 from feedmill.http.common.problems import find_problem, make_answer, problem_of
-from feedmill.http.search.threads import run_search
+from feedmill.http.common.searchthreads import run_search
 from feedmill.http.signin.requestauthenticator import Refusal, RequestAuthenticator
 from feedmill.http.signin.threads import run_slowly
 from feedmill.model.errors import FeedmillError

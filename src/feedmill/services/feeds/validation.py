@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from feedmill.core.documents.feedlog import entry_at
 from feedmill.core.documents.feedstate import final_state
 from feedmill.core.documents.submission import WEB, decide_kind
-from feedmill.core.feedlog import entry_at
 from feedmill.model.change import Change, GroupChange, InvalidRecord, PutDocument
 from feedmill.model.errors import BadFeed, BadRequest
 from feedmill.model.feed import FeedHeader, FeedKind, FeedState, LogEntry, LogLevel

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
-from feedmill.http.search.concurrency import SearchPlaces
+from feedmill.http.common.searchconcurrency import SearchPlaces
 from feedmill.runtime.metrics import count_bounded
 from feedmill.services.deadline import Deadline
 
