@@ -30,6 +30,7 @@ from feedmill.core.documents.urlstate import ApplyContext, Counted
 from feedmill.model.change import Change, PutDocument
 from feedmill.model.extraction import Extraction, ExtractionLimits, Task
 from feedmill.model.feed import FeedKind, NewFeed
+from feedmill.model.provenance import from_feed
 from feedmill.model.search import IndexDocument
 from feedmill.ports import Lane
 from feedmill.services.feeds.feeding import Admission, ChangeBatch, SliceLimits, take_slice
@@ -140,7 +141,7 @@ def store_all(folder: Path, body: bytes, count: int) -> None:
     while taken := take_slice(changes, blobs, SliceLimits()).slice:
         blobs.sync()
         with store.writing() as unit:
-            feeding = ApplyContext(feed_id=feed.id, datasource=feed.datasource, now=utc_now(), rules=admission.rules)
+            feeding = ApplyContext(provenance=from_feed(feed.id, feed.datasource), now=utc_now(), rules=admission.rules)
             bench = ChangeBatch(unit, feeding, Lane.BULK)
             bench.load(change.url for change, _ in taken if change.url is not None)
             for change, content in taken:

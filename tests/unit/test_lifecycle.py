@@ -14,6 +14,7 @@ from feedmill.model.access import Access, AccessClass, Acl, AclOrigin, Entry, Pr
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, Note, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, DocumentState, EventKind, Metadata, Origin, Text
 from feedmill.model.feed import LogLevel
+from feedmill.model.provenance import from_feed
 
 URL = "http://docs.test/a"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -26,7 +27,7 @@ PLACE = SourcePosition(record=1, line=7)
 
 
 def by(datasource: str = "hr", feed_id: int = 1, rules: Rules = OPEN) -> ApplyContext:
-    return ApplyContext(feed_id=feed_id, datasource=datasource, now=NOW + timedelta(minutes=feed_id), rules=rules)
+    return ApplyContext(provenance=from_feed(feed_id, datasource), now=NOW + timedelta(minutes=feed_id), rules=rules)
 
 
 def put(

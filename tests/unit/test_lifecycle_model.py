@@ -14,6 +14,7 @@ from feedmill.model.access import Access, Acl, AclOrigin, Entry, Principal, Scop
 from feedmill.model.change import AclChange, Change, Content, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl, SourcePosition
 from feedmill.model.document import Attributes, AuthMethod, BlobRef, Metadata
 from feedmill.model.feed import FeedKind
+from feedmill.model.provenance import Provenance, ProvenanceKind
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URLS = ("http://a.test/1", "http://a.test/2", "http://blocked.test/1")
@@ -61,14 +62,14 @@ class Reference:
         guarded = self.authmethods.get(url, AuthMethod.NONE) is not AuthMethod.NONE
         return url in self.docs and url not in self.acls and not guarded and self.docs[url].owner != SECURE_SOURCE
 
-    def feed(self, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
+    def feed(self, way: ProvenanceKind, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
         self.included = self.errors = self.good_acls = 0
         named_docs: set[str] = set()
         named_acls: set[str] = set()
         for change in changes:
             assert change.url is not None
             was_protected = change.url in self.acls or (change.url in self.docs and not self.is_public(change.url))
-            is_error = self.take(source, change, blocks)
+            is_error = self.take_fetched(source, change, blocks) if way is ProvenanceKind.FETCH else self.take(source, change, blocks)
             if change.place.record:
                 self.errors += is_error
                 self.included += not is_error
@@ -101,6 +102,35 @@ class Reference:
             del self.acls[url]
         return False
 
+    def take_fetched(self, crawler: str, change: Change, blocks: bool) -> bool:
+        url = change.url
+        assert url is not None
+        if isinstance(change, InvalidRecord | RequestCrawl | PutAcl):
+            return True
+        old = self.docs.get(url)
+        source = crawler if old is None or old.is_fed else old.owner
+        if isinstance(change, PutDocument) and blocks and refusal(url):
+            self.remove(url, source)
+            return True
+        if old is not None and old.is_fed:
+            return False
+        if isinstance(change, PutDocument):
+            self.put_fetched(url, source, change)
+        elif old is not None:
+            self.remove(url, source)
+        return False
+
+    def put_fetched(self, url: str, source: str, change: PutDocument) -> None:
+        doc = self.docs.get(url) or Doc(owner=source, is_fed=False)
+        given = change.metadata or ()
+        doc.metadata = tuple(pair for pair in doc.metadata if pair[0] not in dict(given)) + given
+        doc.content = text_of(change) if change.content is not None else doc.content
+        self.docs[url] = doc
+        if change.attributes.authmethod is not None:
+            self.authmethods[url] = change.attributes.authmethod
+        if change.acl.element is not None:
+            self.acls[url] = AclOf(change.acl.element, "acl", source)
+
     def put(self, url: str, source: str, change: PutDocument) -> None:
         old = self.docs.get(url)
         doc = Doc(owner=source, is_fed=True)
@@ -118,7 +148,7 @@ class Reference:
         if old is not None and old.is_fed:
             return
         metadata = change.metadata if change.metadata is not None else (old.metadata if old else ())
-        self.docs[url] = Doc(owner=source, is_fed=False, metadata=metadata)
+        self.docs[url] = Doc(owner=source, is_fed=False, metadata=metadata, content=old.content if old else None)
         self.guard(url, source, change)
 
     def guard(self, url: str, source: str, change: PutDocument | RequestCrawl) -> None:
@@ -171,8 +201,9 @@ class Told:
     counts: dict[Counted, int] = field(default_factory=dict)
     warned: int = 0
 
-    def feed(self, feed_id: int, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
-        feeding = ApplyContext(feed_id=feed_id, datasource=source, now=NOW, rules=RULES if blocks else OPEN)
+    def feed(self, feed_id: int, way: ProvenanceKind, source: str, kind: FeedKind, changes: Sequence[Change], blocks: bool) -> None:
+        brought = Provenance(kind=way, datasource=source, feed_id=feed_id if way is ProvenanceKind.FEED else None)
+        feeding = ApplyContext(provenance=brought, now=NOW, rules=RULES if blocks else OPEN)
         self.counts = dict.fromkeys(Counted, 0)
         for change in changes:
             assert change.url is not None
@@ -256,22 +287,28 @@ put_acls = st.builds(PutAcl, place=st.just(BESIDE), url=st.sampled_from(URLS), a
 faults = st.builds(InvalidRecord, place=st.sampled_from([RECORD, BESIDE]), url=st.sampled_from(URLS), reason=st.just("no host"))
 
 
+Batch = tuple[ProvenanceKind, str, FeedKind, list[Change], bool]
+"""The changes that come together: their way, source, kind of feed, and whether the patterns refuse URLs."""
+
+
 @st.composite
-def feeds(draw: st.DrawFn) -> tuple[str, FeedKind, list[Change], bool]:
-    kind = draw(st.sampled_from([FeedKind.FULL, FeedKind.INCREMENTAL, FeedKind.METADATA_AND_URL]))
+def batches(draw: st.DrawFn) -> Batch:
+    way = draw(st.sampled_from([ProvenanceKind.FEED, ProvenanceKind.FEED, ProvenanceKind.RUN, ProvenanceKind.FETCH]))
+    kinds = [FeedKind.FULL, FeedKind.INCREMENTAL, FeedKind.METADATA_AND_URL]
+    kind = draw(st.sampled_from(kinds if way is ProvenanceKind.FEED else kinds[1:]))
     put: st.SearchStrategy[Change] = crawls if kind is FeedKind.METADATA_AND_URL else puts(whole=kind is FeedKind.FULL)
     others: st.SearchStrategy[Change] = st.one_of(deletes, put_acls, faults)
     changes = draw(st.lists(st.one_of(put, put, others), max_size=5))
-    return draw(st.sampled_from(SOURCES)), kind, changes, draw(st.booleans())
+    return way, draw(st.sampled_from(SOURCES)), kind, changes, draw(st.booleans())
 
 
 @settings(max_examples=400)
-@given(history=st.lists(feeds(), max_size=8))
-def test_apply_of_any_history_agrees_with_the_reference(history: list[tuple[str, FeedKind, list[Change], bool]]) -> None:
+@given(history=st.lists(batches(), max_size=8))
+def test_apply_of_any_history_agrees_with_the_reference(history: list[Batch]) -> None:
     reference, told = Reference(), Told()
-    for feed_id, (source, kind, changes, blocks) in enumerate(history, start=1):
-        reference.feed(source, kind, changes, blocks)
-        told.feed(feed_id, source, kind, changes, blocks)
+    for feed_id, (way, source, kind, changes, blocks) in enumerate(history, start=1):
+        reference.feed(way, source, kind, changes, blocks)
+        told.feed(feed_id, way, source, kind, changes, blocks)
 
         assert told.counts == {
             Counted.INCLUDED: reference.included,

@@ -81,8 +81,8 @@ class StoredAcl:
     acl: Acl
     origin: AclOrigin
     datasource: str
-    feed_id: int
-    seen_feed_id: int
+    feed_id: int | None
+    seen_feed_id: int | None
 
 
 class AccessClass(IntEnum):

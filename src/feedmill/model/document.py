@@ -81,8 +81,8 @@ class Document:
     """One URL as the store holds it.
 
     - ``version`` grows with every change of the URL.
-    - ``feed_id`` is the feed of the last change, ``seen_feed_id`` the last feed that named the URL (a full feed removes what it did not
-      name).
+    - ``feed_id`` is the feed of the last change, None if no feed made it.
+    - ``seen_feed_id`` is the last feed of the owner that named the URL, None if there is none. A full feed removes what it did not name.
     - ``events`` counts all events ever; the last 20 are stored.
     - ``charset`` is the encoding of the content if its protocol determined it.
     - ``access_class`` applies if the document is secure.
@@ -96,8 +96,8 @@ class Document:
     origin: Origin
     datasource: str
     version: int
-    feed_id: int
-    seen_feed_id: int
+    feed_id: int | None
+    seen_feed_id: int | None
     attributes: Attributes
     metadata: Metadata
     secure: bool
@@ -138,6 +138,7 @@ class EventKind(Enum):
     ACL_CHANGED = "acl changed"
     EXTRACTION_FAILED = "extraction failed"
     CUT = "text cut"
+    FETCHED = "fetched"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

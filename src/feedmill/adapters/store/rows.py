@@ -100,8 +100,8 @@ def acl_from_row(row: Row) -> StoredAcl:
         ),
         origin=AclOrigin(row["origin"]),
         datasource=row["datasource"],
-        feed_id=row["feed_id"],
-        seen_feed_id=row["seen_feed_id"],
+        feed_id=row["feed_id"] or None,
+        seen_feed_id=row["seen_feed_id"] or None,
     )
 
 
@@ -111,8 +111,8 @@ def acl_to_row(stored: StoredAcl) -> dict[str, Any]:
         "url_digest": digest_of_url(stored.url),
         "url": stored.url,
         "datasource": stored.datasource,
-        "feed_id": stored.feed_id,
-        "seen_feed_id": stored.seen_feed_id,
+        "feed_id": stored.feed_id or 0,
+        "seen_feed_id": stored.seen_feed_id or 0,
         "origin": stored.origin.value,
         "inheritance_type": stored.acl.inheritance_type.value,
         "inherit_from": None if stored.acl.inherit_from is None else plain(stored.acl.inherit_from),

@@ -7,6 +7,9 @@ Rules, in the order in which they are applied:
   the whole document. A record with content states all its attributes; one without content leaves the attributes that it omits. The last
   authmethod given for the URL stays in force until another is given.
 - A request to crawl changes nothing if a content feed owns the document.
+- The changes of a pull source's run have the same rights as those of a content feed.
+- A fetch brings documents and deletions only. It changes nothing if a content feed or a run owns the document. It never changes the owner:
+  it acts in the name of the source that named the URL, or in the crawler's own name for a URL that no source named.
 - A delete works for the owner, and for every source if no content feed owns the document. If only an ACL is left, it works for the ACL's
   writer.
 - Only an ACL change changes an ACL: see ``_next_acl``. An ACL is removed with its document only if the same source wrote it.
@@ -26,8 +29,17 @@ from feedmill.core.documents.feedlog import entry_at
 from feedmill.core.documents.urlstate import ApplyContext, Counted, Outcome, Rules, UrlState
 from feedmill.model.access import AclOrigin, StoredAcl
 from feedmill.model.change import AclChange, Change, Delete, InvalidRecord, PutAcl, PutDocument, RequestCrawl
-from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Origin
+from feedmill.model.document import Attributes, BlobRef, Document, DocumentState, Event, EventKind, Metadata, Origin
 from feedmill.model.feed import LogEntry, LogLevel
+from feedmill.model.provenance import ProvenanceKind
+
+_BROUGHT: dict[ProvenanceKind, tuple[type[Change], ...]] = {
+    ProvenanceKind.FEED: (PutDocument, RequestCrawl, Delete, PutAcl, InvalidRecord),
+    ProvenanceKind.RUN: (PutDocument, RequestCrawl, Delete, PutAcl, InvalidRecord),
+    ProvenanceKind.FETCH: (PutDocument, Delete, InvalidRecord),
+    ProvenanceKind.MAINTENANCE: (),
+}
+"""The changes that each provenance may bring."""
 
 _NO_CONTENT: dict[str, Any] = {"content": None, "content_bytes": 0, "charset": None, "text": None}
 
@@ -46,6 +58,9 @@ def apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobR
 
 
 def _apply(change: Change, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
+    if not isinstance(change, _BROUGHT[feeding.provenance.kind]):
+        return _reject(change, state, feeding, f"this change cannot come from a {feeding.provenance.kind.value}", EventKind.REJECTED)
+    feeding = _in_name_of_owner(state, feeding)
     match change:
         case InvalidRecord():
             return _reject(change, state, feeding, change.reason, EventKind.REJECTED)
@@ -54,11 +69,24 @@ def _apply(change: Change, state: UrlState, feeding: ApplyContext, content: Blob
             if refusal is not None:
                 gone = _without_document(state, feeding)
                 return _reject(change, gone, feeding, refusal, EventKind.BLOCKED)
-            return _put(change, state, feeding, content) if isinstance(change, PutDocument) else _request_crawl(change, state, feeding)
+            if isinstance(change, RequestCrawl):
+                return _request_crawl(change, state, feeding)
+            return (_put_fetched if _is_fetch(feeding) else _put)(change, state, feeding, content)
         case Delete():
             return _delete(change, state, feeding)
         case PutAcl():
             return _put_acl(change, state, feeding)
+
+
+def _is_fetch(feeding: ApplyContext) -> bool:
+    return feeding.provenance.kind is ProvenanceKind.FETCH
+
+
+def _in_name_of_owner(state: UrlState, feeding: ApplyContext) -> ApplyContext:
+    """Returns the context of a fetch in the name of the source that named the URL; another context as it is."""
+    if not _is_fetch(feeding) or state.live is None or state.live.origin is Origin.CONTENT:
+        return feeding
+    return replace(feeding, provenance=replace(feeding.provenance, datasource=state.live.datasource))
 
 
 # --- documents ------------------------------------------------------------------------------------------------------------------
@@ -80,6 +108,44 @@ def _put(change: PutDocument, state: UrlState, feeding: ApplyContext, content: B
     document = _next_document(state, feeding, Origin.CONTENT, attributes, acl, metadata=metadata, **body)
     kind = _kind_of_put(change, old, feeding)
     return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, kind, log)
+
+
+def _put_fetched(change: PutDocument, state: UrlState, feeding: ApplyContext, content: BlobRef | None) -> Outcome:
+    """Puts what the crawler fetched: the content is replaced, what the naming feed said about the document stays.
+
+    Without content (the server answered that it is unchanged) the content stays. Metadata is merged by name.
+    """
+    old = state.live
+    if old is not None and old.origin is Origin.CONTENT:
+        notice = f"data source {old.datasource} fed this document's content, so that a fetch changes nothing"
+        return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
+    body: dict[str, Any] = {} if old is not None else _NO_CONTENT
+    if change.content is not None:
+        body = {"content": content, "content_bytes": change.content.size_bytes, "charset": change.content.charset, "text": None}
+    metadata = _merge_metadata(() if old is None else old.metadata, change.metadata or ())
+    attributes = _fetched_attributes(change.attributes, state)
+    acl, log = _next_acl(change, replace(change.acl, legacy=None), False, state, feeding)
+    document = _next_document(state, feeding, Origin.WEB, attributes, acl, metadata=metadata, **body)
+    return _settled(change, UrlState(url=state.url, document=document, acl=acl), state, feeding, EventKind.FETCHED, log)
+
+
+def _merge_metadata(old: Metadata, new: Metadata) -> Metadata:
+    """Returns metadata in which the names of ``new`` have its values, and other names their old ones."""
+    names = {name for name, _ in new}
+    return (*((name, value) for name, value in old if name not in names), *new)
+
+
+def _fetched_attributes(given: Attributes, state: UrlState) -> Attributes:
+    """Returns the attributes after a fetch, which knows type and date of the content better than the feed that named the URL."""
+    if state.live is None:
+        return _next_attributes(given, state.document, states_all=True)
+    old = state.live.attributes
+    return replace(
+        old,
+        mimetype=given.mimetype or old.mimetype,
+        last_modified=given.last_modified or old.last_modified,
+        authmethod=given.authmethod or old.authmethod,
+    )
 
 
 def _kind_of_put(change: PutDocument, old: Document | None, feeding: ApplyContext) -> EventKind:
@@ -114,7 +180,7 @@ def _next_document(
         "origin": origin,
         "datasource": feeding.datasource,
         "feed_id": feeding.feed_id,
-        "seen_feed_id": feeding.feed_id,
+        "seen_feed_id": _seen_by(old, feeding),
         "attributes": attributes,
         "secure": _is_secure_now(state.url, feeding.datasource, attributes, acl is not None, feeding.rules),
         "updated_at": feeding.now,
@@ -122,6 +188,13 @@ def _next_document(
     if old is None:
         return Document(id=None, url=state.url, version=1, **{"metadata": (), **_NO_CONTENT, **changed, **body})
     return replace(old, version=old.version + 1, **changed, **body)
+
+
+def _seen_by(old: Document | StoredAcl | None, feeding: ApplyContext) -> int | None:
+    """Returns the last feed of the owner that named the URL. Changes that no feed brings leave it: a full feed may be in progress."""
+    if feeding.feed_id is not None:
+        return feeding.feed_id
+    return None if old is None or old.datasource != feeding.datasource else old.seen_feed_id
 
 
 def _next_attributes(given: Attributes, document: Document | None, *, states_all: bool) -> Attributes:
@@ -148,11 +221,11 @@ def _next_attributes(given: Attributes, document: Document | None, *, states_all
 def _delete(change: Delete, state: UrlState, feeding: ApplyContext) -> Outcome:
     old = state.live
     if old is None:
-        if state.acl is not None and state.acl.datasource == feeding.datasource:
+        if state.acl is not None and state.acl.datasource == feeding.datasource and not _is_fetch(feeding):
             events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed"),)
             return Outcome(state=replace(state, acl=None), counted=Counted.INCLUDED, events=events)
         return Outcome(state=state, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, "there is no document to delete"),))
-    if old.origin is Origin.CONTENT and old.datasource != feeding.datasource:
+    if old.origin is Origin.CONTENT and (old.datasource != feeding.datasource or _is_fetch(feeding)):
         notice = f"data source {old.datasource} owns this document, so that it is not deleted"
         named = replace(state, acl=_named(state.acl, feeding))
         return Outcome(state=named, counted=Counted.INCLUDED, log=(_log(change, LogLevel.NOTICE, notice),))
@@ -160,7 +233,7 @@ def _delete(change: Delete, state: UrlState, feeding: ApplyContext) -> Outcome:
     return Outcome(state=_without_document(state, feeding), counted=Counted.INCLUDED, events=events)
 
 
-def gone(document: Document, feed_id: int, now: datetime) -> Document:
+def gone(document: Document, feed_id: int | None, now: datetime) -> Document:
     """Returns a document in the form that is stored only for its history."""
     return replace(
         document,
@@ -183,11 +256,12 @@ def _without_document(state: UrlState, feeding: ApplyContext) -> UrlState:
 def _reject(change: Change, state: UrlState, feeding: ApplyContext, reason: str, kind: EventKind) -> Outcome:
     document = state.document
     if document is None:
-        fresh = _next_document(state, feeding, Origin.CONTENT, Attributes(), state.acl)
+        origin = Origin.WEB if _is_fetch(feeding) else Origin.CONTENT
+        fresh = _next_document(state, feeding, origin, Attributes(), state.acl)
         document = replace(fresh, state=DocumentState.GONE, version=0)
     is_record = change.place.record > 0
     if is_record and document.datasource == feeding.datasource:
-        document = replace(document, seen_feed_id=feeding.feed_id)
+        document = replace(document, seen_feed_id=_seen_by(document, feeding))
     seen = UrlState(url=state.url, document=document, acl=_named(state.acl, feeding))
     events = (_event(kind, change, feeding, reason),)
     return Outcome(state=seen, counted=Counted.ERROR, log=(_log(change, LogLevel.ERROR, reason),), events=events)
@@ -209,7 +283,12 @@ def _next_acl(
     acl, origin = (given.element, AclOrigin.ELEMENT) if given.element is not None else (given.legacy, AclOrigin.METADATA)
     if acl is not None:
         stored = StoredAcl(
-            url=state.url, acl=acl, origin=origin, datasource=feeding.datasource, feed_id=feeding.feed_id, seen_feed_id=feeding.feed_id
+            url=state.url,
+            acl=acl,
+            origin=origin,
+            datasource=feeding.datasource,
+            feed_id=feeding.feed_id,
+            seen_feed_id=_seen_by(old, feeding),
         )
         return stored, ()
     if old is None:
@@ -223,7 +302,7 @@ def _named(acl: StoredAcl | None, feeding: ApplyContext) -> StoredAcl | None:
     """Returns an ACL, marked as named if the feed is from the ACL's writer."""
     if acl is None or acl.datasource != feeding.datasource:
         return acl
-    return replace(acl, seen_feed_id=feeding.feed_id)
+    return replace(acl, seen_feed_id=_seen_by(acl, feeding))
 
 
 def _put_acl(change: PutAcl, state: UrlState, feeding: ApplyContext) -> Outcome:
@@ -239,7 +318,7 @@ def _put_acl(change: PutAcl, state: UrlState, feeding: ApplyContext) -> Outcome:
             origin=AclOrigin.ELEMENT,
             datasource=feeding.datasource,
             feed_id=feeding.feed_id,
-            seen_feed_id=feeding.feed_id,
+            seen_feed_id=_seen_by(state.acl, feeding),
         )
     after = replace(state, acl=stored, document=_reconsidered(state.document, stored, feeding))
     events = (_event(EventKind.ACL_CHANGED, change, feeding, "removed" if stored is None else ""),) if after.document else ()

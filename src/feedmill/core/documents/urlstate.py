@@ -8,6 +8,7 @@ from enum import Enum
 from feedmill.model.access import StoredAcl
 from feedmill.model.document import Document, DocumentState, Event
 from feedmill.model.feed import LogEntry
+from feedmill.model.provenance import Provenance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +22,21 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyContext:
-    """The feed that changes the URL, its source, the time, and the rules."""
+    """Who changes the URL, the time, and the rules."""
 
-    feed_id: int
-    datasource: str
+    provenance: Provenance
     now: datetime
     rules: Rules
+
+    @property
+    def datasource(self) -> str:
+        """The data source in whose name the change comes."""
+        return self.provenance.datasource
+
+    @property
+    def feed_id(self) -> int | None:
+        """The feed that brings the change, None if no feed does."""
+        return self.provenance.feed_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -248,7 +248,7 @@ class ChangeBatch:
             self._closed.add(url)
 
     def _remember(self, url: str, kind: EventKind, detail: str) -> None:
-        event = Event(kind=kind, at=self._feeding.now, feed_id=self._feeding.feed_id or None, detail=detail)
+        event = Event(kind=kind, at=self._feeding.now, feed_id=self._feeding.feed_id, detail=detail)
         self._events.setdefault(url, []).append(event)
 
     def finish(self) -> BatchResult:
@@ -259,7 +259,7 @@ class ChangeBatch:
         with_events = [self._with_events(document) for document in documents]
         moved = {document.url for document in documents if _held_class(self._before[document.url].document) != _held_class(document)}
         saved = [document for document, _ in with_events]
-        ids = self._unit.documents.save_many(saved, at=self._feeding.now, feed_id=self._feeding.feed_id, moved=moved)
+        ids = self._unit.documents.save_many(saved, at=self._feeding.now, feed_id=self._feeding.feed_id or 0, moved=moved)
         self._unit.documents.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
@@ -332,7 +332,7 @@ class ChangeBatch:
         states = [(self._before[url].acl, self._states[url].acl, url) for url in changed]
         now, removed = self._feeding.now, [url for old, new, url in states if new is None and old is not None]
         self._unit.acls.save_many([new for old, new, _ in states if new is not None and new != old], at=now)
-        self._unit.acls.remove_many(removed, at=now, feed_id=self._feeding.feed_id)
+        self._unit.acls.remove_many(removed, at=now, feed_id=self._feeding.feed_id or 0)
 
     def _is_new_version(self, document: Document) -> bool:
         before = self._before[document.url].document
@@ -347,7 +347,7 @@ class ChangeBatch:
             version=document.version,
             stage=Stage.EXTRACT if document.awaits_extraction else Stage.INDEX,
             lane=self._lane,
-            feed_id=self._feeding.feed_id,
+            feed_id=self._feeding.feed_id or 0,
             datasource=document.datasource,
             revokes_access=before is not None and document.state is DocumentState.LIVE and _moves(before, document),
         )

@@ -16,6 +16,7 @@ from feedmill.model.change import Change, GroupChange, InvalidRecord
 from feedmill.model.document import BlobRef, Document, EventKind
 from feedmill.model.errors import BadFeed, NotFound
 from feedmill.model.feed import Feed, FeedState, FeedType, LogEntry, LogLevel, Phase, SourceCommand
+from feedmill.model.provenance import from_feed
 from feedmill.model.queue import queue_of
 from feedmill.ports import Clock, Lane, Store, UnitOfWork
 from feedmill.services.feeds.feeding import (
@@ -221,7 +222,7 @@ class FeedRun:
             self._put_whole([(replace(faulty, url=None), None)], moves=False)
 
     def _feeding(self, admission: Admission) -> ApplyContext:
-        return ApplyContext(feed_id=self.feed.id, datasource=self.feed.datasource, now=self._tools.clock(), rules=admission.rules)
+        return ApplyContext(provenance=from_feed(self.feed.id, self.feed.datasource), now=self._tools.clock(), rules=admission.rules)
 
     def _keep(self, unit: UnitOfWork, tally: BatchResult) -> Feed:
         """Stores the checkpoint with the result of a transaction."""

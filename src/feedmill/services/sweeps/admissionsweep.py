@@ -14,6 +14,7 @@ import structlog
 
 from feedmill.core.documents.urlstate import ApplyContext
 from feedmill.model.document import Document, DocumentState
+from feedmill.model.provenance import MAINTENANCE
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Lane, Notifier, Store, UnitOfWork
@@ -218,7 +219,7 @@ class AdmissionSweep:
         unit.key_values.put(keyvalues.ADMISSION_CURSOR, str(cursor))
 
     def _feeding(self, admission: Admission) -> ApplyContext:
-        return ApplyContext(feed_id=0, datasource="", now=self._clock(), rules=admission.rules)
+        return ApplyContext(provenance=MAINTENANCE, now=self._clock(), rules=admission.rules)
 
     def _reconsider(self, unit: UnitOfWork, feeding: ApplyContext, documents: Sequence[Document]) -> None:
         """Checks documents against the rules; one that repeatedly ended the process becomes invisible to all users."""

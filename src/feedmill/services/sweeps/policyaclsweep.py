@@ -12,6 +12,7 @@ import structlog
 
 from feedmill.core.access.policyacls import PolicySet
 from feedmill.core.documents.urlstate import ApplyContext, Rules
+from feedmill.model.provenance import MAINTENANCE
 from feedmill.model.queue import QueueName
 from feedmill.model.topic import Topic
 from feedmill.ports import Clock, Lane, LiveUrl, Notifier, Store, UnitOfWork
@@ -96,7 +97,7 @@ class PolicyAclSweep:
 
     def _classify(self, unit: UnitOfWork, ids: Mapping[str, int]) -> None:
         """Puts documents into their classes; one that repeatedly ended the process becomes invisible to all users."""
-        feeding = ApplyContext(feed_id=0, datasource="", now=self._clock(), rules=self._rules())
+        feeding = ApplyContext(provenance=MAINTENANCE, now=self._clock(), rules=self._rules())
         bench = ChangeBatch(unit, feeding, Lane.BULK, closes=True, begin=lambda _, url: self._watch.begin(ids[url]))
         self._watch.begin_many(list(ids.values()))
         bench.load(ids)
