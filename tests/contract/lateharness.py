@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.decisionpoint import DecisionPoint
 
-from feedmill.adapters.authorize.http import HttpCaller
+from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.bootstrap.context import utc_now
 from feedmill.model.access import ANONYMOUS, AccessFilter, Scope
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Login, Mechanism
@@ -44,7 +44,7 @@ def saml(point: DecisionPoint, **given: Any) -> SamlAuthorizer:
         issuer="urn:search",
         seconds=60.0,
     )
-    return SamlAuthorizer(replace(rule, **given), HttpCaller(), utc_now)
+    return SamlAuthorizer(replace(rule, **given), BlockingHttpClient(), utc_now)
 
 
 def head(point: DecisionPoint, **given: Any) -> HeadAuthorizer:
@@ -52,7 +52,7 @@ def head(point: DecisionPoint, **given: Any) -> HeadAuthorizer:
     rule = AuthorizationRule(
         label="head", mechanism=Mechanism.HEAD, patterns=(here,), forwards_password=True, seconds=60.0, allow_private=(here,)
     )
-    return HeadAuthorizer(replace(rule, **given), HttpCaller(), time.monotonic)
+    return HeadAuthorizer(replace(rule, **given), BlockingHttpClient(), time.monotonic)
 
 
 def binding(*authorizers: Authorizer, clock: Callable[[], float] = time.monotonic, seconds: float = 60.0, **limits: Any) -> LateBinding:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tests.waiting import PATIENCE_SECONDS
 
-from feedmill.adapters.authorize.http import HttpCaller
+from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.model.access import ANONYMOUS, AccessFilter, Scope
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Login, Mechanism
 from feedmill.model.decision import Verdict
@@ -104,7 +104,7 @@ def asking(manager: Manager, **given: Any) -> ConnectorAuthorizer:
         seconds=60.0,
         batch=2,
     )
-    return ConnectorAuthorizer(replace(rule, **given), HttpCaller())
+    return ConnectorAuthorizer(replace(rule, **given), BlockingHttpClient())
 
 
 def select(urls: list[str], *authorizers: Authorizer, login: Login | None = None, who: Identity = ANN, seconds: float = 60.0) -> set[str]:

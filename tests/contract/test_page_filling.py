@@ -12,7 +12,7 @@ from starlette.requests import Request
 from tests.asgi import Answer
 from tests.decisionpoint import DecisionPoint
 
-from feedmill.adapters.authorize.http import HttpCaller
+from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.bootstrap.context import utc_now
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
@@ -47,7 +47,7 @@ def searcher_of(harness: SearchHarness, point: DecisionPoint, **limits: Any) -> 
         issuer="urn:search",
         seconds=60.0,
     )
-    late = LateBinding([SamlAuthorizer(rule, HttpCaller(), utc_now)], time.monotonic, LateLimits(**({"seconds": 60.0} | limits)))
+    late = LateBinding([SamlAuthorizer(rule, BlockingHttpClient(), utc_now)], time.monotonic, LateLimits(**({"seconds": 60.0} | limits)))
     return Searcher(
         harness.store, lambda _: harness.index, harness.blobs, search_config=SearchConfigProvider(lambda _: harness.serving), late=late
     )

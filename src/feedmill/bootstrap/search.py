@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable
 
-from feedmill.adapters.authorize.http import HttpCaller
 from feedmill.adapters.clicklog import FolderClickLog
 from feedmill.adapters.clustering import find_clusters
+from feedmill.adapters.http.blocking import BlockingHttpClient
 from feedmill.adapters.index.tantivy.reader import TantivyIndex
 from feedmill.bootstrap.access import early_order_of
 from feedmill.bootstrap.context import AppContext, utc_now
@@ -51,11 +51,11 @@ def build_clicks(context: AppContext) -> FolderClickLog:
 
 
 def _build_late_binding(context: AppContext) -> LateBinding:
-    caller, settings = HttpCaller(), context.settings
+    client, settings = BlockingHttpClient(), context.settings
     make: dict[Mechanism, Callable[[AuthorizationRule], Authorizer]] = {
-        Mechanism.SAML: lambda rule: SamlAuthorizer(rule, caller, utc_now),
-        Mechanism.CONNECTOR: lambda rule: ConnectorAuthorizer(rule, caller),
-        Mechanism.HEAD: lambda rule: HeadAuthorizer(rule, caller, time.monotonic),
+        Mechanism.SAML: lambda rule: SamlAuthorizer(rule, client, utc_now),
+        Mechanism.CONNECTOR: lambda rule: ConnectorAuthorizer(rule, client),
+        Mechanism.HEAD: lambda rule: HeadAuthorizer(rule, client, time.monotonic),
         Mechanism.DENY: DenyAuthorizer,
     }
     authorizers = [make[rule.mechanism](rule) for rule in rules_of(settings.authorization, settings.mechanisms)]

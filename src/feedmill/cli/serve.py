@@ -4,11 +4,9 @@ In this order: the settings are read and must be good; the data folder is held; 
 process alone; the roles are forked, with all code loaded; when every port answers, one line ``ready`` goes to standard output.
 """
 
-import http.client
 import os
 import resource
 import socket
-import ssl
 import sys
 import time
 from contextlib import ExitStack
@@ -21,6 +19,8 @@ import structlog
 import typer
 from setproctitle import setproctitle
 
+from feedmill.adapters.http.blocking import BlockingHttpClient, make_unverified_context
+from feedmill.adapters.http.client import ClientOptions
 from feedmill.adapters.inflight import read_left
 from feedmill.adapters.sandbox.confinement import Sandbox, harden
 from feedmill.adapters.sandbox.probe import probe_sandbox
@@ -28,7 +28,8 @@ from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import IN_FLIGHT
 from feedmill.cli.options import DATA, Config, Data
 from feedmill.model.audit import AuditKind
-from feedmill.model.errors import BadSettings
+from feedmill.model.errors import BadSettings, Unanswered
+from feedmill.ports.http import HttpRequest, ServerAddress
 from feedmill.runtime.admintoken import ensure_token
 from feedmill.runtime.logs import configure_logs
 from feedmill.runtime.metricfiles import FOLDER_VARIABLE
@@ -188,17 +189,15 @@ def _probe(state: RunState) -> int:
 
 
 def _answers(url: str) -> bool:
-    scheme, _, address = url.partition("://")
-    connection = http.client.HTTPConnection(address, timeout=_PROBE_SECONDS)
-    if scheme == "https":
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE  # whether the port answers is the question, not who it is
-        connection = http.client.HTTPSConnection(address, timeout=_PROBE_SECONDS, context=context)
+    scheme, _, authority = url.partition("://")
+    host, _, port = authority.rpartition(":")
+    server = ServerAddress(is_tls=scheme == "https", host=host.strip("[]"), port=int(port), allows_private=True)
+    # the probe checks that the port answers, not which server answers, so no certificate is verified
+    connection = BlockingHttpClient(ClientOptions(context=make_unverified_context())).open(server)
+    request = HttpRequest(method="GET", path="/healthz", headers=(("Host", authority.encode()),))
     try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
+        return connection.send(request, _PROBE_SECONDS).status < 500
+    except Unanswered:
         return False
     finally:
         connection.close()

@@ -1,6 +1,6 @@
 """What the services need from the outside world. Each port is small and synchronous; one technology in ``adapters`` implements it.
 
-The ports of signing in and late binding are in ``ports.signin`` and ``ports.authorization``. docs/glossary.md explains every class.
+The ports of signing in and late binding are in ``ports.signin`` and ``ports.http``. docs/glossary.md explains every class.
 """
 
 from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore

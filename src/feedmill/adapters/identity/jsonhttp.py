@@ -1,22 +1,24 @@
-"""Asks a provider for JSON over HTTP: bounded, timed as a whole, following nothing.
+"""Requests JSON from a provider: limited in size and in time, without redirects.
 
-Only ``https`` is spoken, but for this machine itself, since secrets and keys travel. A proxy that the environment names is used.
+Addresses must be ``https``, except those of this machine, because secrets and keys are sent. A proxy that the environment names is used.
 """
 
 import json
-import ssl
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from feedmill.adapters.identity.watching import Watch
+from feedmill.adapters.http.blocking import BlockingHttpClient
+from feedmill.adapters.http.client import ClientOptions, allow_all
+from feedmill.adapters.http.dialing import make_context
+from feedmill.adapters.http.errors import TimedOut
 from feedmill.core.urls.networks import LOOPBACK
-from feedmill.model.errors import BadRequest, Busy, Denied
+from feedmill.model.authorization import Trust
+from feedmill.model.errors import BadRequest, Busy, Denied, Unanswered
 
 MAX_BYTES = 4_000_000
+_SHOWN_BYTES: Final = 500
+_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "Feedmill (sign-in)"}
 
 
 class JsonClient:
@@ -24,49 +26,40 @@ class JsonClient:
 
     def __init__(self, *, ca_file: str = "", timeout_seconds: float = 5.0) -> None:
         self._timeout_seconds = timeout_seconds
-        self._context = ssl.create_default_context(cafile=ca_file or None)
+        trust = Trust(ca=ca_file)
+        make_context(trust)  # a file that cannot be read is a fault of the settings, not of a sign-in
+        # the operator chose the provider, so a private address is allowed
+        self._client = BlockingHttpClient(ClientOptions(trust=trust, allows_private=allow_all, uses_environment_proxy=True))
 
     def get(self, url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Gets an object. Errors: Busy, Denied for a 4xx."""
-        return self._ask(urllib.request.Request(check_safe_url(url), headers=dict(headers or {})))  # noqa: S310 - checked
+        return self._request_json("GET", check_safe_url(url), headers)
 
     def post(self, url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Posts a form. Errors: as ``get``."""
-        body = urlencode(form).encode()
-        return self._ask(urllib.request.Request(check_safe_url(url), data=body, headers=dict(headers or {})))  # noqa: S310 - checked
+        encoded = {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}
+        return self._request_json("POST", check_safe_url(url), encoded, urlencode(form).encode())
 
-    def _ask(self, request: urllib.request.Request) -> dict[str, Any]:
-        request.add_header("Accept", "application/json")
-        place = f"{request.type}://{request.host}"
-        with Watch(self._timeout_seconds) as watch:
-            try:
-                raw = self._read(request, watch, place)
-            except (OSError, HTTPException, ValueError) as exc:
-                reason = f"it takes more than {self._timeout_seconds:g} seconds" if watch.is_over else str(exc)
-                raise Busy(f"no answer from {place}: {reason}") from exc
-            if watch.is_over:
-                raise Busy(f"no answer from {place}: it takes more than {self._timeout_seconds:g} seconds")
-        if len(raw) > MAX_BYTES:
-            raise Busy(f"{place} answers with more than {MAX_BYTES} bytes")
+    def _request_json(self, method: str, url: str, headers: Mapping[str, str] | None, body: bytes = b"") -> dict[str, Any]:
+        place = _find_origin(url)
+        given, seconds = {**_HEADERS, **(headers or {})}, self._timeout_seconds
         try:
-            answer = json.loads(raw)
+            response = self._client.fetch(method, url, headers=given, body=body, max_bytes=MAX_BYTES, seconds=seconds).response
+        except TimedOut as exc:
+            raise Busy(f"no answer from {place}: it takes more than {seconds:g} seconds") from exc
+        except (Unanswered, BadRequest) as exc:
+            raise Busy(f"no answer from {place}: {exc}") from exc
+        if not 200 <= response.status < 300:
+            text = response.body[:_SHOWN_BYTES].decode("utf-8", "replace")
+            kind = Denied if 400 <= response.status < 500 else Busy
+            raise kind(f"{place} answers {response.status}: {text}")
+        try:
+            answer = json.loads(response.body)
         except (ValueError, RecursionError) as exc:
             raise Busy(f"{place} answers no JSON") from exc
         if not isinstance(answer, dict):
             raise Busy(f"{place} answers no JSON object")
         return answer
-
-    def _read(self, request: urllib.request.Request, watch: Watch, place: str) -> bytes:
-        opener = urllib.request.build_opener(_NoRedirect, _Http(watch), _Https(watch, self._context))
-        try:
-            with opener.open(request, timeout=self._timeout_seconds) as response:
-                raw: bytes = response.read(MAX_BYTES + 1)
-                return raw
-        except urllib.error.HTTPError as exc:
-            with exc:
-                text = exc.read(500).decode("utf-8", "replace")
-            kind = Denied if 400 <= exc.code < 500 else Busy
-            raise kind(f"{place} answers {exc.code}: {text}") from exc
 
 
 def check_safe_url(url: str) -> str:
@@ -82,55 +75,6 @@ def check_safe_url(url: str) -> str:
     return url
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Takes a redirect for the error that it is here."""
-
-    def redirect_request(self, *_given: Any, **_named: Any) -> None:
-        """Follows nothing."""
-
-
-class _WatchedConnection(HTTPConnection):
-    """A connection that is watched from before TLS is spoken."""
-
-    watch: Watch
-
-    def connect(self) -> None:
-        """Connects."""
-        super().connect()
-        self.watch.hold(self.sock)
-
-
-class _WatchedTls(HTTPSConnection, _WatchedConnection):
-    """The same with TLS, which the standard library puts over what the class after it connected."""
-
-
-class _Http(urllib.request.HTTPHandler):
-    def __init__(self, watch: Watch) -> None:
-        super().__init__()
-        self._watch = watch
-
-    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
-        """Opens a connection."""
-
-        def connect(host: str, **given: Any) -> HTTPConnection:
-            made = _WatchedConnection(host, **given)
-            made.watch = self._watch
-            return made
-
-        return self.do_open(connect, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, watch: Watch, context: ssl.SSLContext) -> None:
-        super().__init__(context=context)
-        self._watch, self._tls = watch, context
-
-    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
-        """Opens a connection."""
-
-        def connect(host: str, **given: Any) -> HTTPConnection:
-            made = _WatchedTls(host, context=self._tls, **given)
-            made.watch = self._watch
-            return made
-
-        return self.do_open(connect, req)
+def _find_origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

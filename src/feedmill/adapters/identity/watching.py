@@ -1,4 +1,4 @@
-"""Shuts connections to a provider when the time for all of it is over.
+"""Shuts connections to a directory when the time for all of it is over.
 
 The time-outs of usual clients begin anew with every piece that arrives, so that a server that drips its answer would hold them for ever.
 """

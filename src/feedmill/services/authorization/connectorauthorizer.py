@@ -13,7 +13,7 @@ from feedmill.core.urls.patterns import parse_pattern
 from feedmill.model.authorization import AuthorizationRule, Login
 from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity, Subject
-from feedmill.ports.authorization import Caller
+from feedmill.ports.http import HttpClient
 from feedmill.services.authorization.credentials import find_login, find_user
 from feedmill.services.authorization.posting import Endpoint
 from feedmill.wire.connectorauthz.parse import parse_answers
@@ -30,10 +30,10 @@ log = structlog.get_logger(__name__)
 class ConnectorAuthorizer:
     """Sends requests to one connector manager. May be used from several threads."""
 
-    def __init__(self, rule: AuthorizationRule, caller: Caller) -> None:
+    def __init__(self, rule: AuthorizationRule, client: HttpClient) -> None:
         self.rule = rule
         self._patterns = tuple(parse_pattern(text) for text in rule.patterns)
-        self._endpoint = Endpoint(rule, caller, headers=_HEADERS, answered=_ANSWERED, servlet=SERVLET)
+        self._endpoint = Endpoint(rule, client, headers=_HEADERS, answered=_ANSWERED, servlet=SERVLET)
 
     def means(self, url: str) -> bool:
         """Whether this manager decides about a URL."""

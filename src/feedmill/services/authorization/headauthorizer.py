@@ -17,7 +17,7 @@ from feedmill.model.authorization import AuthorizationRule, Login
 from feedmill.model.decision import Verdict
 from feedmill.model.errors import BadRequest, Unanswered
 from feedmill.model.identity import Identity, Subject
-from feedmill.ports.authorization import Call, Caller, ServerAddress, ServerConnection
+from feedmill.ports.http import HttpClient, HttpConnection, HttpRequest, ServerAddress
 from feedmill.services.authorization.credentials import find_login, find_user
 
 AGENT = b"Feedmill (authorization)"
@@ -32,10 +32,10 @@ log = structlog.get_logger(__name__)
 class HeadAuthorizer:
     """Sends requests to the servers of documents. May be used from several threads. Units: ``clock`` counts seconds from any origin."""
 
-    def __init__(self, rule: AuthorizationRule, caller: Caller, clock: Callable[[], float]) -> None:
+    def __init__(self, rule: AuthorizationRule, client: HttpClient, clock: Callable[[], float]) -> None:
         self.rule = rule
         self._clock = clock
-        self._caller = caller
+        self._client = client
         self._patterns = tuple(parse_pattern(text) for text in rule.patterns)
         self._private = tuple(parse_pattern(text) for text in rule.allow_private)
 
@@ -71,14 +71,14 @@ class HeadAuthorizer:
         proof = self._prove(user, login)
         if not proof:
             return {}
-        line = self._caller.open(self._address_of(next(iter(targets.values()))))
+        connection = self._client.open(self._address_of(next(iter(targets.values()))))
         try:
-            return self._ask_all(line, targets, proof, seconds)
+            return self._ask_all(connection, targets, proof, seconds)
         finally:
-            line.close()
+            connection.close()
 
     def _ask_all(
-        self, line: ServerConnection, targets: dict[str, Target], proof: tuple[tuple[str, bytes], ...], seconds: float
+        self, connection: HttpConnection, targets: dict[str, Target], proof: tuple[tuple[str, bytes], ...], seconds: float
     ) -> dict[str, Verdict]:
         found: dict[str, Verdict] = {}
         failures, end, reason, is_alive = 0, self._clock() + seconds, "", False
@@ -88,7 +88,7 @@ class HeadAuthorizer:
                 reason = reason or "there was no time for all"
                 break
             try:
-                status = line.send(self._make_call(target, proof), left).status
+                status = connection.send(self._make_request(target, proof), left).status
             except Unanswered as exc:
                 failures, reason = failures + 1, str(exc)
                 if failures >= MAX_FAILURES:
@@ -103,10 +103,10 @@ class HeadAuthorizer:
             self._report(next(iter(targets.values())), len(targets) - len(found), reason)
         return found
 
-    def _make_call(self, target: Target, proof: tuple[tuple[str, bytes], ...]) -> Call:
+    def _make_request(self, target: Target, proof: tuple[tuple[str, bytes], ...]) -> HttpRequest:
         ranged = (("Range", b"bytes=0-0"),) if self.rule.uses_get else ()
         headers = (("Host", target.authority.encode()), ("User-Agent", AGENT), ("Accept", b"*/*"), *ranged, *proof)
-        return Call(method="GET" if self.rule.uses_get else "HEAD", path=target.path, headers=headers)
+        return HttpRequest(method="GET" if self.rule.uses_get else "HEAD", path=target.path, headers=headers)
 
     def _report(self, target: Target, documents: int, reason: str) -> None:
         log.warning("authorization_failed", rule=self.rule.label, server=target.authority, documents=documents, reason=reason)

@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from feedmill.core.urls.targets import parse_target
 from feedmill.model.authorization import AuthorizationRule
 from feedmill.model.errors import Rejected, Unanswered
-from feedmill.ports.authorization import Call, Caller, ServerAddress
+from feedmill.ports.http import HttpClient, HttpRequest, ServerAddress
 
 _ANSWER_BYTES = 65_536
 _BYTES_A_DOCUMENT = 20_000
@@ -19,7 +19,7 @@ class Endpoint:
     """
 
     def __init__(
-        self, rule: AuthorizationRule, caller: Caller, *, headers: Sequence[tuple[str, bytes]], answered: Set[int], servlet: str = ""
+        self, rule: AuthorizationRule, client: HttpClient, *, headers: Sequence[tuple[str, bytes]], answered: Set[int], servlet: str = ""
     ) -> None:
         target = parse_target(rule.endpoint)
         self.server = target.authority
@@ -27,7 +27,7 @@ class Endpoint:
         self._answered = answered
         self._path = target.path.rstrip("/").removesuffix(servlet) + servlet if servlet else target.path
         self._seconds = rule.seconds
-        self._caller = caller
+        self._client = client
         # the operator chose this server, so a private address is allowed
         self._address = ServerAddress(is_tls=target.is_tls, host=target.host, port=target.port, trust=rule.trust, allows_private=True)
 
@@ -37,14 +37,14 @@ class Endpoint:
         Errors: Unanswered, also for any other status.
         """
         max_bytes = _ANSWER_BYTES + _BYTES_A_DOCUMENT * documents
-        call = Call(method="POST", path=self._path, headers=self._headers, body=body, max_bytes=max_bytes)
-        line = self._caller.open(self._address)
+        request = HttpRequest(method="POST", path=self._path, headers=self._headers, body=body, max_bytes=max_bytes)
+        connection = self._client.open(self._address)
         try:
-            reply = line.send(call, min(seconds, self._seconds))
+            response = connection.send(request, min(seconds, self._seconds))
         finally:
-            line.close()
-        if 400 <= reply.status < 500:
-            raise Rejected(f"it answers with status {reply.status}")
-        if reply.status not in self._answered:
-            raise Unanswered(f"it answers with status {reply.status}")
-        return reply.body
+            connection.close()
+        if 400 <= response.status < 500:
+            raise Rejected(f"it answers with status {response.status}")
+        if response.status not in self._answered:
+            raise Unanswered(f"it answers with status {response.status}")
+        return response.body

@@ -14,7 +14,7 @@ from feedmill.model.authorization import AuthorizationRule, Login, QueryForm
 from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity
 from feedmill.ports import Clock
-from feedmill.ports.authorization import Caller
+from feedmill.ports.http import HttpClient
 from feedmill.services.authorization.credentials import find_login, find_user
 from feedmill.services.authorization.posting import Endpoint
 from feedmill.wire.samlauthz.adapt import match_statements
@@ -32,11 +32,11 @@ log = structlog.get_logger(__name__)
 class SamlAuthorizer:
     """Sends requests to one endpoint. May be used from several threads."""
 
-    def __init__(self, rule: AuthorizationRule, caller: Caller, now: Clock) -> None:
+    def __init__(self, rule: AuthorizationRule, client: HttpClient, now: Clock) -> None:
         self.rule = rule
         self._now = now
         self._patterns = tuple(parse_pattern(text) for text in rule.patterns)
-        self._endpoint = Endpoint(rule, caller, headers=_HEADERS, answered=_ANSWERED)
+        self._endpoint = Endpoint(rule, client, headers=_HEADERS, answered=_ANSWERED)
 
     def means(self, url: str) -> bool:
         """Whether this endpoint decides about a URL."""

@@ -1,1 +1,0 @@
-"""Clients of the servers that authorize users for documents."""

@@ -1,0 +1,121 @@
+"""HTTP/1.1 to one server over one connection, which is reused as long as both sides allow it.
+
+The timeouts of usual clients restart with every piece that arrives, so a server that drips its response holds them for ever. Here one
+deadline covers the whole exchange: lookup, connect, TLS, request and response.
+"""
+
+import asyncio
+import ssl
+from typing import Final
+
+import h11
+
+from feedmill.adapters.http.dialing import Proxy, dial
+from feedmill.adapters.http.errors import translating
+from feedmill.adapters.http.lookup import Lookup, look_up
+from feedmill.adapters.http.stream import PIECE_BYTES, Stream
+from feedmill.model.errors import Unanswered
+from feedmill.ports.http import HttpRequest, HttpResponse, ServerAddress
+
+_MAX_HEAD_BYTES: Final = 65_536
+_MAX_INTERIM: Final = 10
+
+
+class AsyncConnection:
+    """A connection to one server, opened on first use. One request at a time."""
+
+    def __init__(
+        self, server: ServerAddress, *, proxy: Proxy | None = None, lookup: Lookup = look_up, context: ssl.SSLContext | None = None
+    ) -> None:
+        self._server = server
+        self._proxy = proxy
+        self._lookup = lookup
+        self._context = context
+        self._stream: Stream | None = None
+        self._protocol = h11.Connection(h11.CLIENT)
+
+    async def send(self, request: HttpRequest, seconds: float) -> HttpResponse:
+        """Sends a request and waits for its response. Errors: Unanswered."""
+        is_complete = False
+        try:
+            with translating():
+                async with asyncio.timeout(seconds):
+                    response = await self._exchange_again(request)
+            is_complete = True
+            return response
+        finally:
+            if not is_complete:
+                self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    async def _exchange_again(self, request: HttpRequest) -> HttpResponse:
+        is_reused = self._stream is not None
+        try:
+            return await self._exchange(request)
+        except (ConnectionError, ssl.SSLEOFError, h11.RemoteProtocolError):
+            # a server may close an idle connection at any time
+            self.close()
+            if not is_reused:
+                raise
+            return await self._exchange(request)
+
+    async def _exchange(self, request: HttpRequest) -> HttpResponse:
+        stream = await self._prepare()
+        protocol = self._protocol
+        pieces = [protocol.send(self._make_head(request))]
+        if request.body:
+            pieces.append(protocol.send(h11.Data(data=request.body)))
+        pieces.append(protocol.send(h11.EndOfMessage()))
+        await stream.send(b"".join(piece for piece in pieces if piece))
+        return await self._receive(stream, request)
+
+    def _make_head(self, request: HttpRequest) -> h11.Request:
+        headers = [(name.encode(), value) for name, value in request.headers]
+        if request.body:
+            headers.append((b"Content-Length", str(len(request.body)).encode()))
+        if self._proxy is None or self._server.is_tls:
+            return h11.Request(method=request.method, target=request.path, headers=headers)
+        # without a tunnel, the proxy reads the server from the request line
+        if self._proxy.authorization:
+            headers.append((b"Proxy-Authorization", self._proxy.authorization))
+        return h11.Request(method=request.method, target=f"http://{self._server.authority}{request.path}", headers=headers)
+
+    async def _receive(self, stream: Stream, request: HttpRequest) -> HttpResponse:
+        response, body, interim = HttpResponse(status=0), bytearray(), 0
+        while True:
+            event = self._protocol.next_event()
+            if event is h11.NEED_DATA:
+                self._protocol.receive_data(await stream.receive(PIECE_BYTES))
+            elif isinstance(event, h11.InformationalResponse):
+                interim += 1
+                if interim > _MAX_INTERIM:
+                    raise Unanswered("it answers that it will answer, over and over")
+            elif isinstance(event, h11.Response):
+                response = HttpResponse(status=event.status_code, headers=tuple((name.decode(), value) for name, value in event.headers))
+                if not request.max_bytes and request.method != "HEAD":
+                    self.close()
+                    return response
+            elif isinstance(event, h11.Data):
+                body += event.data
+                if len(body) > request.max_bytes:
+                    raise Unanswered(f"its answer has more than {request.max_bytes} bytes")
+            elif isinstance(event, h11.EndOfMessage):
+                return HttpResponse(status=response.status, headers=response.headers, body=bytes(body))
+            else:
+                raise ConnectionResetError("it closed the connection")
+
+    async def _prepare(self) -> Stream:
+        """Returns a stream on which a request can be sent now."""
+        if self._stream is not None:
+            if self._protocol.our_state is h11.DONE and self._protocol.their_state is h11.DONE:
+                self._protocol.start_next_cycle()
+                return self._stream
+            self.close()
+        self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
+        self._stream = await dial(self._server, self._proxy, self._lookup, self._context)
+        return self._stream
