@@ -49,6 +49,13 @@ def test_answer_larger_than_the_bound_is_given_and_not_kept() -> None:
     assert [kept.get("a", find, len)[0] for _ in range(2)] == [1, 2]
 
 
+def test_answer_larger_than_the_bound_evicts_no_other() -> None:
+    kept, find = QueryResultCache(kept_bytes=2 * (ENTRY_BYTES + 2)), Finder()
+    small = kept.get("small", find, len)
+    kept.get("large", lambda: [0] * 10_000, len)
+    assert kept.get("small", find, len) is small
+
+
 def test_failure_to_find_is_told_and_asked_anew() -> None:
     kept, find = QueryResultCache(), Finder()
 

@@ -7,10 +7,11 @@ is written in one piece, so that a crash costs the last line at most. Reports fo
 
 import json
 import threading
-from collections import OrderedDict
 from dataclasses import asdict
 from datetime import date, timedelta
 from pathlib import Path
+
+from cachetools import FIFOCache
 
 from feedmill.model.click import Click, ClickSender
 
@@ -31,7 +32,7 @@ class FolderClickLog:
         self._max_day_bytes = max_day_bytes
         self._lock = threading.Lock()
         self._today: date | None = None
-        self._sent_bytes: OrderedDict[str, int] = OrderedDict()
+        self._sent_bytes: FIFOCache[str, int] = FIFOCache(MAX_COUNTED)
 
     def keep(self, click: Click, sender: ClickSender) -> bool:
         """Stores a click and returns whether it did. It does not if the day's file or the sender's share is full, or if writing fails."""
@@ -58,9 +59,8 @@ class FolderClickLog:
         return self._sent_bytes.get(sender.name, 0) + size_bytes <= share_bytes
 
     def _count(self, sender: ClickSender, size_bytes: int) -> None:
-        self._sent_bytes[sender.name] = self._sent_bytes.pop(sender.name, 0) + size_bytes
-        while len(self._sent_bytes) > MAX_COUNTED:
-            self._sent_bytes.popitem(last=False)
+        # the sender that was counted least recently is evicted first
+        self._sent_bytes[sender.name] = self._sent_bytes.get(sender.name, 0) + size_bytes
 
     def _begin_day(self, day: date) -> None:
         if day == self._today:

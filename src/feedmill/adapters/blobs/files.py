@@ -4,9 +4,10 @@ import errno
 import fcntl
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+
+from cachetools import LRUCache
 
 from feedmill.model.errors import Busy, Corrupt, DiskFull, FeedmillError
 
@@ -98,22 +99,18 @@ class ReadFiles:
 
     def __init__(self, locate: Callable[[str], Path], limit: int = 32) -> None:
         self._locate = locate
-        self._limit = limit
         self._lock = threading.Lock()
-        self._open: OrderedDict[str, ReadFile] = OrderedDict()
+        self._open: LRUCache[str, ReadFile] = LRUCache(limit)
 
     def get(self, name: str) -> ReadFile:
         """Returns an open file by name. Errors: OSError."""
         with self._lock:
             found = self._open.get(name)
             if found is not None:
-                self._open.move_to_end(name)
                 return found
         opened = ReadFile(self._locate(name))
         with self._lock:
             self._open[name] = opened
-            if len(self._open) > self._limit:
-                self._open.popitem(last=False)
         return opened
 
     def forget(self, name: str) -> None:

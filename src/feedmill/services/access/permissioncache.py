@@ -8,13 +8,13 @@ computes it. The call gives up on that thread when its time is over; the next ca
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
+from cachetools import LRUCache
 
 from feedmill.core.access.principals import PrincipalKeys, forms_of
 from feedmill.core.access.setevaluator import Bytes
@@ -62,7 +62,6 @@ class PermissionCache:
     def __init__(self, store: Store, *, kept_bytes: int = KEPT_BYTES, order: Sequence[Early] = EARLY_ORDER) -> None:
         self.order = tuple(order)
         self._store = store
-        self._kept_bytes = kept_bytes
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "access")
         self._classes = ClassTable()
@@ -72,9 +71,9 @@ class PermissionCache:
         self._unsaid: Bytes | None = None
         self._version = 0
         self._generation = -1
-        self._known: OrderedDict[Identity, _Known] = OrderedDict()
+        # a user whose results alone exceed the bound counts as the whole bound, and so stays the only one
+        self._known: LRUCache[Identity, _Known] = LRUCache(kept_bytes, getsizeof=lambda known: min(known.size_bytes, kept_bytes))
         self._undecided: ClassMap | None = None
-        self._size_bytes = 0
 
     def classes_of(self, identity: Identity, deadline: Deadline | None = None) -> AccessFilter:
         """Returns the classes that the user may see now.
@@ -176,16 +175,9 @@ class PermissionCache:
                 has_more = self._groups.read_ahead(unit.groups)
 
     def _use(self, identity: Identity, find: Callable[[_Known, Identity], _Found]) -> _Found:
-        known = self._known.pop(identity, None)
-        if known is None:
-            known = _Known(self._groups.resolve(identity))
-        else:
-            self._size_bytes -= known.size_bytes
+        known = self._known.get(identity) or _Known(self._groups.resolve(identity))
         found = find(known, identity)
-        self._known[identity] = known
-        self._size_bytes += known.size_bytes
-        while self._size_bytes > self._kept_bytes and len(self._known) > 1:
-            self._size_bytes -= self._known.popitem(last=False)[1].size_bytes
+        self._known[identity] = known  # also when it was cached, because ``find`` may have changed its size
         return found
 
     def _find_classes(self, known: _Known, identity: Identity) -> AccessFilter:
@@ -229,7 +221,6 @@ class PermissionCache:
                 self._groups.refresh(unit.groups)
                 self._generation = generation
                 self._known.clear()
-                self._size_bytes = 0
                 log.info("groups_read", generation=generation)
             policies = unit.policies.generation()
             if policies != self._policy_generation:
@@ -254,6 +245,6 @@ class PermissionCache:
 
     def _forget_classes(self) -> None:
         self._undecided = self._unsaid = None
-        for known in self._known.values():
+        for identity, known in list(self._known.items()):
             known.classes = None
-        self._size_bytes = sum(known.size_bytes for known in self._known.values())
+            self._known[identity] = known  # its size has changed

@@ -5,9 +5,10 @@ The key of an entry is a keyed digest of the user and the URL, so an entry takes
 
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from hashlib import blake2b
+
+from cachetools import TTLCache
 
 from feedmill.model.decision import Verdict
 from feedmill.model.identity import Identity, Subject
@@ -20,38 +21,28 @@ class AuthorizationCache:
     """
 
     def __init__(self, clock: Callable[[], float], *, seconds: float, entries: int) -> None:
-        self._clock = clock
-        self._seconds = seconds
-        self._entries = entries
         self._key = secrets.token_bytes(32)
-        self._kept: OrderedDict[bytes, tuple[Verdict, float]] = OrderedDict()
+        self._is_off = seconds <= 0 or entries <= 0
+        self._verdicts: TTLCache[bytes, Verdict] = TTLCache(max(entries, 0), max(seconds, 0.0), timer=clock)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        with self._lock:
+            return len(self._verdicts)
 
     def find(self, current_user: Identity, url: str) -> Verdict | None:
         """Returns the cached decision, None if there is none or it has expired."""
         digest = self._digest(current_user, url)
         with self._lock:
-            kept = self._kept.get(digest)
-            if kept is None:
-                return None
-            if kept[1] <= self._clock():
-                del self._kept[digest]
-                return None
-            return kept[0]
+            return self._verdicts.get(digest)
 
     def put(self, current_user: Identity, url: str, verdict: Verdict) -> None:
-        """Stores a decision. Removes the oldest entries if there are too many."""
-        if verdict is Verdict.INDETERMINATE or self._seconds <= 0:
+        """Stores a decision. Removes expired and then the least recently used entries if there are too many."""
+        if verdict is Verdict.INDETERMINATE or self._is_off:
             return
         digest = self._digest(current_user, url)
         with self._lock:
-            self._kept.pop(digest, None)
-            self._kept[digest] = (verdict, self._clock() + self._seconds)
-            while len(self._kept) > self._entries:
-                self._kept.popitem(last=False)
+            self._verdicts[digest] = verdict
 
     def _digest(self, current_user: Identity, url: str) -> bytes:
         told = [url, str(len(current_user.users)), *(part for each in (*current_user.users, *current_user.groups) for part in _parts(each))]

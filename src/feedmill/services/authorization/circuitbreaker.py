@@ -7,11 +7,11 @@ circuits.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
+from cachetools import FIFOCache
 
 from feedmill.model.authorization import LateLimits, OpenCircuit
 
@@ -43,7 +43,7 @@ class CircuitBreaker:
         self._clock = clock
         self._limits = limits
         self._report = tell
-        self._servers: OrderedDict[tuple[str, str], _Server] = OrderedDict()
+        self._servers: FIFOCache[tuple[str, str], _Server] = FIFOCache(MAX_SERVERS)
         self._lock = threading.Lock()
         self._telling = threading.Lock()
 
@@ -74,10 +74,8 @@ class CircuitBreaker:
         if not self._limits.rest_after:
             return
         with self._lock:
-            known = self._servers.setdefault((rule, server), _Server())
-            self._servers.move_to_end((rule, server))
-            while len(self._servers) > MAX_SERVERS:
-                self._servers.popitem(last=False)
+            known = self._servers.get((rule, server)) or _Server()
+            self._servers[rule, server] = known  # the server that failed least recently is evicted first
             known.failures += 1
             # a failed trial opens the circuit again at once; a closed circuit opens after ``rest_after`` failures
             is_due = known.is_on_trial or (known.until is None and known.failures >= self._limits.rest_after)

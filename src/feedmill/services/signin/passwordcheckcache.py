@@ -7,10 +7,11 @@ same password wait for one check. While attempts are refused the cache is not us
 
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
+
+from cachetools import TTLCache
 
 from feedmill.model.signin import LOCAL, Credential
 from feedmill.ports import Store
@@ -19,12 +20,6 @@ from feedmill.services.signin.proofs import is_account_as_it_was
 
 KEPT_SECONDS = 300.0
 MAX_KEPT = 1_000
-
-
-@dataclass(slots=True)
-class _Kept:
-    credentials: tuple[Credential, ...]
-    until: float
 
 
 @dataclass(slots=True)
@@ -39,9 +34,9 @@ class PasswordCheckCache:
     def __init__(self, check: PasswordCheck, store: Store, clock: Callable[[], float]) -> None:
         self._check = check
         self._store = store
-        self._clock = clock
         self._key = secrets.token_bytes(32)
-        self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._credentials: TTLCache[bytes, tuple[Credential, ...]] = TTLCache(MAX_KEPT, KEPT_SECONDS, timer=clock)
+        # cachetools has no single flight for a result that may not be cached, as that of a wrong password
         self._flights: dict[bytes, _Flight] = {}
         self._lock = threading.Lock()
 
@@ -68,21 +63,15 @@ class PasswordCheckCache:
         outcome = self._check.check(attempt)
         if outcome.credentials:
             with self._lock:
-                self._kept[digest] = _Kept(outcome.credentials, self._clock() + KEPT_SECONDS)
-                self._kept.move_to_end(digest)
-                while len(self._kept) > MAX_KEPT:
-                    self._kept.popitem(last=False)
+                self._credentials[digest] = outcome.credentials
         return outcome
 
     def _find(self, digest: bytes, attempt: Attempt) -> Outcome | None:
         with self._lock:
-            kept = self._kept.get(digest)
-            if kept is not None and kept.until <= self._clock():
-                del self._kept[digest]
-                kept = None
-        if kept is None or self._check.is_refused(attempt) or not self._still_count(kept.credentials):
+            credentials = self._credentials.get(digest)
+        if credentials is None or self._check.is_refused(attempt) or not self._still_count(credentials):
             return None
-        return Outcome(credentials=kept.credentials)
+        return Outcome(credentials=credentials)
 
     def _still_count(self, credentials: tuple[Credential, ...]) -> bool:
         if all(credential.provider != LOCAL for credential in credentials):

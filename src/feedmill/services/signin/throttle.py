@@ -8,9 +8,10 @@ are dropped first.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from cachetools import FIFOCache
 
 from feedmill.core.urls.networks import name_network
 
@@ -51,9 +52,8 @@ class Throttle:
     def __init__(self, bounds: Bounds, clock: Callable[[], float], max_counts: int = MAX_COUNTS) -> None:
         self._bounds = bounds
         self._clock = clock
-        self._max_counts = max_counts
-        self._counts: OrderedDict[tuple[str, str], _Count] = OrderedDict()
-        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._counts: FIFOCache[tuple[str, str], _Count] = FIFOCache(max_counts)
+        self._known: FIFOCache[tuple[str, str], None] = FIFOCache(max_counts)
         self._lock = threading.Lock()
 
     def begin(self, name: str, address: str) -> Passage:
@@ -83,7 +83,7 @@ class Throttle:
         """Removes an attempt from the counts. A successful one also resets the count of this name from this address."""
         with self._lock:
             if has_succeeded and address:
-                self._remember((name, name_network(address)))
+                self._known[name, name_network(address)] = None
             for place, (key, _) in enumerate(self._keys(name, address)):
                 count = self._counts.get(key)
                 if count is not None:
@@ -92,12 +92,6 @@ class Throttle:
     def count(self) -> int:
         """Returns the number of counts in memory."""
         return len(self._counts)
-
-    def _remember(self, key: tuple[str, str]) -> None:
-        self._known[key] = None
-        self._known.move_to_end(key)
-        while len(self._known) > self._max_counts:
-            self._known.popitem(last=False)
 
     def _keys(self, name: str, address: str) -> list[tuple[tuple[str, str], int]]:
         network = name_network(address)
@@ -115,10 +109,8 @@ class Throttle:
         return count if count is not None and count.until > now and count.failures >= bound else None
 
     def _add(self, key: tuple[str, str], now: float) -> None:
-        count = self._counts.pop(key, None)
+        count = self._counts.get(key)
         if count is None or count.until <= now:
             count = _Count(0, now + self._bounds.window_seconds)
         count.failures += 1
-        self._counts[key] = count
-        while len(self._counts) > self._max_counts:
-            self._counts.popitem(last=False)
+        self._counts[key] = count  # the key that was counted least recently is evicted first

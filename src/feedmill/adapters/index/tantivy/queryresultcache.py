@@ -8,10 +8,13 @@ The memory is limited in bytes. A key is a digest of the query and the classes, 
 
 import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final, TypeVar
+
+from cachetools import LRUCache
 
 from feedmill.model.access import AccessFilter, ClassMap
 
@@ -30,15 +33,14 @@ class QueryResultCache:
     """The most recently used results. Several threads may use it; two that need the same result at the same time both compute it."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
-        self._bound = kept_bytes
         self._lock = threading.Lock()
-        self._answers: OrderedDict[bytes, tuple[Any, int]] = OrderedDict()
-        self._size_bytes = 0
+        # pairs of a result and its size in bytes
+        self._answers: LRUCache[bytes, tuple[Any, int]] = LRUCache(kept_bytes, getsizeof=itemgetter(1))
 
     @property
     def size_bytes(self) -> int:
         """How many bytes the keys and the results take together."""
-        return self._size_bytes
+        return int(self._answers.currsize)
 
     def get(self, question: object, find: Callable[[], _Answer], count_bytes: Callable[[_Answer], int]) -> _Answer:
         """Returns the cached result, or computes it with ``find`` and caches it.
@@ -49,7 +51,6 @@ class QueryResultCache:
         with self._lock:
             kept = self._answers.get(key)
             if kept is not None:
-                self._answers.move_to_end(key)
                 answer: _Answer = kept[0]
                 return answer
         answer = find()
@@ -57,12 +58,9 @@ class QueryResultCache:
         return answer
 
     def _keep(self, key: bytes, answer: object, size_bytes: int) -> None:
-        with self._lock:
-            _, before = self._answers.pop(key, (None, 0))
+        # a result that is larger than the whole cache is refused, and the others stay
+        with self._lock, suppress(ValueError):
             self._answers[key] = answer, size_bytes
-            self._size_bytes += size_bytes - before
-            while self._size_bytes > self._bound:
-                self._size_bytes -= self._answers.popitem(last=False)[1][1]
 
 
 def name_classes(access: AccessFilter) -> object:

@@ -9,12 +9,12 @@ A listing continues by document id, for the same two times, whatever changes mea
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
+from cachetools import LRUCache
 
 from feedmill.core.access.principals import PrincipalKeys, digest_of
 from feedmill.model.access import ClassPeriod
@@ -81,7 +81,7 @@ class AccessChanges:
         self._history = history
         self._examined_a_page = examined_a_page
         self._lock = threading.Lock()
-        self._begun: OrderedDict[Comparison, _Begun] = OrderedDict()
+        self._begun: LRUCache[Comparison, _Begun] = LRUCache(COMPARISONS_KEPT)
 
     def compare(self, identity: Identity, since: datetime, until: datetime | None = None) -> Comparison:
         """Returns a comparison with fixed times; ``until`` defaults to now. Errors: BadRequest for times for which no history is stored."""
@@ -130,8 +130,6 @@ class AccessChanges:
             known = _Begun(past=past, classes=_compare_classes(unit, AccessHistory(unit, past, self._order), asked, self._order))
             with self._lock:
                 self._begun[asked] = known
-                while len(self._begun) > COMPARISONS_KEPT:
-                    self._begun.popitem(last=False)
         return known
 
 
