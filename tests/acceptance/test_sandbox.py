@@ -23,8 +23,8 @@ from tests.sandboxparts import find_sandbox
 from tests.waiting import wait_until
 
 from feedmill.adapters.extract.pool.extractor import ExtractorPool
+from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.core.text.textblob import decode_text
-from feedmill.http.search.transforming import Transformer
 from feedmill.model.extraction import Answer, ExtractionLimits, Task
 
 INTRUDER = f"{Path(__file__).parent.parent / 'intruder'}:{Path(__file__).parent.parent.parent}"
@@ -96,7 +96,7 @@ def test_stylesheet_that_runs_hostile_code_is_refused_everything(
     victims: Victims, kernel_has: frozenset[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", INTRUDER)
-    judge(json.loads(Transformer().transform(MARK + json.dumps(victims).encode(), b"<a/>")), kernel_has)
+    judge(json.loads(ProcessTransformer().transform(MARK + json.dumps(victims).encode(), b"<a/>")), kernel_has)
 
 
 def test_same_code_outside_a_sandbox_gets_through(victims: Victims) -> None:

@@ -8,10 +8,13 @@ from lxml import etree
 from searchharness import NOW, SearchHarness, ask, open_harness
 from structlog.testing import capture_logs
 
+from feedmill.adapters.xslt.customxml import read_custom
+from feedmill.adapters.xslt.folder import StylesheetFolder
+from feedmill.adapters.xslt.stylesheets import compile_stylesheet
+from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.http.search.customxml import check_custom, read_custom
-from feedmill.http.search.frontends import FrontEnds
-from feedmill.http.search.stylesheets import compile_stylesheet
+from feedmill.http.search.customxml import check_custom
+from feedmill.http.search.frontends import FrontEnds, StylesheetEngine
 from feedmill.model.errors import Corrupt
 
 HEAD = (
@@ -42,9 +45,13 @@ OLD_PAGE = (
 )
 
 
+def build_engine() -> StylesheetEngine:
+    return StylesheetEngine(repository=StylesheetFolder(Path("unused")), transformer=ProcessTransformer())
+
+
 def open_app(harness: SearchHarness, folder: Path, stylesheet: str = OLD_PAGE) -> SearchSite:
     (folder / "old.xsl").write_text(stylesheet)
-    return SearchSite(clock=lambda: NOW, frontends=FrontEnds(lambda: {"old": str(folder / "old.xsl")}))
+    return SearchSite(clock=lambda: NOW, frontends=FrontEnds(lambda: {"old": str(folder / "old.xsl")}, build_engine()))
 
 
 def test_search_through_a_stylesheet_is_a_page(tmp_path: Path) -> None:
@@ -82,7 +89,7 @@ def test_front_end_is_kept_until_time_or_reload(tmp_path: Path) -> None:
     path = tmp_path / "a.xsl"
     page = HEAD + '<xsl:template match="/"><p>{}</p></xsl:template></xsl:stylesheet>'
     path.write_text(page.format("one"))
-    frontends = FrontEnds(lambda: {"a": str(path)}, clock=lambda: now[0])
+    frontends = FrontEnds(lambda: {"a": str(path)}, build_engine(), clock=lambda: now[0])
     assert b"one" in frontends.render("a", b"<GSP/>").body
     path.write_text(page.format("two"))
     assert b"one" in frontends.render("a", b"<GSP/>").body
@@ -114,7 +121,7 @@ def test_stylesheet_reaches_neither_file_nor_network(tmp_path: Path, body: str) 
     path = tmp_path / "a.xsl"
     path.write_text(HEAD + body.format(path=secret, out=out) + "</xsl:stylesheet>")
     with pytest.raises(Corrupt):
-        FrontEnds(lambda: {"a": str(path)}).render("a", b"<GSP/>")
+        FrontEnds(lambda: {"a": str(path)}, build_engine()).render("a", b"<GSP/>")
     assert not out.exists()
 
 
@@ -123,7 +130,8 @@ def test_stylesheet_reads_a_table_in_itself(tmp_path: Path) -> None:
     table = '<t:words xmlns:t="urn:t"><t:word key="found">Treffer</t:word></t:words>'
     body = "<p><xsl:value-of xmlns:t='urn:t' select=\"document('')/*/t:words/t:word[@key='found']\"/></p>"
     path.write_text(f'{HEAD}{table}<xsl:template match="/">{body}</xsl:template></xsl:stylesheet>')
-    assert b"<p>Treffer</p>" in FrontEnds(lambda: {"a": str(path)}).render("a", b"<GSP/>").body.replace(b' xmlns:t="urn:t"', b"")
+    page = FrontEnds(lambda: {"a": str(path)}, build_engine()).render("a", b"<GSP/>")
+    assert b"<p>Treffer</p>" in page.body.replace(b' xmlns:t="urn:t"', b"")
 
 
 @pytest.mark.parametrize("url", ["http://{host}/x", "HTTP://{host}/x", "ftp://{host}/x", "//{host}/x"])
@@ -162,7 +170,7 @@ def test_stylesheet_entity_of_a_file_holds_nothing(tmp_path: Path) -> None:
 )
 def test_stylesheet_that_makes_text_names_its_kind(tmp_path: Path, output: str, kind: str) -> None:
     (tmp_path / "a.xsl").write_text(HEAD + f'<xsl:output {output}/><xsl:template match="/">[é]</xsl:template></xsl:stylesheet>')
-    page = FrontEnds(lambda: {"a": str(tmp_path / "a.xsl")}).render("a", b"<GSP/>")
+    page = FrontEnds(lambda: {"a": str(tmp_path / "a.xsl")}, build_engine()).render("a", b"<GSP/>")
     assert page.media_type == kind
     assert page.body.startswith("[é]".encode(kind.partition("=")[2]))
 
@@ -249,7 +257,7 @@ def test_page_of_a_front_end_shows_images_of_this_server_and_of_those_in_the_set
     harness = open_harness(tmp_path)
     site = open_app(harness, tmp_path)
     open_app_to = replace(
-        site, frontends=FrontEnds(lambda: {"old": str(tmp_path / "old.xsl")}, image_sources=("https://images.example.com",))
+        site, frontends=FrontEnds(lambda: {"old": str(tmp_path / "old.xsl")}, build_engine(), image_sources=("https://images.example.com",))
     )
     policies = [
         ask(search_app(harness.searcher(), each), "/search", "q=a&proxystylesheet=old").headers["content-security-policy"]

@@ -13,9 +13,12 @@ from tests.asgi import ask_app
 from tests.migratedstore import open_migrated
 
 from feedmill.adapters.store.engine import SqlStore
+from feedmill.adapters.xslt.folder import StylesheetFolder
+from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.http.admin.api.policies import policy_routes
 from feedmill.http.admin.app import Administration, admin_app
 from feedmill.http.admin.status import list_settings
+from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.model.errors import Corrupt
 from feedmill.model.serving import StoredSetting
@@ -65,7 +68,9 @@ class Desk:
             render_metrics=bytes,
             find_problems=list,
             settings=editor,
-            stylesheets=StylesheetStore(editor, self.folder / "stylesheets"),
+            stylesheets=StylesheetStore(
+                editor, StylesheetEngine(repository=StylesheetFolder(self.folder / "stylesheets"), transformer=ProcessTransformer())
+            ),
             policy_routes=policy_routes(self.store, editor),
         )
         body = value if isinstance(value, bytes) else b"" if value is None else json.dumps(value).encode()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
-from feedmill.http.search.transforming import Transformer
+from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.model.errors import Busy, Corrupt
 
 HEAD = b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">'
@@ -34,7 +34,7 @@ XML = "<GSP><Q>é</Q></GSP>".encode()
 
 
 def test_pages_are_made_by_one_process_after_the_other() -> None:
-    transformer = Transformer()
+    transformer = ProcessTransformer()
     assert [transformer.transform(PLAIN, XML) for _ in range(3)] == ["é".encode()] * 3
     assert transformer.transform(HEAD + b'<xsl:template match="/"><b/></xsl:template></xsl:stylesheet>', XML).endswith(b"<b/>\n")
 
@@ -51,14 +51,14 @@ def test_pages_are_made_by_one_process_after_the_other() -> None:
     ids=["other xml", "empty", "endless", "growing", "message"],
 )
 def test_stylesheet_that_fails_says_why_and_the_next_one_is_applied(stylesheet: bytes, said: str) -> None:
-    transformer = Transformer(at_once=1, max_seconds=3)
+    transformer = ProcessTransformer(at_once=1, max_seconds=3)
     with pytest.raises(Corrupt, match=said):
         transformer.transform(stylesheet, XML)
     assert transformer.transform(PLAIN, XML) == "é".encode()
 
 
 def test_process_that_grew_ends_and_one_started_by_a_large_one_stays() -> None:
-    transformer, before = Transformer(at_once=1, max_seconds=60), children()
+    transformer, before = ProcessTransformer(at_once=1, max_seconds=60), children()
     with pytest.raises(Corrupt, match="MB of memory that stylesheets may have"):
         transformer.transform(GROWING, XML)
     assert children() == before
@@ -71,8 +71,8 @@ def test_process_that_grew_ends_and_one_started_by_a_large_one_stays() -> None:
 
 
 def test_page_that_no_process_is_free_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("feedmill.http.search.transforming.WAIT_SECONDS", 0.05)
-    transformer, before = Transformer(at_once=1, max_seconds=600), children()
+    monkeypatch.setattr("feedmill.adapters.xslt.transformer.WAIT_SECONDS", 0.05)
+    transformer, before = ProcessTransformer(at_once=1, max_seconds=600), children()
     failures: list[Exception] = []
 
     def hang() -> None:
@@ -94,7 +94,7 @@ def test_page_that_no_process_is_free_for_is_refused(monkeypatch: pytest.MonkeyP
 
 def test_processes_end_with_who_started_them() -> None:
     before = children()
-    transformer = Transformer()
+    transformer = ProcessTransformer()
     transformer.transform(PLAIN, XML)
     assert len(children() - before) == 1
     del transformer

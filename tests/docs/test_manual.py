@@ -14,6 +14,8 @@ from typer.main import get_command
 
 from feedmill.adapters.notifier import SocketNotifier
 from feedmill.adapters.store.sqlite import open_sqlite
+from feedmill.adapters.xslt.folder import StylesheetFolder
+from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.bootstrap.context import utc_now
 from feedmill.cli.main import build_app
 from feedmill.http.admin.api.access import AccessTools
@@ -21,6 +23,7 @@ from feedmill.http.admin.api.policies import policy_routes
 from feedmill.http.admin.api.signin import signin_routes
 from feedmill.http.admin.app import Administration, admin_app
 from feedmill.http.common.problems import Problem, describe_problem
+from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.http.search.stylesheetstore import StylesheetStore
 from feedmill.http.signin.gates import Gates
 from feedmill.http.signin.openid import OpenIdWays
@@ -163,7 +166,7 @@ def test_every_admin_route_is_documented(tmp_path: Path) -> None:
         whole = replace(
             administration,
             settings=editor,
-            stylesheets=StylesheetStore(editor, tmp_path),
+            stylesheets=StylesheetStore(editor, StylesheetEngine(repository=StylesheetFolder(tmp_path), transformer=ProcessTransformer())),
             access=access,
             policy_routes=policy_routes(store, editor),
         )

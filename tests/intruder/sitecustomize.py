@@ -26,7 +26,7 @@ def _take_over_the_fork_server() -> None:
 def _take_over_the_stylesheets() -> None:
     from tests.intruder import intrusion
 
-    from feedmill.http.search import stylesheets
+    from feedmill.adapters.xslt import stylesheets
 
     compile_stylesheet = stylesheets.compile_stylesheet
 
@@ -40,5 +40,5 @@ def _take_over_the_stylesheets() -> None:
 
 if "feedmill.adapters.extract.pool.forkserver" in sys.orig_argv:
     _take_over_the_fork_server()
-elif "feedmill.http.search.stylesheetwork" in sys.orig_argv:
+elif "feedmill.adapters.xslt.worker" in sys.orig_argv:
     _take_over_the_stylesheets()

@@ -13,6 +13,7 @@ from feedmill.bootstrap.queues import build_queue_watch
 from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_searcher, find_clusters
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.bootstrap.signinproviders import make_openid, make_saml
+from feedmill.bootstrap.stylesheets import build_stylesheet_engine
 from feedmill.core.urls.networks import Networks
 from feedmill.http.admin.api.access import AccessTools
 from feedmill.http.admin.api.policies import policy_routes
@@ -88,6 +89,7 @@ def run_web(context: AppContext, ports: Ports) -> None:
     searcher, signing, token = build_searcher(context), build_signing(context), read_token(context.data)
     frontends = FrontEnds(
         lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()},
+        build_stylesheet_engine(context),
         image_sources=settings.search.image_sources,
     )
     signin = build_signin(signing, _signin_options_of(context, token))
@@ -175,7 +177,7 @@ def _administration_of(context: AppContext) -> Administration:
         render_metrics=_metrics_of(context),
         find_problems=_problems_of(context),
         settings=editor,
-        stylesheets=StylesheetStore(editor, context.data / "stylesheets"),
+        stylesheets=StylesheetStore(editor, build_stylesheet_engine(context)),
         access=AccessTools(
             explaining=build_explaining(context), changes=build_access_changes(context), review=build_access_review(context)
         ),

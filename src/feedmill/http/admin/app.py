@@ -74,6 +74,10 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         await run_in_threadpool(administration.remove_source, request.path_params["name"], destroy)
         return Response(status_code=204)
 
+    def check_stylesheet(path: str) -> None:
+        if administration.stylesheets is not None:
+            administration.stylesheets.check_path(path)
+
     routes = [
         *health_routes(administration.find_problems),
         metrics_route(administration.render_metrics),
@@ -81,7 +85,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
         Route("/api/v1/reindex", reindex, methods=["POST"]),
         Route("/api/v1/datasources/{name}", remove_source, methods=["DELETE"]),
         *(stylesheet_routes(administration.stylesheets) if administration.stylesheets is not None else ()),
-        *(settings_routes(administration.settings) if administration.settings is not None else ()),
+        *(settings_routes(administration.settings, check_stylesheet) if administration.settings is not None else ()),
         *administration.policy_routes,
         *(access_routes(administration.access) if administration.access is not None else ()),
         *(signin_routes(signin.signing) if signin is not None else ()),

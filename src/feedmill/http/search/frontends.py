@@ -2,7 +2,7 @@
 
 - A stylesheet reads and writes nothing but the results: no file, no network, whether by ``document()``, by an import or include, by an
   entity or by an element that writes. It may declare entities of its own.
-- It is applied in a process of its own (``transforming``), where its depth, time, memory and output are bounded; it is kept for 15
+- It is applied in a process of its own (``adapters/xslt``), where its depth, time, memory and output are bounded; it is kept for 15
   minutes, or until a request asks for it anew.
 - The page may hold styles, and scripts from this server alone; script that stands in the page does not run, since titles and URLs in it
   come from documents that anybody may have written.
@@ -11,18 +11,14 @@
 Source: Search Protocol Reference, "Custom HTML Output", "proxyreload".
 """
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lxml import etree
-
-from feedmill.http.search.stylesheets import make_parser, read_bounded
-from feedmill.http.search.transforming import Transformer
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.serving import DEFAULT_FRONTEND
+from feedmill.ports.stylesheets import StylesheetOutput, StylesheetRepository, StylesheetTransformer
 
 KEPT_SECONDS = 900.0
 MAX_PAGE_BYTES = 20_000_000
@@ -35,10 +31,6 @@ Stylesheets = Callable[[], Mapping[str, str]]
 """Returns the path of each front end's stylesheet, "" for the built-in page."""
 
 
-XSL = "{http://www.w3.org/1999/XSL/Transform}"
-_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]+")  # RFC 6838, 4.2
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """What a stylesheet made. ``is_script``: another site's page could load it as one, and read what it holds."""
@@ -48,34 +40,39 @@ class Page:
     is_script: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Output:
-    """What ``xsl:output`` says of the page, each "" when it is silent."""
-
-    method: str
-    media_type: str
-    encoding: str
-
-
 @dataclass(frozen=True, slots=True)
 class _Ready:
     stylesheet: bytes
-    output: _Output
+    output: StylesheetOutput
     until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StylesheetEngine:
+    """Where stylesheets are stored, and what applies them."""
+
+    repository: StylesheetRepository
+    transformer: StylesheetTransformer
 
 
 class FrontEnds:
     """The front ends by name, each with the path of its stylesheet, "" for the built-in page. May be used from several threads.
 
-    ``stylesheets`` is asked anew for each page, since front ends can be set while the server runs. ``policy`` is what browsers are told
+    ``stylesheets`` is read again for each page, since front ends can be set while the server runs. ``policy`` is what browsers are told
     that pages may do; ``image_sources`` are origins whose images they may show besides this server's.
     """
 
-    def __init__(self, stylesheets: Stylesheets, clock: Callable[[], float] = time.monotonic, image_sources: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        stylesheets: Stylesheets,
+        engine: StylesheetEngine | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        image_sources: tuple[str, ...] = (),
+    ) -> None:
         self.policy = _POLICY.format(images=" ".join(("'self'", "data:", *image_sources)))
         self._stylesheets = stylesheets
         self._clock = clock
-        self._transformer = Transformer()
+        self._engine = engine
         self._ready: dict[tuple[str, str], _Ready] = {}
         self._lock = threading.Lock()
 
@@ -96,11 +93,13 @@ class FrontEnds:
 
         Errors: NotFound, Corrupt for a stylesheet that cannot be read or that fails, BadRequest for ``custom`` that is refused.
         """
-        path = self._path_of(name)
+        path, engine = self._path_of(name), self._engine
+        if engine is None:
+            raise Corrupt(f"the stylesheet of front end {name} cannot be applied, because this server has no engine for stylesheets")
         with self._lock:
-            ready = self._find(name, path, reload=reload)
+            ready = self._find(engine, name, path, reload=reload)
         try:
-            body = self._transformer.transform(ready.stylesheet, xml, custom)
+            body = engine.transformer.transform(ready.stylesheet, xml, custom)
         except Corrupt as exc:
             raise Corrupt(f"the stylesheet of front end {name} failed: {exc}") from exc
         if len(body) > MAX_PAGE_BYTES:
@@ -109,42 +108,20 @@ class FrontEnds:
         media_type = f"{kind}; charset={ready.output.encoding or 'UTF-8'}"
         return Page(body=body, media_type=media_type, is_script=kind.endswith(("javascript", "ecmascript")))
 
-    def _find(self, name: str, path: str, *, reload: bool) -> _Ready:
+    def _find(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _Ready:
         ready = self._ready.get((name, path))
         if ready is None or reload or ready.until <= self._clock():
-            data = read_bounded(path, f"the stylesheet of front end {name}")
+            data = engine.repository.read(path, f"the stylesheet of front end {name}")
             try:
-                output = _read_output(data)
-            except etree.LxmlError as exc:
+                output = engine.transformer.read_output(data)
+            except Corrupt as exc:
                 raise Corrupt(f"the stylesheet of front end {name} is no XML: {exc}") from exc
             ready = _Ready(data, output, self._clock() + KEPT_SECONDS)
             self._ready[name, path] = ready
         return ready
 
 
-def _read_output(stylesheet: bytes) -> _Output:
-    """Reads what a stylesheet that was compiled says of its page; of several elements the last counts."""
-    said: dict[str, str] = {}
-    for element in etree.fromstring(stylesheet, make_parser()).iterchildren(f"{XSL}output"):
-        said |= {str(name): str(value).strip() for name, value in element.attrib.items()}
-    media_type, encoding = said.get("media-type", "").lower(), said.get("encoding", "")
-    return _Output(
-        method=said.get("method", ""),
-        media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else "",
-        encoding=encoding if _is_encoding(encoding) else "",
-    )
-
-
-def _is_encoding(name: str) -> bool:
-    """Whether pages come in an encoding of this name; they come in UTF-8 where it is unknown."""
-    try:
-        etree.tostring(etree.Element("a"), encoding=name)
-    except LookupError:
-        return False
-    return bool(name)
-
-
-def _find_kind(output: _Output, body: bytes) -> str:
+def _find_kind(output: StylesheetOutput, body: bytes) -> str:
     """Tells what was made: as the stylesheet says, else XML where it begins as such, else HTML."""
     if output.media_type:
         return output.media_type

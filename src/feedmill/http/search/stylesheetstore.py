@@ -1,14 +1,7 @@
-"""The stylesheets of front ends that were put, kept in the data folder.
-
-Each version has a name of its own, so that a page that is being made never sees half of one.
-"""
-
-import hashlib
-import os
-from pathlib import Path
+"""Gets and sets the stylesheets of front ends: their files in the repository, their paths in the settings."""
 
 from feedmill.core.query.sites import is_collection_name
-from feedmill.http.search.stylesheets import compile_stylesheet, read_stylesheet
+from feedmill.http.search.frontends import StylesheetEngine
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.settings.editing import ALWAYS, Condition, HeldEntry, SettingsEditor
 
@@ -16,23 +9,24 @@ SECTION = "frontends"
 
 
 class StylesheetStore:
-    """The stylesheets that were put, in a folder of their own."""
+    """The stylesheets of front ends that the API sets."""
 
-    def __init__(self, editor: SettingsEditor, folder: Path) -> None:
+    def __init__(self, editor: SettingsEditor, engine: StylesheetEngine) -> None:
         self._editor = editor
-        self._folder = folder
+        self._repository = engine.repository
+        self._transformer = engine.transformer
 
     def get(self, name: str) -> bytes:
         """Returns a front end's stylesheet. Errors: NotFound, Corrupt."""
         path = str(self._editor.get(SECTION, name).value["stylesheet"])
         if not path:
             raise NotFound(f"the front end {name} has no stylesheet, it is the built-in page")
-        return read_stylesheet(path)
+        return self._read(path)
 
     def put(self, name: str, data: bytes, condition: Condition) -> HeldEntry:
         """Sets a front end's stylesheet; one that is not there yet is made. Errors: BadRequest, Overtaken."""
         try:
-            compile_stylesheet(data)
+            self._transformer.check(data)
         except Corrupt as exc:
             raise BadRequest(str(exc)) from exc
         try:
@@ -42,23 +36,22 @@ class StylesheetStore:
             value, found = {"name": name}, Condition(is_new=True)
         if not is_collection_name(name):
             raise BadRequest(f"'{name[:80]}' is no name of a front end; it has 1 to 200 letters, digits, _ and -")
-        path = self._write(name, data)
-        entry, _ = self._editor.put(SECTION, name, value | {"stylesheet": str(path)}, found if condition == ALWAYS else condition)
-        self._forget_others(name, path)
+        path = self._repository.write(name, data)
+        entry, _ = self._editor.put(SECTION, name, value | {"stylesheet": path}, found if condition == ALWAYS else condition)
+        self._repository.delete_others(name, path)
         return entry
 
-    def _write(self, name: str, data: bytes) -> Path:
-        self._folder.mkdir(exist_ok=True, mode=0o700)
-        path = self._folder.absolute() / f"{name}.{hashlib.sha256(data).hexdigest()[:16]}.xsl"
-        fresh = path.with_suffix(".new")
-        with fresh.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-        return path
+    def check_path(self, path: str) -> None:
+        """Checks that the file at a path is a stylesheet, if there is a file. Errors: Corrupt."""
+        if self._repository.has(path):
+            self._read(path)
 
-    def _forget_others(self, name: str, kept: Path) -> None:
-        for path in kept.parent.glob(f"{name}.*.xsl"):
-            if path != kept:
-                path.unlink(missing_ok=True)
+    def _read(self, path: str) -> bytes:
+        """Returns a stylesheet. A user who may name a path can read nothing else on the machine by it. Errors: Corrupt."""
+        data = self._repository.read(path, f"the file '{path}'")
+        try:
+            self._transformer.check(data)
+        except Corrupt as exc:
+            # the parser's reason would reveal what the file holds
+            raise Corrupt(f"the file '{path}' is no XSLT 1.0 that stands alone") from exc
+        return data

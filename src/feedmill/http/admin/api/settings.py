@@ -11,8 +11,8 @@ Source: RFC 9110, 8.8.3, 13.1.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
-from os.path import isfile
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -21,7 +21,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from feedmill.http.common.bodies import read_body
-from feedmill.http.search.stylesheets import read_stylesheet
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.settings.editing import ALWAYS, MAX_KEPT_BYTES, Condition, HeldEntry, SettingsEditor
 from feedmill.settings.importing import KINDS, import_text
@@ -29,8 +28,8 @@ from feedmill.settings.importing import KINDS, import_text
 MAX_IMPORT_BYTES = 3 * MAX_KEPT_BYTES
 
 
-def settings_routes(editor: SettingsEditor) -> list[Route]:
-    """Returns the routes over an editor."""
+def settings_routes(editor: SettingsEditor, check_stylesheet: Callable[[str], None]) -> list[Route]:
+    """Returns the routes over an editor. ``check_stylesheet`` raises Corrupt for the path of a file that is not a stylesheet."""
 
     async def list_entries(request: Request) -> Response:
         entries = await run_in_threadpool(editor.list, request.path_params["section"])
@@ -41,7 +40,7 @@ def settings_routes(editor: SettingsEditor) -> list[Route]:
 
     async def put(request: Request) -> Response:
         value = _read_json(await read_body(request, MAX_KEPT_BYTES))
-        await run_in_threadpool(_check_stylesheet, value)
+        await run_in_threadpool(_check_stylesheet, value, check_stylesheet)
         entry, is_new = await run_in_threadpool(editor.put, *_place(request), value, read_condition(request))
         return _answer(entry, 201 if is_new else 200)
 
@@ -78,13 +77,13 @@ def read_file(request: Request, body: bytes) -> bytes:
     return str(value["text"]).encode("utf-8", "surrogateescape")
 
 
-def _check_stylesheet(value: Any) -> None:
+def _check_stylesheet(value: Any, check: Callable[[str], None]) -> None:
     """Refuses a front end's path to a file that is no stylesheet; one to no file is refused with all other faults."""
     path = value.get("stylesheet") if isinstance(value, dict) else None
-    if not isinstance(path, str) or not isfile(path):
+    if not isinstance(path, str) or not path:
         return
     try:
-        read_stylesheet(path)
+        check(path)
     except Corrupt as exc:
         raise BadRequest(f"stylesheet: {exc}") from exc
 

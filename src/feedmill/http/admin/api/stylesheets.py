@@ -11,19 +11,19 @@ from starlette.routing import Route
 
 from feedmill.http.admin.api.settings import read_condition
 from feedmill.http.common.bodies import read_body
-from feedmill.http.search.stylesheets import MAX_STYLESHEET_BYTES
 from feedmill.http.search.stylesheetstore import StylesheetStore
+from feedmill.ports.stylesheets import MAX_STYLESHEET_BYTES
 
 
-def stylesheet_routes(shelf: StylesheetStore) -> list[Route]:
-    """Returns the routes over a shelf."""
+def stylesheet_routes(store: StylesheetStore) -> list[Route]:
+    """Returns the routes over a store."""
 
     async def get(request: Request) -> Response:
-        return Response(await run_in_threadpool(shelf.get, request.path_params["name"]), media_type="text/xml")
+        return Response(await run_in_threadpool(store.get, request.path_params["name"]), media_type="text/xml")
 
     async def put(request: Request) -> Response:
         data = await read_body(request, MAX_STYLESHEET_BYTES)
-        entry = await run_in_threadpool(shelf.put, request.path_params["name"], data, read_condition(request))
+        entry = await run_in_threadpool(store.put, request.path_params["name"], data, read_condition(request))
         return JSONResponse({"name": entry.name, "stylesheet": entry.value["stylesheet"]}, headers={"ETag": f'"{entry.tag}"'})
 
     path = "/api/v1/settings/frontends/{name}/stylesheet"

@@ -5,16 +5,18 @@ entities of its own, and read itself: ``document('')`` is how tables are kept in
 address that does not exist; so these reads are let through, all of them to a resolver that refuses any other.
 """
 
-from pathlib import Path
-from typing import Any
+import re
+from typing import Any, Final
 
 from lxml import etree
 
 from feedmill.model.errors import Corrupt
+from feedmill.ports.stylesheets import StylesheetOutput
 
-MAX_STYLESHEET_BYTES = 4_000_000
 MAX_DEPTH = 1_000
 MAX_NAME = 200
+_XSL: Final = "{http://www.w3.org/1999/XSL/Transform}"
+_MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]+")  # RFC 6838, 4.2
 
 etree.XSLT.set_global_max_depth(MAX_DEPTH)  # type: ignore[attr-defined]  # the stub leaves it out
 
@@ -30,27 +32,30 @@ def compile_stylesheet(data: bytes) -> etree.XSLT:
         raise Corrupt(f"the stylesheet is no XSLT 1.0 that stands alone: {exc}") from exc
 
 
-def read_bounded(path: str, named: str) -> bytes:
-    """Reads a file that may be a stylesheet. Errors: Corrupt for one that cannot be read or is too large, which is then ``named``."""
+def read_output(data: bytes) -> StylesheetOutput:
+    """Reads ``xsl:output``; of several elements the last counts. Errors: Corrupt."""
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_STYLESHEET_BYTES + 1)
-    except OSError as exc:
-        raise Corrupt(f"{named} cannot be read: {exc.strerror}") from exc
-    if len(data) > MAX_STYLESHEET_BYTES:
-        raise Corrupt(f"{named} has more than {MAX_STYLESHEET_BYTES} bytes")
-    return data
+        root = etree.fromstring(data, make_parser())
+    except etree.LxmlError as exc:
+        raise Corrupt(str(exc)) from exc
+    found: dict[str, str] = {}
+    for element in root.iterchildren(f"{_XSL}output"):
+        found |= {str(name): str(value).strip() for name, value in element.attrib.items()}
+    media_type, encoding = found.get("media-type", "").lower(), found.get("encoding", "")
+    return StylesheetOutput(
+        method=found.get("method", ""),
+        media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else "",
+        encoding=encoding if _is_encoding(encoding) else "",
+    )
 
 
-def read_stylesheet(path: str) -> bytes:
-    """Reads the file of a stylesheet; who may name a path reads by it nothing else that is on the machine. Errors: Corrupt."""
-    data = read_bounded(path, f"the file '{path}'")
+def _is_encoding(name: str) -> bool:
+    """Whether the engine knows an encoding; pages are UTF-8 if it does not."""
     try:
-        compile_stylesheet(data)
-    except Corrupt as exc:
-        # the parser's reason would tell what the file holds
-        raise Corrupt(f"the file '{path}' is no XSLT 1.0 that stands alone") from exc
-    return data
+        etree.tostring(etree.Element("a"), encoding=name)
+    except LookupError:
+        return False
+    return bool(name)
 
 
 class _Refusal(etree.Resolver):

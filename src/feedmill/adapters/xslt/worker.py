@@ -23,8 +23,8 @@ from setproctitle import setproctitle
 
 from feedmill.adapters.sandbox.confinement import confine
 from feedmill.adapters.sandbox.seccomp import TRANSFORMING
-from feedmill.http.search.customxml import read_custom
-from feedmill.http.search.stylesheets import compile_stylesheet, make_parser
+from feedmill.adapters.xslt.customxml import read_custom
+from feedmill.adapters.xslt.stylesheets import compile_stylesheet, make_parser
 from feedmill.model.errors import BadRequest, Corrupt
 from feedmill.runtime.roles import STYLESHEETS
 

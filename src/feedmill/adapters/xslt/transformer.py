@@ -13,16 +13,18 @@ from contextlib import suppress
 from typing import Final
 
 from feedmill.adapters.sandbox.environment import bare_environment
-from feedmill.http.search.stylesheetwork import ANSWER, PAGE, REFUSAL, REQUEST
+from feedmill.adapters.xslt.stylesheets import compile_stylesheet, read_output
+from feedmill.adapters.xslt.worker import ANSWER, PAGE, REFUSAL, REQUEST
 from feedmill.model.errors import BadRequest, Busy, Corrupt
+from feedmill.ports.stylesheets import StylesheetOutput
 from feedmill.runtime.roles import STYLESHEETS
 
 WAIT_SECONDS: Final = 2.0
 MAX_SECONDS: Final = 10
 
 
-class Transformer:
-    """Makes pages of XML. May be used from several threads. Units: ``max_seconds`` that a page may take."""
+class ProcessTransformer:
+    """Implements ``ports.stylesheets.StylesheetTransformer``. Units: ``max_seconds`` that a page may take."""
 
     def __init__(self, at_once: int = STYLESHEETS.most, *, max_seconds: int = MAX_SECONDS) -> None:
         self._max_seconds = max_seconds
@@ -30,6 +32,14 @@ class Transformer:
         self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
         for _ in range(at_once):
             self._free.put(None)
+
+    def check(self, stylesheet: bytes) -> None:
+        """Compiles a stylesheet. Errors: Corrupt, also for one that imports or includes another."""
+        compile_stylesheet(stylesheet)
+
+    def read_output(self, stylesheet: bytes) -> StylesheetOutput:
+        """Returns what a stylesheet says of its page. Errors: Corrupt if it is not XML."""
+        return read_output(stylesheet)
 
     def transform(self, stylesheet: bytes, xml: bytes, custom: bytes = b"") -> bytes:
         """Returns the page. Errors: Corrupt for a stylesheet that fails, says why; Busy when all are at work for too long.
@@ -57,7 +67,7 @@ def _start(max_seconds: int) -> "_Worker":
 
 class _Worker:
     def __init__(self, max_seconds: int) -> None:
-        command = [sys.executable, "-m", "feedmill.http.search.stylesheetwork", str(max_seconds)]
+        command = [sys.executable, "-m", "feedmill.adapters.xslt.worker", str(max_seconds)]
         self._max_seconds = max_seconds
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=bare_environment())
         weakref.finalize(self, _end, self._process)

@@ -1,0 +1,49 @@
+"""The stylesheets of front ends as files in a folder of their own."""
+
+import hashlib
+import os
+from pathlib import Path
+
+from feedmill.model.errors import Corrupt
+from feedmill.ports.stylesheets import MAX_STYLESHEET_BYTES
+
+
+class StylesheetFolder:
+    """Implements ``ports.stylesheets.StylesheetRepository``. It also reads stylesheets outside its folder, which the settings name."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def has(self, path: str) -> bool:
+        """Whether there is a file at a path."""
+        return os.path.isfile(path)
+
+    def read(self, path: str, named: str) -> bytes:
+        """Returns a file that may be a stylesheet. Errors: Corrupt if it cannot be read or is too large; the text calls it ``named``."""
+        try:
+            with Path(path).open("rb") as file:
+                data = file.read(MAX_STYLESHEET_BYTES + 1)
+        except OSError as exc:
+            raise Corrupt(f"{named} cannot be read: {exc.strerror}") from exc
+        if len(data) > MAX_STYLESHEET_BYTES:
+            raise Corrupt(f"{named} has more than {MAX_STYLESHEET_BYTES} bytes")
+        return data
+
+    def write(self, name: str, data: bytes) -> str:
+        """Stores a version of a front end's stylesheet durably and returns its path. Errors: OSError."""
+        self._folder.mkdir(exist_ok=True, mode=0o700)
+        path = self._folder.absolute() / f"{name}.{hashlib.sha256(data).hexdigest()[:16]}.xsl"
+        fresh = path.with_suffix(".new")
+        with fresh.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+        return str(path)
+
+    def delete_others(self, name: str, path: str) -> None:
+        """Deletes all versions of a front end's stylesheet except that at ``path``. Errors: OSError."""
+        kept = Path(path)
+        for other in kept.parent.glob(f"{name}.*.xsl"):
+            if other != kept:
+                other.unlink(missing_ok=True)
