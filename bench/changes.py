@@ -85,7 +85,7 @@ def fill(store: SqlStore, documents: int) -> None:
             keys = {url: AccessKey(acl=in_one_order(each)) for url, each in made.items()}
             numbers = unit.classes.number_many(list(keys.values()))
             guarded = {"datasource": "b", "secure": True, "updated_at": BEGIN}
-            unit.documents.save_many([a_document(url, access_class=numbers[key], **guarded) for url, key in keys.items()], at=BEGIN)
+            unit.documents.writer.save_many([a_document(url, access_class=numbers[key], **guarded) for url, key in keys.items()], at=BEGIN)
 
 
 def put_acls(store: SqlStore, acls: dict[str, Acl], at: datetime) -> None:
@@ -117,7 +117,7 @@ def iter_visible(store: SqlStore, at: datetime) -> Iterator[str]:
     """Decides every document at a time, and gives those that are permitted."""
     with store.reading() as unit:
         forms, after = resolve_many(unit, [WHO], at=at)[WHO], 0
-        while documents := unit.documents.list_live(after=after, limit=AT_ONCE):
+        while documents := unit.documents.scan.list_live(after=after, limit=AT_ONCE):
             acls = read_chains_at(unit, [document.url for document in documents], at)
             for document in documents:
                 if class_of(document) and decide_for(document.url, forms, acls.get).verdict.value == "PERMIT":

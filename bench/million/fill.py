@@ -114,8 +114,8 @@ class _Filling:
         with self._context.store.writing() as unit:
             numbers = unit.classes.number_many(keys)
             found = [self._document(page, *refs, numbers[key]) for page, refs, key in zip(pages, kept, keys, strict=True)]
-            ids = unit.documents.save_many(found)
-            unit.documents.add_events([(ids[each.url], 0, event) for each in found])
+            ids = unit.documents.writer.save_many(found)
+            unit.documents.writer.add_events([(ids[each.url], 0, event) for each in found])
             unit.acls.save_many([self._stored(url_of(page.number), acl) for page, acl in zip(pages, acls, strict=True)], at=now)
         return [(page.number, ids[document.url], document.access_class) for page, document in zip(pages, found, strict=True)]
 

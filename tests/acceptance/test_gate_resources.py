@@ -95,7 +95,7 @@ def test_resource_asked_for_badly_answers_400(tmp_path: Path, path: str) -> None
 
 def save(store: SqlStore, document: Document) -> int:
     with store.writing() as unit:
-        return unit.documents.save_many([document])[document.url]
+        return unit.documents.writer.save_many([document])[document.url]
 
 
 def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:

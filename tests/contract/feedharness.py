@@ -129,11 +129,11 @@ class FeedHarness:
 
     def live(self) -> dict[str, Document]:
         with self.store.reading() as unit:
-            return {document.url: document for document in unit.documents.list_live(after=0, limit=100_000)}
+            return {document.url: document for document in unit.documents.scan.list_live(after=0, limit=100_000)}
 
     def document(self, url: str) -> Document:
         with self.store.reading() as unit:
-            return unit.documents.find_many([url])[url]
+            return unit.documents.reader.find_many([url])[url]
 
     def acls(self, *urls: str) -> dict[str, StoredAcl]:
         with self.store.reading() as unit:
@@ -143,12 +143,12 @@ class FeedHarness:
         document = self.document(url)
         assert document.id is not None
         with self.store.reading() as unit:
-            return unit.documents.list_events(document.id)
+            return unit.documents.reader.list_events(document.id)
 
     def index_all(self) -> None:
         """Takes all marks off, as the indexer does once it has committed."""
         with self.store.writing() as unit:
-            known = [d.id for d in unit.documents.find_many([c.url for feed in self.feeds.values() for c in feed if c.url]).values()]
+            known = [d.id for d in unit.documents.reader.find_many([c.url for feed in self.feeds.values() for c in feed if c.url]).values()]
             unit.index_tasks.remove(list(unit.index_tasks.find_many([key for key in known if key is not None]).values()))
 
 

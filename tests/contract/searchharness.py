@@ -70,7 +70,7 @@ class SearchHarness:
             guards = dict(acls or {})
             documents = [_guarded(unit, document, guards.pop(document.url, None)) for document in documents]
             unit.acls.save_many([_stored(url, acl) for url, acl in guards.items()], at=NOW)
-            ids = unit.documents.save_many(documents)
+            ids = unit.documents.writer.save_many(documents)
         if into_index:
             writer = MemoryWriter(self.index)
             writer.put_many(self._entry(ids[document.url], document) for document in documents)

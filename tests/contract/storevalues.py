@@ -63,7 +63,7 @@ def add_feed(store: Store, datasource: str = "src", **given: Any) -> Feed:
 
 def save(store: Store, *documents: Document) -> dict[str, int]:
     with store.writing() as unit:
-        return unit.documents.save_many(documents)
+        return unit.documents.writer.save_many(documents)
 
 
 def damage(folder: Path, url: str, column: str, value: object) -> None:

@@ -307,7 +307,7 @@ def test_changes_of_a_page_that_begins_to_guard_itself_are_listed(new_harness: C
     assert document.id is not None
     text = Text(source=document.content, metadata=(("google:aclusers", "ann"),))
     with harness.store.writing() as unit:
-        unit.documents.save_texts([(document.id, text)], at=harness.clock())
+        unit.documents.writer.save_texts([(document.id, text)], at=harness.clock())
     [lost] = changes_of(harness, "bob", since, harness.clock())
     assert (lost.url, lost.is_gained) == (url("a"), False)
 

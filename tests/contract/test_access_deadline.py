@@ -157,7 +157,7 @@ def test_groups_that_change_while_results_are_made_leave_public_results(harness:
     searcher = harness.searcher()
     access = searcher.classes_of(ANN)
     with harness.store.reading() as unit:
-        documents = unit.documents.find_many([OPEN, HERS]).values()
+        documents = unit.documents.reader.find_many([OPEN, HERS]).values()
         keys = [document.id or 0 for document in documents]
     assert len(searcher.list_visible(keys, access, deadline=Deadline(60))) == 2
     publish(harness, 2, {"others": [STAFF]})

@@ -377,7 +377,7 @@ def test_class_in_use_is_not_removed(store: SqlStore) -> None:
     used = AccessKey(acl=Acl(entries=(permit("bob"),)))
     with store.writing() as unit:
         number = unit.classes.number_many([used])[used]
-        unit.documents.save_many([a_document(URLS[1], secure=True, access_class=number)])
+        unit.documents.writer.save_many([a_document(URLS[1], secure=True, access_class=number)])
         newest = unit.classes.newest()
         unit.classes.remove_unused(after=0, limit=10)
         assert len(unit.classes.get_many(range(newest + 1))) == 2
@@ -450,7 +450,7 @@ def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exi
         classes = unit.acls.find_classes(list(acls))
         guarded = [a_document(url, secure=True, access_class=classes[url]) for url in acls]
         others = [a_document(URLS[4], secure=True), a_document(URLS[5]), a_document(URLS[6], datasource="other")]
-        unit.documents.save_many([*guarded, *others])
+        unit.documents.writer.save_many([*guarded, *others])
     review = AccessReview(store)
     assert {document.url for document in review.iter_for_nobody()} == {*URLS[1:5]}
     assert [document.url for document in review.iter_public_beside_guarded()] == [URLS[5]]
@@ -466,7 +466,7 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
     guarding = Text(source=BlobRef("x:1"), metadata=(("google:aclusers", "ann"),))
     with store.writing() as unit:
         classes = unit.acls.find_classes(["http://acl/", "http://shut/"])
-        unit.documents.save_many(
+        unit.documents.writer.save_many(
             [
                 *(a_document(f"http://a/{number}", secure=True, access_class=classes["http://shut/"]) for number in range(5)),
                 *(a_document(f"http://b/{number}", secure=True, access_class=classes["http://acl/"]) for number in range(5)),

@@ -112,7 +112,7 @@ def test_log_beyond_its_limit_is_cut_and_counts_stay_whole(tmp_path: Path) -> No
 
 def marks(harness: FeedHarness) -> dict[str, IndexTask]:
     with harness.store.reading() as unit:
-        documents = unit.documents.find_by_id(range(1, 20))
+        documents = unit.documents.reader.find_by_id(range(1, 20))
         found = unit.index_tasks.find_many(list(documents))
     return {documents[key].url.removeprefix("http://docs.test/"): mark for key, mark in found.items()}
 
@@ -315,8 +315,8 @@ def snapshot(harness: FeedHarness) -> object:
     """All that must not depend on when a feeder was killed."""
     urls = [url(name) for name in "abcdefghwxyz"]
     with harness.store.reading() as unit:
-        documents = unit.documents.find_many(urls)
-        events = {found.url: unit.documents.list_events(found.id or 0) for found in documents.values()}
+        documents = unit.documents.reader.find_many(urls)
+        events = {found.url: unit.documents.reader.list_events(found.id or 0) for found in documents.values()}
         acls = unit.acls.find_many(urls)
     return (
         {

@@ -64,7 +64,7 @@ def asked_of(harness: SearchHarness, act: Callable[[Searcher], object]) -> list[
 
 def find_connection(unit: UnitOfWork) -> sqlite3.Connection:
     """Returns the driver's connection of a unit of work."""
-    connection = unit.documents._connection.connection.driver_connection  # type: ignore[attr-defined]
+    connection = unit.documents.reader._connection.connection.driver_connection  # type: ignore[attr-defined]
     assert isinstance(connection, sqlite3.Connection)
     return connection
 

@@ -140,7 +140,7 @@ def run_to_the_end(harness: IndexHarness, fuse: Fuse, *, build_anew: bool) -> No
 
 def assert_brought_up(harness: IndexHarness) -> None:
     with harness.store.reading() as unit:
-        live = {document.id: document.metadata for document in unit.documents.list_live(after=0, limit=100)}
+        live = {document.id: document.metadata for document in unit.documents.scan.list_live(after=0, limit=100)}
         assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
         feeds = unit.feeds.list_newest(None, 10)
     assert harness.shown() == live

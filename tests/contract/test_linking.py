@@ -77,7 +77,7 @@ class LinkHarness:
         data = encode_text("body", [Link(url(target), text) for target, text in links.items()])
         blob = self.feeds.blobs.put(io.BytesIO(data), len(data))
         with self.feeds.store.writing() as unit:
-            unit.documents.save_texts([(document.id, Text(source=document.content, blob=blob, robots=frozenset(robots)))], at=BEGIN)
+            unit.documents.writer.save_texts([(document.id, Text(source=document.content, blob=blob, robots=frozenset(robots)))], at=BEGIN)
             unit.index_tasks.advance([mark for mark in unit.index_tasks.list(Stage.EXTRACT, 1000) if mark.document_id == document.id])
 
     def settle(self, indexer: Indexing | None = None) -> None:

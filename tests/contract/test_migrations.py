@@ -119,18 +119,18 @@ def stored(url: str, acl: Acl) -> StoredAcl:
 
 
 def read_documents(unit: UnitOfWork) -> dict[str, Any]:
-    found = unit.documents.find_many([PUBLIC, GUARDED, CHILD, PARENT, GONE, CLOSED, SAME, NAMED])
+    found = unit.documents.reader.find_many([PUBLIC, GUARDED, CHILD, PARENT, GONE, CLOSED, SAME, NAMED])
     return {
         "ids": {url: document.id for url, document in found.items()},
         "damaged": {url for url, document in found.items() if document.damage},
         "states": {url for url, document in found.items() if document.state is DocumentState.GONE},
         "secure": {url for url, document in found.items() if document.secure},
-        "classes": {url: unit.documents.find_class(url) for url in found},
+        "classes": {url: unit.documents.reader.find_class(url) for url in found},
         "public": (found[PUBLIC].metadata, found[PUBLIC].attributes, found[PUBLIC].text, found[PUBLIC].content, found[PUBLIC].charset),
         "authmethod": found[CLOSED].attributes.authmethod,
         "locked": found[SAME].attributes.lock,
         "named": (found[NAMED].origin, found[NAMED].datasource, found[NAMED].attributes.crawl_once, found[NAMED].updated_at),
-        "events": [(event.kind.value, event.at, event.feed_id, event.line, event.detail) for event in unit.documents.list_events(1)],
+        "events": [(event.kind.value, event.at, event.feed_id, event.line, event.detail) for event in unit.documents.reader.list_events(1)],
     }
 
 

@@ -56,14 +56,14 @@ class Broken(Exception):
 
 
 def look_and_break(unit: UnitOfWork) -> None:
-    assert set(unit.documents.find_many([URL])) == {URL}
+    assert set(unit.documents.reader.find_many([URL])) == {URL}
     raise Broken
 
 
 def write_everything_and_break(unit: UnitOfWork) -> None:
-    ids = unit.documents.save_many([a_document(URL)])
+    ids = unit.documents.writer.save_many([a_document(URL)])
     assert ids == {URL: 1}
-    unit.documents.add_events([(1, 0, an_event())])
+    unit.documents.writer.add_events([(1, 0, an_event())])
     unit.acls.save_many([an_acl(URL)], at=NOW)
     unit.index_tasks.put_many([a_mark(1)])
     unit.key_values.put("a", "1")
@@ -74,8 +74,8 @@ def test_writing_with_exception_keeps_nothing(store: SqlStore) -> None:
     with pytest.raises(Broken), store.writing() as unit:
         write_everything_and_break(unit)
     with store.reading() as unit:
-        assert unit.documents.find_many([URL]) == {}
-        assert unit.documents.list_events(1) == []
+        assert unit.documents.reader.find_many([URL]) == {}
+        assert unit.documents.reader.list_events(1) == []
         assert unit.acls.find_many([URL]) == {}
         assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
         assert unit.key_values.get("a") is None
@@ -84,12 +84,12 @@ def test_writing_with_exception_keeps_nothing(store: SqlStore) -> None:
 def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
     save(store, a_document(URL))
     with store.reading() as unit:
-        assert unit.documents.count_live() == 1
+        assert unit.documents.scan.count_live() == 1
         save(store, a_document(URL + "2"))
-        assert unit.documents.count_live() == 1
-        assert set(unit.documents.find_many([URL, URL + "2"])) == {URL}
+        assert unit.documents.scan.count_live() == 1
+        assert set(unit.documents.reader.find_many([URL, URL + "2"])) == {URL}
     with store.reading() as unit:
-        assert unit.documents.count_live() == 2
+        assert unit.documents.scan.count_live() == 2
 
 
 def test_reading_after_exception_begins_anew(store: SqlStore) -> None:
@@ -99,7 +99,7 @@ def test_reading_after_exception_begins_anew(store: SqlStore) -> None:
             look_and_break(unit)
     save(store, a_document(URL + "2"))
     with store.reading() as unit:
-        assert unit.documents.count_live() == 2
+        assert unit.documents.scan.count_live() == 2
 
 
 def test_reading_many_at_once_gives_each_its_own_state(store: SqlStore) -> None:
@@ -121,9 +121,9 @@ def test_reading_with_any_number_of_keys_finds_those_that_there_are(store: SqlSt
         save(store, a_document(url))
     with store.reading() as unit:
         for wanted in ([], urls[:1], urls[:2], urls):
-            found = unit.documents.find_many(wanted)
+            found = unit.documents.reader.find_many(wanted)
             assert set(found) == set(wanted) & {urls[0], urls[-1]}
-            by_id = unit.documents.find_by_id([document.id or 0 for document in found.values()])
+            by_id = unit.documents.reader.find_by_id([document.id or 0 for document in found.values()])
             assert set(by_id.values()) == set(found.values())
 
 
@@ -433,10 +433,10 @@ def test_sqlite_writing_with_full_disk_keeps_nothing_and_goes_on(tmp_path: Path)
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
         signal.signal(signal.SIGXFSZ, before)
     with store.reading() as unit:
-        assert unit.documents.count_live() == 1
+        assert unit.documents.scan.count_live() == 1
     save(store, *large)
     with store.reading() as unit:
-        assert unit.documents.count_live() == 101
+        assert unit.documents.scan.count_live() == 101
     store.close()
 
 
@@ -465,7 +465,7 @@ def test_sqlite_with_pages_overwritten_is_corrupt(tmp_path: Path) -> None:
             file.write(b"\xff" * 4096)
     store = open_sqlite(path)
     with pytest.raises(Corrupt), store.reading() as unit:
-        unit.documents.list_live(after=0, limit=1000)
+        unit.documents.scan.list_live(after=0, limit=1000)
     store.close()
 
 

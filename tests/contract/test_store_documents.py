@@ -56,7 +56,7 @@ TEXT = st.text(st.characters(), max_size=20)
 
 def live(store: SqlStore, **given: int | str | None) -> list[str]:
     with store.reading() as unit:
-        return [document.url for document in unit.documents.list_live(after=0, limit=100, **given)]  # type: ignore[arg-type]
+        return [document.url for document in unit.documents.scan.list_live(after=0, limit=100, **given)]  # type: ignore[arg-type]
 
 
 # --- documents ------------------------------------------------------------------------------------------------------------------
@@ -67,16 +67,16 @@ def test_save_many_with_any_document_gives_it_back(store: SqlStore, document: Do
     ids = save(store, document)
     kept = replace(document, id=ids[document.url])
     with store.reading() as unit:
-        assert unit.documents.find_many([document.url, "http://none.test/"]) == {document.url: kept}
-        assert unit.documents.find_by_id([kept.id or 0, 999]) == {kept.id: kept}
+        assert unit.documents.reader.find_many([document.url, "http://none.test/"]) == {document.url: kept}
+        assert unit.documents.reader.find_by_id([kept.id or 0, 999]) == {kept.id: kept}
 
 
 def test_find_urls_by_digest_finds_what_begins_so(store: SqlStore) -> None:
     save(store, a_document("http://a.test/"), a_document("http://b.test/"))
     with store.reading() as unit:
-        assert unit.documents.find_urls_by_digest(digest_of_url("http://a.test/")[:9]) == ["http://a.test/"]
-        assert unit.documents.find_urls_by_digest(digest_of_url("http://none.test/")[:9]) == []
-        assert len(unit.documents.find_urls_by_digest(b"")) == 2
+        assert unit.documents.reader.find_urls_by_digest(digest_of_url("http://a.test/")[:9]) == ["http://a.test/"]
+        assert unit.documents.reader.find_urls_by_digest(digest_of_url("http://none.test/")[:9]) == []
+        assert len(unit.documents.reader.find_urls_by_digest(b"")) == 2
 
 
 def test_find_class_knows_the_classes_of_live_documents_alone(store: SqlStore) -> None:
@@ -84,7 +84,7 @@ def test_find_class_knows_the_classes_of_live_documents_alone(store: SqlStore) -
     guarded = replace(a_document("http://guarded.test/"), secure=True, access_class=7)
     save(store, a_document("http://open.test/"), gone, guarded)
     with store.reading() as unit:
-        find = unit.documents.find_class
+        find = unit.documents.reader.find_class
         assert [find(f"http://{name}.test/") for name in ("open", "gone", "guarded")] == [0, None, 7]
         assert [find(f"http://none.test/{number}") for number in range(40)] == [None] * 40
 
@@ -95,14 +95,14 @@ def test_save_many_with_known_url_replaces_all_but_its_id(store: SqlStore) -> No
     assert save(store, again) == {"http://a/": first["http://a/"]}
     assert save(store, replace(again, id=first["http://a/"], version=9)) == {"http://a/": first["http://a/"]}
     with store.reading() as unit:
-        assert unit.documents.find_many(["http://a/"])["http://a/"] == replace(again, id=first["http://a/"], version=9)
-        assert unit.documents.count_live() == 2
+        assert unit.documents.reader.find_many(["http://a/"])["http://a/"] == replace(again, id=first["http://a/"], version=9)
+        assert unit.documents.scan.count_live() == 2
 
 
 def test_save_many_with_same_url_twice_keeps_the_last(store: SqlStore) -> None:
     ids = save(store, a_document("http://a/"), a_document("http://a/", version=2))
     with store.reading() as unit:
-        assert unit.documents.find_by_id([ids["http://a/"]])[ids["http://a/"]].version == 2
+        assert unit.documents.reader.find_by_id([ids["http://a/"]])[ids["http://a/"]].version == 2
 
 
 def test_save_many_with_urls_alike_keeps_them_apart(store: SqlStore) -> None:
@@ -119,16 +119,16 @@ def test_save_many_with_urls_alike_keeps_them_apart(store: SqlStore) -> None:
     ]
     assert len(set(save(store, *[a_document(url) for url in urls]).values())) == len(urls)
     with store.reading() as unit:
-        assert set(unit.documents.find_many(urls)) == set(urls)
+        assert set(unit.documents.reader.find_many(urls)) == set(urls)
 
 
 def test_documents_with_thousands_at_once_are_saved_and_found(store: SqlStore) -> None:
     urls = [f"http://a.test/{number}" for number in range(1200)]
     ids = save(store, *[a_document(url) for url in urls])
     with store.reading() as unit:
-        assert len(unit.documents.find_many(urls)) == len(unit.documents.find_by_id(list(ids.values()))) == 1200
-        assert unit.documents.find_many([]) == {}
-        assert unit.documents.find_by_id([]) == {}
+        assert len(unit.documents.reader.find_many(urls)) == len(unit.documents.reader.find_by_id(list(ids.values()))) == 1200
+        assert unit.documents.reader.find_many([]) == {}
+        assert unit.documents.reader.find_by_id([]) == {}
     assert save(store) == {}
 
 
@@ -138,15 +138,15 @@ def test_save_many_with_any_text_in_json_gives_it_back(store: SqlStore, metadata
     document = a_document("http://a/", metadata=tuple(metadata), text=Text(source=BlobRef("x"), title=title, metadata=tuple(metadata)))
     ids = save(store, document)
     with store.reading() as unit:
-        assert unit.documents.find_many(["http://a/"])["http://a/"] == replace(document, id=ids["http://a/"])
+        assert unit.documents.reader.find_many(["http://a/"])["http://a/"] == replace(document, id=ids["http://a/"])
 
 
 def test_save_texts_with_changed_content_keeps_the_text_out(store: SqlStore) -> None:
     urls = ["http://a/", "http://b/", "http://c/"]
     ids = save(store, *[a_document(url, content=BlobRef(url)) for url in urls[:2]], a_document(urls[2]))
     with store.writing() as unit:
-        unit.documents.save_texts([], at=NOW)
-        unit.documents.save_texts(
+        unit.documents.writer.save_texts([], at=NOW)
+        unit.documents.writer.save_texts(
             [
                 (ids["http://a/"], Text(source=BlobRef("http://a/"), title="😀 \0")),
                 (ids["http://b/"], Text(source=BlobRef("older"))),
@@ -155,7 +155,7 @@ def test_save_texts_with_changed_content_keeps_the_text_out(store: SqlStore) -> 
             at=NOW,
         )
     with store.reading() as unit:
-        found = unit.documents.find_many(urls)
+        found = unit.documents.reader.find_many(urls)
     assert [found[url].text for url in urls] == [Text(source=BlobRef("http://a/"), title="😀 \0"), None, None]
 
 
@@ -172,10 +172,10 @@ def test_list_live_with_bounds_lists_those_by_id(store: SqlStore) -> None:
     assert live(store, unseen_by=8) == ["http://1/"]
     assert live(store, datasource="a", unseen_by=7) == ["http://2/"]
     with store.reading() as unit:
-        first = unit.documents.list_live(after=0, limit=1)
-        rest = unit.documents.list_live(after=first[0].id or 0, limit=1)
+        first = unit.documents.scan.list_live(after=0, limit=1)
+        rest = unit.documents.scan.list_live(after=first[0].id or 0, limit=1)
         assert [document.url for document in first + rest] == ["http://1/", "http://2/"]
-        assert unit.documents.count_live() == 3
+        assert unit.documents.scan.count_live() == 3
 
 
 def test_list_for_eviction_with_all_reasons_orders_by_lock_then_rank_then_age(store: SqlStore) -> None:
@@ -189,9 +189,9 @@ def test_list_for_eviction_with_all_reasons_orders_by_lock_then_rank_then_age(st
         a_document("http://gone/", state=DocumentState.GONE, attributes=Attributes(pagerank=68)),
     )
     with store.reading() as unit:
-        order = [document.url for document in unit.documents.list_for_eviction(10)]
+        order = [document.url for document in unit.documents.scan.list_for_eviction(10)]
         assert order == ["http://low/", "http://old/", "http://new/", "http://high/", "http://locked/"]
-        assert [document.url for document in unit.documents.list_for_eviction(2)] == order[:2]
+        assert [document.url for document in unit.documents.scan.list_for_eviction(2)] == order[:2]
 
 
 # --- events ---------------------------------------------------------------------------------------------------------------------
@@ -199,23 +199,23 @@ def test_list_for_eviction_with_all_reasons_orders_by_lock_then_rank_then_age(st
 
 def test_add_events_with_more_than_twenty_keeps_the_last(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.documents.add_events([])
+        unit.documents.writer.add_events([])
         for number in range(27):
-            unit.documents.add_events([(5, number, an_event(f"number {number}", line=number)), (6, number % 3, an_event("other"))])
+            unit.documents.writer.add_events([(5, number, an_event(f"number {number}", line=number)), (6, number % 3, an_event("other"))])
     with store.reading() as unit:
-        assert [event.detail for event in unit.documents.list_events(5)] == [f"number {number}" for number in range(7, 27)]
-        assert len(unit.documents.list_events(6)) == 3
-        assert unit.documents.list_events(7) == []
+        assert [event.detail for event in unit.documents.reader.list_events(5)] == [f"number {number}" for number in range(7, 27)]
+        assert len(unit.documents.reader.list_events(6)) == 3
+        assert unit.documents.reader.list_events(7) == []
 
 
 def test_add_events_with_full_event_gives_it_back(store: SqlStore) -> None:
     event = an_event("why 😀", kind=EventKind.SWEPT, at=NOW, feed_id=2**40, line=2**40)
     odd = an_event("\0 and \ud800")
     with store.writing() as unit:
-        unit.documents.add_events([(1, 2**31 - 1, event), (2, 0, odd)])
+        unit.documents.writer.add_events([(1, 2**31 - 1, event), (2, 0, odd)])
     with store.reading() as unit:
-        assert unit.documents.list_events(1) == [event]
-        assert unit.documents.list_events(2) == [replace(odd, detail="␀ and ?")]
+        assert unit.documents.reader.list_events(1) == [event]
+        assert unit.documents.reader.list_events(2) == [replace(odd, detail="␀ and ?")]
 
 
 def test_forget_old_with_old_documents_removes_them_and_old_events(store: SqlStore) -> None:
@@ -228,15 +228,17 @@ def test_forget_old_with_old_documents_removes_them_and_old_events(store: SqlSto
     )
     with store.writing() as unit:
         old, new = an_event("old", at=NOW - minutes(9)), an_event("new")
-        unit.documents.add_events([(document_id, number, event) for document_id in ids.values() for number, event in enumerate([old, new])])
-        reached = unit.documents.forget_old(NOW - minutes(5), after=0, limit=2)
+        unit.documents.writer.add_events(
+            [(document_id, number, event) for document_id in ids.values() for number, event in enumerate([old, new])]
+        )
+        reached = unit.documents.upkeep.forget_old(NOW - minutes(5), after=0, limit=2)
         assert reached == sorted(ids.values())[1]
-        assert unit.documents.forget_old(NOW - minutes(5), after=reached, limit=100) == max(ids.values())
-        assert unit.documents.forget_old(NOW - minutes(5), after=max(ids.values()), limit=100) is None
+        assert unit.documents.upkeep.forget_old(NOW - minutes(5), after=reached, limit=100) == max(ids.values())
+        assert unit.documents.upkeep.forget_old(NOW - minutes(5), after=max(ids.values()), limit=100) is None
     with store.reading() as unit:
-        assert set(unit.documents.find_many(list(ids))) == {"http://lately/", "http://live/"}
-        assert [event.detail for event in unit.documents.list_events(ids["http://live/"])] == ["new"]
-        assert unit.documents.list_events(ids["http://gone/0"]) == []
+        assert set(unit.documents.reader.find_many(list(ids))) == {"http://lately/", "http://live/"}
+        assert [event.detail for event in unit.documents.reader.list_events(ids["http://live/"])] == ["new"]
+        assert unit.documents.reader.list_events(ids["http://gone/0"]) == []
 
 
 # --- acls -----------------------------------------------------------------------------------------------------------------------

@@ -78,8 +78,8 @@ def test_recorder_tells_a_failure_once_and_names_feed_document_and_step(store: S
     told: list[str] = []
     recorder = FailureRecorder(lambda: NOW, "1", told.append)
     with store.writing() as unit:
-        key = unit.documents.save_many([a_document("http://h/a", feed_id=feed.id)])["http://h/a"]
-        document = unit.documents.find_by_id([key])[key]
+        key = unit.documents.writer.save_many([a_document("http://h/a", feed_id=feed.id)])["http://h/a"]
+        document = unit.documents.reader.find_by_id([key])[key]
         failed = Failed(document, "index.entry", "step index.entry failed: KeyError")
         recorder.record(unit, [failed])
         recorder.record(unit, [failed])

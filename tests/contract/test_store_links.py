@@ -38,6 +38,6 @@ def test_queue_holds_a_document_once_for_each_work(store: SqlStore) -> None:
 def test_find_ids_gives_live_documents_alone(store: SqlStore) -> None:
     with store.writing() as unit:
         live, gone = a_document("http://h/a"), a_document("http://h/gone", state=DocumentState.GONE)
-        ids = unit.documents.save_many([live, gone])
-        assert unit.documents.find_ids(["http://h/a", "http://h/gone", "http://h/none"]) == {"http://h/a": ids["http://h/a"]}
-        assert unit.documents.find_ids([]) == {}
+        ids = unit.documents.writer.save_many([live, gone])
+        assert unit.documents.reader.find_ids(["http://h/a", "http://h/gone", "http://h/none"]) == {"http://h/a": ids["http://h/a"]}
+        assert unit.documents.reader.find_ids([]) == {}

@@ -12,7 +12,7 @@ from feedmill.ports import FileUse, StoredRefs
 def test_list_refs_gives_what_live_documents_keep_by_id(store: SqlStore) -> None:
     text = Text(source=BlobRef("c1"), blob=BlobRef("t1"), metadata=(("k", "v"),), robots=frozenset({"noindex"}))
     with store.writing() as unit:
-        ids = unit.documents.save_many(
+        ids = unit.documents.writer.save_many(
             [
                 a_document("http://a/", content=BlobRef("c1"), text=text),
                 a_document("http://b/", content=BlobRef("c2")),
@@ -24,24 +24,24 @@ def test_list_refs_gives_what_live_documents_keep_by_id(store: SqlStore) -> None
     one = StoredRefs(document_id=ids["http://b/"], content=BlobRef("c2"), text=None)
 
     with store.reading() as unit:
-        found = unit.documents.list_refs(after=0, limit=10)
+        found = unit.documents.upkeep.list_refs(after=0, limit=10)
         assert sorted(found, key=lambda refs: refs.content or "") == [both, one]
         assert [refs.document_id for refs in found] == sorted(refs.document_id for refs in found)
-        assert unit.documents.list_refs(after=found[0].document_id, limit=10) == found[1:]
-        assert unit.documents.list_refs(after=0, limit=1) == found[:1]
+        assert unit.documents.upkeep.list_refs(after=found[0].document_id, limit=10) == found[1:]
+        assert unit.documents.upkeep.list_refs(after=0, limit=1) == found[:1]
 
 
 def test_move_refs_changes_only_what_is_still_as_it_was_read(store: SqlStore) -> None:
     with store.writing() as unit:
         names = [f"http://{number}/" for number in range(5)]
         text = Text(source=BlobRef("old"), blob=BlobRef("t"))
-        unit.documents.save_many([a_document(name, content=BlobRef("old"), text=text) for name in names])
-        read = unit.documents.list_refs(after=0, limit=10)
+        unit.documents.writer.save_many([a_document(name, content=BlobRef("old"), text=text) for name in names])
+        read = unit.documents.upkeep.list_refs(after=0, limit=10)
     moves = [(refs, replace(refs, content=BlobRef("new"), text=replace(text, source=BlobRef("new")))) for refs in read]
 
     with store.writing() as unit:
-        documents = unit.documents.find_many(names)
-        unit.documents.save_many(
+        documents = unit.documents.reader.find_many(names)
+        unit.documents.writer.save_many(
             [
                 replace(documents[names[0]], content=BlobRef("fed")),
                 replace(documents[names[1]], text=None),
@@ -49,13 +49,13 @@ def test_move_refs_changes_only_what_is_still_as_it_was_read(store: SqlStore) ->
             ]
         )
     with store.writing() as unit:
-        assert unit.documents.move_refs(moves) == 2
-        assert unit.documents.move_refs(moves) == 0
-        assert unit.documents.move_refs([]) == 0
+        assert unit.documents.upkeep.move_refs(moves) == 2
+        assert unit.documents.upkeep.move_refs(moves) == 0
+        assert unit.documents.upkeep.move_refs([]) == 0
 
     with store.reading() as unit:
-        kept = {name: (document.content, document.text) for name, document in unit.documents.find_many(names).items()}
-        unchanged = unit.documents.find_many(names)[names[3]]
+        kept = {name: (document.content, document.text) for name, document in unit.documents.reader.find_many(names).items()}
+        unchanged = unit.documents.reader.find_many(names)[names[3]]
     assert [kept[name][0] for name in names] == ["fed", "old", "old", "new", "new"]
     assert kept[names[3]][1] == replace(text, source=BlobRef("new"))
     assert kept[names[1]][1] is None
@@ -65,12 +65,12 @@ def test_move_refs_changes_only_what_is_still_as_it_was_read(store: SqlStore) ->
 def test_move_refs_of_a_text_alone_keeps_the_content_none(store: SqlStore) -> None:
     text = Text(source=BlobRef("c"), blob=BlobRef("t"))
     with store.writing() as unit:
-        unit.documents.save_many([a_document("http://a/", text=text)])
-        (read,) = unit.documents.list_refs(after=0, limit=10)
-        assert unit.documents.move_refs([(read, replace(read, text=replace(text, blob=BlobRef("n"))))]) == 1
+        unit.documents.writer.save_many([a_document("http://a/", text=text)])
+        (read,) = unit.documents.upkeep.list_refs(after=0, limit=10)
+        assert unit.documents.upkeep.move_refs([(read, replace(read, text=replace(text, blob=BlobRef("n"))))]) == 1
 
     with store.reading() as unit:
-        document = unit.documents.find_many(["http://a/"])["http://a/"]
+        document = unit.documents.reader.find_many(["http://a/"])["http://a/"]
     assert (document.content, document.text) == (None, replace(text, blob=BlobRef("n")))
 
 

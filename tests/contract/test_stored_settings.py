@@ -39,8 +39,8 @@ def test_list_live_urls_goes_on_by_id_and_leaves_out_what_is_gone(store: SqlStor
         for name, state in (("1", DocumentState.LIVE), ("2", DocumentState.GONE), ("3", DocumentState.LIVE))
     ]
     with store.reading() as unit:
-        first = unit.documents.list_live_urls(after=0, limit=1)
-        rest = unit.documents.list_live_urls(after=first[0].document_id, limit=10)
+        first = unit.documents.scan.list_live_urls(after=0, limit=1)
+        rest = unit.documents.scan.list_live_urls(after=first[0].document_id, limit=10)
     assert [(one.url, one.version) for one in first + rest] == [("http://a.test/1", 3), ("http://a.test/3", 3)]
     assert isinstance(first[0], LiveUrl)
     assert len(ids) == 3

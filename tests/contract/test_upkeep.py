@@ -86,13 +86,13 @@ def put_aside(harness: FeedHarness, folder: Path, age_seconds: float) -> PackedB
 def extracted(harness: FeedHarness, *names: str) -> None:
     """Returns documents their texts, as the extractor does."""
     with harness.store.writing() as unit:
-        documents = unit.documents.find_many([url(name) for name in names])
+        documents = unit.documents.reader.find_many([url(name) for name in names])
         texts = []
         for document in documents.values():
             assert document.content is not None
             assert document.id is not None
             texts.append((document.id, Text(source=document.content, blob=put_blob(harness, f"text of {document.url}"), title="t")))
-        unit.documents.save_texts(texts, at=harness.clock())
+        unit.documents.writer.save_texts(texts, at=harness.clock())
 
 
 def put_blob(harness: FeedHarness, text: str) -> BlobRef:
@@ -348,7 +348,7 @@ def test_history_of_gone_documents_goes_after_ninety_days(harness: FeedHarness, 
     keep_up(upkeep)
 
     with harness.store.reading() as unit:
-        assert set(unit.documents.find_many([url("gone"), url("live"), url("rejected")])) == {url("live")}
+        assert set(unit.documents.reader.find_many([url("gone"), url("live"), url("rejected")])) == {url("live")}
     assert len(harness.events(url("live"))) == 1
 
 
@@ -376,15 +376,15 @@ def test_upkeep_of_a_task_that_fails_goes_on_with_the_others(harness: FeedHarnes
     keep_up(upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=FailingFiles(tmp_path / "feeds")))
 
     with harness.store.reading() as unit:
-        assert unit.documents.find_many([url("gone")]) == {}
+        assert unit.documents.reader.find_many([url("gone")]) == {}
 
 
 def test_kept_refs_of_documents_move_only_as_they_were_read(harness: FeedHarness) -> None:
     harness.push(put("a", "one"), put("b", "two"), put("c", None, metadata=()))
     extracted(harness, "a")
     with harness.store.reading() as unit:
-        refs = unit.documents.list_refs(after=0, limit=10)
-        assert unit.documents.list_refs(after=refs[0].document_id, limit=1) == refs[1:2]
+        refs = unit.documents.upkeep.list_refs(after=0, limit=10)
+        assert unit.documents.upkeep.list_refs(after=refs[0].document_id, limit=1) == refs[1:2]
     assert len(refs) == 2
     first, second = refs
     assert first.text is not None
@@ -392,11 +392,11 @@ def test_kept_refs_of_documents_move_only_as_they_were_read(harness: FeedHarness
     stale = replace(second, content=BlobRef("other"))
 
     with harness.store.writing() as unit:
-        assert unit.documents.move_refs([(first, moved), (stale, replace(stale, content=BlobRef("x")))]) == 1
-        assert unit.documents.move_refs([]) == 0
+        assert unit.documents.upkeep.move_refs([(first, moved), (stale, replace(stale, content=BlobRef("x")))]) == 1
+        assert unit.documents.upkeep.move_refs([]) == 0
 
     with harness.store.reading() as unit:
-        assert unit.documents.list_refs(after=0, limit=10) == [moved, second]
+        assert unit.documents.upkeep.list_refs(after=0, limit=10) == [moved, second]
     assert not harness.document(url("a")).awaits_extraction
 
 

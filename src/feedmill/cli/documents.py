@@ -75,7 +75,7 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
     """Returns documents, a bounded number at a time, none of which is waited for while the store is held."""
     while True:
         with store.reading() as unit:
-            found = unit.documents.list_live(after=after, limit=at_once, datasource=datasource)
+            found = unit.documents.scan.list_live(after=after, limit=at_once, datasource=datasource)
             rows = _render(unit, found)
         yield from rows
         if len(found) < at_once:

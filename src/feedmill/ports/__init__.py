@@ -5,7 +5,17 @@ The ports of signing in and late binding are in ``ports.signin`` and ``ports.htt
 
 from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
-from feedmill.ports.documents import Acls, Classes, ClassPeriods, Documents, LiveUrl, StoredRefs
+from feedmill.ports.documents import (
+    Acls,
+    Classes,
+    ClassPeriods,
+    DocumentReader,
+    DocumentScan,
+    DocumentUpkeep,
+    DocumentWriter,
+    LiveUrl,
+    StoredRefs,
+)
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
 from feedmill.ports.groups import (
@@ -25,7 +35,7 @@ from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
-from feedmill.ports.store import Store, UnitOfWork
+from feedmill.ports.store import DocumentRepositories, Store, UnitOfWork
 from feedmill.ports.work import Extractor, FeedFile, FeedFiles, InFlight, Notifier
 
 __all__ = [
@@ -38,7 +48,11 @@ __all__ = [
     "Classes",
     "Clock",
     "ComparisonCursor",
-    "Documents",
+    "DocumentReader",
+    "DocumentRepositories",
+    "DocumentScan",
+    "DocumentUpkeep",
+    "DocumentWriter",
     "EntryBuilder",
     "Extractor",
     "Failures",

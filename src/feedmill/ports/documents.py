@@ -9,11 +9,17 @@ from feedmill.model.access import AccessKey, AclVersion, ClassPeriod, PackedClas
 from feedmill.model.document import BlobRef, Document, Event, Text
 
 
-class Documents(Protocol):
-    """Documents by URL. A deleted document keeps its row, for its history."""
+class DocumentReader(Protocol):
+    """Reads documents by URL or id. A deleted document keeps its row, for its history."""
 
     def find_many(self, urls: Sequence[str]) -> dict[str, Document]:
         """Finds documents, including deleted ones, by URL."""
+
+    def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
+        """Finds documents, including deleted ones, by id."""
+
+    def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
+        """Finds the ids of live documents by URL."""
 
     def find_class(self, url: str) -> int | None:
         """Returns the access class of a live document, or None if there is none.
@@ -24,16 +30,17 @@ class Documents(Protocol):
     def find_urls_by_digest(self, start: bytes) -> list[str]:
         """Finds up to two URLs of documents, including deleted ones, whose digest begins with ``start``."""
 
-    def find_ids(self, urls: Sequence[str]) -> dict[str, int]:
-        """Finds the ids of live documents by URL."""
+    def list_events(self, document_id: int) -> list[Event]:
+        """Lists the stored events of a document, oldest first."""
 
-    def find_by_id(self, ids: Sequence[int]) -> dict[int, Document]:
-        """Finds documents, including deleted ones, by id."""
+
+class DocumentWriter(Protocol):
+    """Changes documents. The caller holds the only write transaction."""
 
     def save_many(
         self, documents: Sequence[Document], *, at: datetime | None = None, feed_id: int = 0, moved: Container[str] | None = None
     ) -> dict[str, int]:
-        """Inserts or replaces documents by URL and returns the id of each. The caller holds the only write transaction.
+        """Inserts or replaces documents by URL and returns the id of each.
 
         If a document's access class changes, it stores the change as of ``at`` (None: the time of the document's update) and ``feed_id``,
         0 for no feed. ``moved`` names the URLs whose class may have changed; None: any.
@@ -45,8 +52,9 @@ class Documents(Protocol):
     def add_events(self, events: Sequence[tuple[int, int, Event]]) -> None:
         """Stores events, each with its document's id and its number. Each document keeps its last 20 events."""
 
-    def list_events(self, document_id: int) -> list[Event]:
-        """Lists the stored events of a document, oldest first."""
+
+class DocumentScan(Protocol):
+    """Goes through live documents, for sweeps and counts."""
 
     def list_live(self, *, after: int, limit: int, datasource: str | None = None, unseen_by: int | None = None) -> list[Document]:
         """Lists live documents by id above ``after``, of one source if given.
@@ -65,6 +73,10 @@ class Documents(Protocol):
 
     def count_live(self) -> int:
         """Counts live documents."""
+
+
+class DocumentUpkeep(Protocol):
+    """Moves the blobs of documents, and removes old documents and events."""
 
     def list_refs(self, *, after: int, limit: int) -> list["StoredRefs"]:
         """Lists the blob references of live documents by id above ``after``. Documents without blobs are left out."""

@@ -7,7 +7,7 @@ exception rolls it back. ``with store.reading() as unit`` is a snapshot; it neve
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from feedmill.ports.documents import Acls, Classes, ClassPeriods, Documents
+from feedmill.ports.documents import Acls, Classes, ClassPeriods, DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import Feeds, Sources
 from feedmill.ports.groups import GroupGarbage, GroupHistory, Groups, GroupSnapshots
@@ -16,6 +16,26 @@ from feedmill.ports.links import Links
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimeValues, Sessions
+
+
+class DocumentRepositories(Protocol):
+    """The documents, by what a caller does with them."""
+
+    @property
+    def reader(self) -> DocumentReader:
+        """Reads documents by URL or id."""
+
+    @property
+    def writer(self) -> DocumentWriter:
+        """Changes documents."""
+
+    @property
+    def scan(self) -> DocumentScan:
+        """Goes through live documents."""
+
+    @property
+    def upkeep(self) -> DocumentUpkeep:
+        """Moves blobs and removes what is old."""
 
 
 class UnitOfWork(Protocol):
@@ -30,7 +50,7 @@ class UnitOfWork(Protocol):
         """The data sources."""
 
     @property
-    def documents(self) -> Documents:
+    def documents(self) -> DocumentRepositories:
         """The documents."""
 
     @property

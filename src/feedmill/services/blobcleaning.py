@@ -62,7 +62,7 @@ class BlobCleaning:
         reached = 0
         while True:
             with self._store.reading() as unit:
-                refs = unit.documents.list_refs(after=reached, limit=DOCUMENTS_AT_ONCE)
+                refs = unit.documents.upkeep.list_refs(after=reached, limit=DOCUMENTS_AT_ONCE)
             if not refs:
                 return
             reached = refs[-1].document_id
@@ -123,7 +123,7 @@ class BlobCleaning:
             return
         self._blobs.sync()
         with self._store.writing() as unit:
-            moved = unit.documents.move_refs(moves)
+            moved = unit.documents.upkeep.move_refs(moves)
         log.info("blobs_moved", documents=moved, of=len(moves))
 
     def _copy(self, kept: StoredRefs, thin: Set[str]) -> StoredRefs | None:

@@ -47,21 +47,21 @@ def inspect_url(store: Store, url: str) -> Inspection:
     Errors: NotFound if there is no document now, even if the URL has an ACL; Busy.
     """
     with store.reading() as unit:
-        document = unit.documents.find_many([url]).get(url)
+        document = unit.documents.reader.find_many([url]).get(url)
         if document is None or document.id is None or document.state is not DocumentState.LIVE:
             raise unknown_document(url)
         acl = unit.acls.find_many([url]).get(url)
         mark = unit.index_tasks.find_many([document.id]).get(document.id)
         failure = unit.failures.find_many([document.id]).get(document.id)
-        history = unit.documents.list_events(document.id)
+        history = unit.documents.reader.list_events(document.id)
     return Inspection(document=document, acl=acl, standing=judge(document, mark, failure), history=history)
 
 
 def recall_url(store: Store, url: str) -> Past:
     """Returns the history of a URL whose document is gone or was never accepted. Errors: NotFound if there is no history; Busy."""
     with store.reading() as unit:
-        document = unit.documents.find_many([url]).get(url)
-        history = unit.documents.list_events(document.id) if document is not None and document.id is not None else []
+        document = unit.documents.reader.find_many([url]).get(url)
+        history = unit.documents.reader.list_events(document.id) if document is not None and document.id is not None else []
     if not history:
         raise unknown_document(url)
     return Past(url=url, history=history)

@@ -23,7 +23,7 @@ def read_overview(store: Store) -> dict[str, Any]:
         marks = unit.index_tasks.count()
         return {
             "feeds_waiting": unit.feeds.count_waiting(),
-            "documents": unit.documents.count_live(),
+            "documents": unit.documents.scan.count_live(),
             "authorization": {"left_alone": read_resting(unit.key_values.get(AUTHORIZATION_RESTING))},
             "marks": {stage.value: count for stage, count in marks.items()},
             "index": {

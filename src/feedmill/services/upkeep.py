@@ -134,7 +134,7 @@ class Upkeep:
         reached: int | None = 0
         while reached is not None:
             with self._store.writing() as unit:
-                reached = unit.documents.forget_old(before, after=reached, limit=DOCUMENTS_AT_ONCE)
+                reached = unit.documents.upkeep.forget_old(before, after=reached, limit=DOCUMENTS_AT_ONCE)
             yield
 
     def _forget_groups(self) -> Iterator[None]:

@@ -33,12 +33,19 @@ def _on_connection(make: Callable[[sa.Connection], _Made]) -> cached_property[_M
     return cached_property(lambda unit: make(unit.connection))
 
 
+class SqlDocumentRepositories:
+    """Implements ``ports.DocumentRepositories``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.reader = self.writer = self.scan = self.upkeep = SqlDocuments(connection)
+
+
 class SqlUnit:
     """Implements ``ports.UnitOfWork``."""
 
     feeds = _on_connection(SqlFeeds)
     sources = _on_connection(SqlSources)
-    documents = _on_connection(SqlDocuments)
+    documents = _on_connection(SqlDocumentRepositories)
     classes = _on_connection(SqlClasses)
     class_periods = _on_connection(SqlClassPeriods)
     index_tasks = _on_connection(SqlIndexTasks)

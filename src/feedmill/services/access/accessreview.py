@@ -72,9 +72,11 @@ class AccessReview:
         """
         with self._store.reading() as unit:
             policies = unit.policies.current()
-            sources = frozenset(unit.documents.list_guarded_sources())
+            sources = frozenset(unit.documents.scan.list_guarded_sources())
             at_once = FIRST_AT_ONCE
-            while (sources or policies.policies) and (found := unit.documents.list_live_urls(after=after, limit=at_once, open_only=True)):
+            while (sources or policies.policies) and (
+                found := unit.documents.scan.list_live_urls(after=after, limit=at_once, open_only=True)
+            ):
                 chosen = [each.document_id for each in found if each.datasource in sources or policies.find(each.url)]
                 # the query also returns pages whose own text makes them closed; they are not public
                 yield from (document for document in _read(unit, chosen) if class_of(document) == AccessClass.PUBLIC)
@@ -105,7 +107,7 @@ def _visible_to_anybody(unit: UnitOfWork, order: Sequence[Early]) -> ClassMap:
 
 
 def _read(unit: UnitOfWork, ids: Sequence[int]) -> Iterator[Document]:
-    found = unit.documents.find_by_id(ids)
+    found = unit.documents.reader.find_by_id(ids)
     return (found[id_] for id_ in ids if id_ in found)
 
 

@@ -122,7 +122,7 @@ class _Moment:
         return PolicySet(versions[0].policies) if versions and versions[0].since <= self.at else PolicySet()
 
     def is_public(self, url: str) -> bool:
-        document = self.unit.documents.find_many([url]).get(url)
+        document = self.unit.documents.reader.find_many([url]).get(url)
         if document is None or document.id is None:
             return False
         if self.at is None:

@@ -177,7 +177,7 @@ class ChangeBatch:
     def load(self, urls: Iterable[str]) -> None:
         """Reads the current state of URLs."""
         wanted = [url for url in dict.fromkeys(urls) if url not in self._states]
-        documents = self._unit.documents.find_many(wanted)
+        documents = self._unit.documents.reader.find_many(wanted)
         acls = self._unit.acls.find_many(wanted)
         for url in wanted:
             self._before[url] = self._states[url] = UrlState(url=url, document=documents.get(url), acl=acls.get(url))
@@ -259,8 +259,8 @@ class ChangeBatch:
         with_events = [self._with_events(document) for document in documents]
         moved = {document.url for document in documents if _held_class(self._before[document.url].document) != _held_class(document)}
         saved = [document for document, _ in with_events]
-        ids = self._unit.documents.save_many(saved, at=self._feeding.now, feed_id=self._feeding.feed_id or 0, moved=moved)
-        self._unit.documents.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
+        ids = self._unit.documents.writer.save_many(saved, at=self._feeding.now, feed_id=self._feeding.feed_id or 0, moved=moved)
+        self._unit.documents.writer.add_events([(ids[d.url], number, event) for d, numbered in with_events for number, event in numbered])
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
         marks = self._run_each(STORE_STEP, new, lambda document: self._mark(document, ids[document.url]))
@@ -385,14 +385,14 @@ def push_out(
 
 
 def _count_excess(unit: UnitOfWork, max_documents: int) -> int:
-    return unit.documents.count_live() - max_documents if max_documents else 0
+    return unit.documents.scan.count_live() - max_documents if max_documents else 0
 
 
 def _list_victims(unit: UnitOfWork, count: int, watch: DocumentWatch) -> list[Document]:
     """Lists ``count`` documents in the order of eviction, without those that have to wait or are left alone."""
-    found = unit.documents.list_for_eviction(count)
+    found = unit.documents.scan.list_for_eviction(count)
     while (suspects := [document for document in found if _stays(document, watch)]) and len(found) - len(suspects) < count:
-        wider = unit.documents.list_for_eviction(count + len(suspects))
+        wider = unit.documents.scan.list_for_eviction(count + len(suspects))
         if len(wider) == len(found):
             break
         found = wider
@@ -444,7 +444,7 @@ def push_out_apart(
 
     def work(batch: Sequence[Document]) -> None:
         with store.writing() as unit:
-            now = unit.documents.find_many([document.url for document in batch])
+            now = unit.documents.reader.find_many([document.url for document in batch])
             current = [document for document in batch if now.get(document.url) == document]
             _remove_victims(unit, current, max_documents, feeding, lane, watched)
         nonlocal removed

@@ -293,7 +293,7 @@ class FeedRun:
         """Lists the next documents of the source that the feed did not name; after the last one, the ACLs that can be removed."""
         unseen_by = self.feed.id if self._is_full else None
         source, kept = self.feed.datasource, self._unswept | set(self._watch.left)
-        found = unit.documents.list_live(after=self._swept_to, limit=limit + len(kept), datasource=source, unseen_by=unseen_by)
+        found = unit.documents.scan.list_live(after=self._swept_to, limit=limit + len(kept), datasource=source, unseen_by=unseen_by)
         documents = [document for document in found if document.url not in kept][:limit]
         acls = [] if documents else unit.acls.list_of_source(source, limit=limit + len(kept), unseen_by=unseen_by)
         return documents, [acl for acl in acls if acl.url not in kept][:limit]

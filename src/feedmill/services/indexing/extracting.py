@@ -146,7 +146,7 @@ class Extracting:
             return
         with self._store.reading() as unit:
             marks = self._list_marks(unit, lane, min(room, BATCH))
-            documents = unit.documents.find_by_id([mark.document_id for mark in marks])
+            documents = unit.documents.reader.find_by_id([mark.document_id for mark in marks])
         idle: list[IndexTask] = []
         for mark in marks:
             document = documents.get(mark.document_id)
@@ -266,7 +266,7 @@ class Extracting:
     def _save(self, texts: Sequence[tuple[_Job, Text]]) -> None:
         failed = {job.document.url: text for job, text in texts if text.reason is not None}
         with self._store.writing() as unit:
-            unit.documents.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
+            unit.documents.writer.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
             unit.index_tasks.advance([job.mark for job, _ in texts])
             unit.queues.note_progress(QueueName.EXTRACT)
             self._recorder.clear(unit, [job.task.key for job, _ in texts if job.task.key not in self._failed], STEPS)
@@ -274,11 +274,11 @@ class Extracting:
                 if job.task.key in self._failed:
                     self._recorder.record(unit, [self._failed[job.task.key]], feeds=_feed_of(job), is_found=True)
             if failed:
-                found = unit.documents.find_many(list(failed)).values()
+                found = unit.documents.reader.find_many(list(failed)).values()
                 documents = [document for document in found if document.text == failed[document.url] and not document.damage]
-                unit.documents.save_many([replace(document, events=document.events + 1) for document in documents], moved=())
+                unit.documents.writer.save_many([replace(document, events=document.events + 1) for document in documents], moved=())
                 told = [(each.id, each.events, self._event(failed[each.url])) for each in documents if each.id is not None]
-                unit.documents.add_events(told)
+                unit.documents.writer.add_events(told)
 
     def _text_of(self, job: _Job, answer: Answer) -> Text:
         assert job.document.content is not None

@@ -182,7 +182,7 @@ class Indexing:
             marks = [mark for mark in (*quick, *bulk) if not self._is_held(mark)][: self._at_once]
             if bulk and not marks:
                 self._reached = bulk[-1]
-            return marks, unit.documents.find_by_id([mark.document_id for mark in marks])
+            return marks, unit.documents.reader.find_by_id([mark.document_id for mark in marks])
 
     def _is_held(self, mark: IndexTask) -> bool:
         return self._uncommitted.marks.get(mark.document_id) == mark or (self._lane is not None and self._lane.holds(mark))
@@ -265,7 +265,7 @@ class Indexing:
     def _set_aside(self, mark: IndexTask, trouble: Trouble) -> None:
         """Removes the document of a task from the index, with the reason, at the next commit."""
         with self._store.reading() as unit:
-            document = unit.documents.find_by_id([mark.document_id]).get(mark.document_id)
+            document = unit.documents.reader.find_by_id([mark.document_id]).get(mark.document_id)
         if document is None:
             self._filling.remove(self._writers, mark, self._uncommitted)
         else:
@@ -310,7 +310,7 @@ class Indexing:
             return
         with self._store.reading() as unit:
             current = unit.index_tasks.find_many([mark.document_id for mark in waiting])
-            documents = unit.documents.find_by_id([mark.document_id for mark in waiting])
+            documents = unit.documents.reader.find_by_id([mark.document_id for mark in waiting])
         work: dict[int, tuple[IndexTask, Document]] = {}
         for mark in waiting:
             document = documents.get(mark.document_id)
@@ -432,13 +432,13 @@ class Indexing:
 def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
     """Adds tasks for live documents that have none, and returns all ids that have a task now. Failed extractions are repeated."""
     marked = unit.index_tasks.find_many(document_ids)
-    documents = unit.documents.find_by_id([key for key in document_ids if key not in marked])
+    documents = unit.documents.reader.find_by_id([key for key in document_ids if key not in marked])
     live = {key: document for key, document in documents.items() if document.state is DocumentState.LIVE}
     failures = unit.failures.find_many(list(live))
     textless = [
         replace(live[key], text=None) for key, failure in failures.items() if failure.step.startswith(EXTRACTION) and not live[key].damage
     ]
-    unit.documents.save_many(textless, moved=())
+    unit.documents.writer.save_many(textless, moved=())
     live.update((document.id, document) for document in textless if document.id is not None)
     unit.index_tasks.put_many([_repeating(document) for document in live.values()])
     return [*marked, *live]

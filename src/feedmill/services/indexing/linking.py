@@ -127,14 +127,14 @@ class Linking:
             return
         with self._store.writing() as unit:
             unit.links.unqueue(work, [each.item for each in failed])
-            documents = unit.documents.find_by_id([each.item for each in failed])
+            documents = unit.documents.reader.find_by_id([each.item for each in failed])
             told = [Failed(documents[each.item], each.step, each.reason) for each in failed if each.item in documents]
             self._recorder.record(unit, told, is_found=True)
 
     def _write(self, ids: Sequence[int]) -> None:
         with self._store.writing() as unit:
             marked = unit.index_tasks.find_many(ids)
-            documents = unit.documents.find_by_id([one for one in ids if one not in marked])
+            documents = unit.documents.reader.find_by_id([one for one in ids if one not in marked])
             for document in documents.values():
                 with self._attempts.on(_key_of(document.id or 0, WRITE)):
                     fault_point(WRITE, document.url)
@@ -150,7 +150,7 @@ class Linking:
     def _read(self, ids: Sequence[int]) -> None:
         """Updates the stored link texts of some sources, and of new targets, from the links of the documents."""
         with self._store.reading() as unit:
-            documents = unit.documents.find_by_id(ids)
+            documents = unit.documents.reader.find_by_id(ids)
             old = unit.links.find_by_source(ids)
             is_told = unit.links.find_by_target(ids)
             wanted = self._list_told_by(unit, [document for document in documents.values() if may_tell(document)])
@@ -184,7 +184,7 @@ class Linking:
 
     def _list_told_by(self, unit: UnitOfWork, sources: Sequence[Document]) -> dict[tuple[int, int], str]:
         told = {document.id: self._read_links(document) for document in sources if document.id is not None}
-        targets = unit.documents.find_ids(list(dict.fromkeys(url for urls in told.values() for url in urls)))
+        targets = unit.documents.reader.find_ids(list(dict.fromkeys(url for urls in told.values() for url in urls)))
         return {
             (source, targets[url]): text
             for source, urls in told.items()
@@ -204,7 +204,7 @@ class Linking:
         }
         keys = list(dict.fromkeys(key for keys in telling.values() for key in keys))
         waiting = unit.links.find_queued(LinkWork.READ, keys)
-        sources = unit.documents.find_by_id([key for key in keys if key not in waiting])
+        sources = unit.documents.reader.find_by_id([key for key in keys if key not in waiting])
         told = {key: self._read_links(source) for key, source in sources.items() if may_tell(source)}
         urls = {document.id: document.url for document in fresh}
         pairs = ((source, target) for target, keys in telling.items() for source in keys if source in told and source != target)
@@ -249,7 +249,7 @@ def _gather(texts: Mapping[int, str] | None) -> Told:
 def _mark(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
     """Adds tasks for documents because of other documents. An existing task stays in its place and serves both reasons."""
     marked = unit.index_tasks.find_many(list(causes))
-    documents = unit.documents.find_by_id(list(causes))
+    documents = unit.documents.reader.find_by_id(list(causes))
     live = [document for document in documents.values() if document.state is DocumentState.LIVE]
     unit.index_tasks.put_many(
         [

@@ -65,9 +65,9 @@ class Rebuild:
         """
         begun = time.monotonic()
         with store.reading() as unit:
-            documents = unit.documents.list_live(after=self.reached, limit=DOCUMENTS_AT_ONCE)
+            documents = unit.documents.scan.list_live(after=self.reached, limit=DOCUMENTS_AT_ONCE)
             if not self.reached:
-                self.total = unit.documents.count_live()
+                self.total = unit.documents.scan.count_live()
             failed = unit.failures.find_many(_ids_of(documents)).keys()
         if not documents:
             return None

@@ -84,6 +84,6 @@ def _documents(failed: Sequence[Failed[Document]]) -> list[Document]:
 def _entry_of(unit: UnitOfWork, failed: Failed[Document], feed_id: int, is_found: bool) -> LogEntry:
     """Returns the log entry of a failure, with the line of the document's record if the history still has it."""
     assert failed.item.id is not None
-    line = next((event.line for event in reversed(unit.documents.list_events(failed.item.id)) if event.feed_id == feed_id), 0)
+    line = next((event.line for event in reversed(unit.documents.reader.list_events(failed.item.id)) if event.feed_id == feed_id), 0)
     state = "the document is indexed in a reduced form" if is_found else "the document is not searchable"
     return LogEntry(level=LogLevel.WARNING, reason=f"{failed.reason}; {state}", line=line, url=failed.item.url)

@@ -127,7 +127,7 @@ class PageFiller:
     def _take(self, walk: _Walk, hits: Sequence[Hit], window: Window, access: AccessFilter) -> None:
         """Decides about hits and lists those that the user may see."""
         with self._store.reading() as unit:
-            documents = unit.documents.find_by_id([hit.key for hit in hits])
+            documents = unit.documents.reader.find_by_id([hit.key for hit in hits])
             judgement = self._decider.judge(unit, documents.values(), access, window.deadline)
         shown = {each.url for each in judgement.shown if window.keeps(each)}
         open_urls = [each.url for each in judgement.undecided if window.keeps(each)]

@@ -227,7 +227,7 @@ class Searcher:
     def find_urls_by_digest(self, start: bytes) -> list[str]:
         """Finds the URLs whose digest has this beginning, without an access check: use the result only for ``get_document``."""
         with self._store.reading() as unit:
-            return unit.documents.find_urls_by_digest(start)
+            return unit.documents.reader.find_urls_by_digest(start)
 
     def get_document(self, url: str, access: AccessFilter, deadline: Deadline | None = None) -> FoundDocument:
         """Returns a document by URL.
@@ -251,11 +251,11 @@ class Searcher:
     ) -> tuple[FoundDocument | None, bool]:
         """Finds a document that ACLs or another server permit. Also returns whether another server may be called about it."""
         with self._store.reading() as unit:
-            number = unit.documents.find_class(url)
+            number = unit.documents.reader.find_class(url)
             # a hidden document takes the same path as a missing one, so that the response time does not tell them apart
             if number is None or not may_name(access, number):
                 return None, False
-            document = unit.documents.find_many([url]).get(url)
+            document = unit.documents.reader.find_many([url]).get(url)
             if document is None or document.damage:
                 return None, False
             judgement = self._decider.judge(unit, [document], access, deadline)
@@ -294,7 +294,7 @@ class Searcher:
 
     def _list_visible(self, keys: Sequence[int], access: AccessFilter, granted: Set[str], deadline: Deadline | None) -> list[Document]:
         with self._store.reading() as unit:
-            documents = unit.documents.find_by_id(keys)
+            documents = unit.documents.reader.find_by_id(keys)
             found = [document for key in keys if (document := documents.get(key)) is not None]
             for document in found:
                 fault_point(DECISION_STEP, document.url)
@@ -359,7 +359,7 @@ class Searcher:
         if not typed:
             return set()
         with self._store.reading() as unit:
-            classes = {url: [unit.documents.find_class(form) for form in complete_url(url)] for url in typed}
+            classes = {url: [unit.documents.reader.find_class(form) for form in complete_url(url)] for url in typed}
         return {url for url, numbers in classes.items() if not any(number is not None and may_name(access, number) for number in numbers)}
 
     def _imitate(self, root: Node, access: AccessFilter) -> None:

@@ -139,7 +139,7 @@ class AdmissionSweep:
         if not self._watch.has_suspects:
             return limit
         with self._store.reading() as unit:
-            ids = [document.id or 0 for document in unit.documents.list_live(after=cursor.reached, limit=limit)]
+            ids = [document.id or 0 for document in unit.documents.scan.list_live(after=cursor.reached, limit=limit)]
         due = self._watch.count_due(ids)
         return due if due < len(ids) else limit
 
@@ -148,7 +148,7 @@ class AdmissionSweep:
         with self._store.writing() as unit:
             self._begin(unit, cursor)
             feeding = self._feeding(admission)
-            documents = unit.documents.list_live(after=cursor.reached, limit=limit)
+            documents = unit.documents.scan.list_live(after=cursor.reached, limit=limit)
             if documents:
                 self._reconsider(unit, feeding, documents)
                 self._put_cursor(unit, replace(cursor, reached=documents[-1].id or 0))
@@ -164,7 +164,7 @@ class AdmissionSweep:
         """Checks the next documents one by one; one that fails becomes invisible to all users. Returns whether there is more to do."""
         feeding = self._feeding(admission)
         with self._store.reading() as unit:
-            documents = unit.documents.list_live(after=cursor.reached, limit=limit)
+            documents = unit.documents.scan.list_live(after=cursor.reached, limit=limit)
         if not documents:
             has_more = self._push_out_apart(admission, feeding)
             if not has_more:
@@ -176,7 +176,7 @@ class AdmissionSweep:
         def work(batch: Sequence[Document]) -> None:
             with self._store.writing() as unit:
                 self._begin(unit, cursor)
-                now = unit.documents.find_many([document.url for document in batch])
+                now = unit.documents.reader.find_many([document.url for document in batch])
                 self._reconsider(unit, feeding, [document for document in now.values() if document.state is DocumentState.LIVE])
 
         for failed in run_halved(documents, work, step=ADMISSION_STEP):

@@ -78,7 +78,7 @@ class PatternSweep:
             return False
         with self._store.reading() as unit:
             digest, _, reached = (unit.key_values.get(keyvalues.PATTERNS_CURSOR) or "").partition(":")
-            documents = unit.documents.list_live_urls(after=int(reached or 0), limit=DOCUMENTS_AT_ONCE)
+            documents = unit.documents.scan.list_live_urls(after=int(reached or 0), limit=DOCUMENTS_AT_ONCE)
         if not documents:
             self._end()
             return False

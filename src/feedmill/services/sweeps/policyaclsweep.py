@@ -133,7 +133,7 @@ class _Piece:
     def read(cls, unit: UnitOfWork, book: PolicySet, limit: int, watch: DocumentWatch) -> "_Piece":
         digest = book.digest()
         cursor, _, after = (unit.key_values.get(POLICIES_CURSOR) or "").partition(":")
-        documents = unit.documents.list_live_urls(after=int(after) if cursor == digest else 0, limit=limit)
+        documents = unit.documents.scan.list_live_urls(after=int(after) if cursor == digest else 0, limit=limit)
         due = documents[: watch.count_due(document.document_id for document in documents)]
         reached = due[-1].document_id if due else None
         misplaced = _list_misplaced(unit, book, due, watch)

@@ -32,7 +32,7 @@ _LIVE_URL = tuple(documents.c[name] for name in ("id", "url", "version", "dataso
 
 
 class SqlDocuments:
-    """Implements ``ports.Documents``."""
+    """Implements ``DocumentReader``, ``DocumentWriter``, ``DocumentScan`` and ``DocumentUpkeep`` of ``ports``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

@@ -104,7 +104,7 @@ class AccessChanges:
                 moved = unit.class_periods.list_moved(begun.classes, asked.since, after=after, limit=at_once)
                 held = _read_held(unit, sight, moved)
                 seen = [id_ for id_, each in held.items() if sight.has_changed(each, asked.until)][: limit - len(changes)]
-                documents = unit.documents.find_by_id(seen)
+                documents = unit.documents.reader.find_by_id(seen)
                 changes += [sight.describe_change(documents[id_], held[id_], asked.until) for id_ in seen if id_ in documents]
                 if len(changes) >= limit:
                     return ChangesPage(changes=changes, next_after=changes[-1].document_id)
