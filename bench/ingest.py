@@ -135,7 +135,7 @@ def store_all(folder: Path, body: bytes, count: int) -> None:
     admission = Admission(rules=build_rules(("/",), (), (), ()))
     with store.writing() as unit:
         new = NewFeed(datasource="bench", kind=FeedKind.FULL, file="", size_bytes=len(body), received_at=utc_now())
-        feed = unit.feeds.get(unit.feeds.add(new))
+        feed = unit.feeds.reader.get(unit.feeds.queue.add(new))
     changes = reader_of(body).changes()
     included = 0
     while taken := take_slice(changes, blobs, SliceLimits()).slice:

@@ -52,7 +52,7 @@ class Gate:
 
     def feeds(self) -> list[Feed]:
         with self.store.reading() as unit:
-            return unit.feeds.list_newest(None, 1000)
+            return unit.feeds.reader.list_newest(None, 1000)
 
     def content(self, feed: Feed) -> bytes:
         return (self.folder / feed.file).read_bytes()

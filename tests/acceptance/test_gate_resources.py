@@ -48,10 +48,15 @@ def test_receipt_of_a_feed_shows_counts_and_log(tmp_path: Path) -> None:
         feed_id = push(gate, "hr")
         with gate.store.writing() as unit:
             feed = replace(
-                unit.feeds.get(int(feed_id)), state=FeedState.COMPLETED_WITH_ERRORS, phase=Phase.DONE, records=2, included=1, errors=1
+                unit.feeds.reader.get(int(feed_id)),
+                state=FeedState.COMPLETED_WITH_ERRORS,
+                phase=Phase.DONE,
+                records=2,
+                included=1,
+                errors=1,
             )
             entry = LogEntry(level=LogLevel.ERROR, reason="no url", record=2, line=7)
-            unit.feeds.save(replace(feed, logged=1, searchable_at=NOW), [entry])
+            unit.feeds.queue.save(replace(feed, logged=1, searchable_at=NOW), [entry])
         receipt = ask(gate, f"/api/v1/feeds/{feed_id}")
         assert receipt["id"] == feed_id
         assert (receipt["datasource"], receipt["feedtype"], receipt["state"]) == ("hr", "full", "completed with errors")
@@ -174,11 +179,11 @@ def test_deleting_a_source_waits_for_its_turn(tmp_path: Path, query: str, kind: 
         time.sleep(0.1)
         assert answers == []
         with gate.store.writing() as unit:
-            unit.feeds.save(replace(unit.feeds.get(removal), state=FeedState.COMPLETED, phase=Phase.DONE))
+            unit.feeds.queue.save(replace(unit.feeds.reader.get(removal), state=FeedState.COMPLETED, phase=Phase.DONE))
         time.sleep(0.1)
         assert answers == []
         with gate.store.writing() as unit:
-            unit.feeds.save(replace(unit.feeds.get(removal), searchable_at=datetime.now(UTC)))
+            unit.feeds.queue.save(replace(unit.feeds.reader.get(removal), searchable_at=datetime.now(UTC)))
         thread.join(PATIENCE_SECONDS)
         assert answers[0]["feed"] == str(removal)
         assert Topic.FEEDS in gate.notifier.notified

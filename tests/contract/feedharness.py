@@ -104,13 +104,13 @@ class FeedHarness:
         """Keeps a feed as received."""
         feed = NewFeed(datasource=datasource, kind=kind, file="", size_bytes=len(changes), received_at=self.clock())
         with self.store.writing() as unit:
-            feed_id = unit.feeds.add(feed)
+            feed_id = unit.feeds.queue.add(feed)
         self.feeds[feed_id] = list(changes)
         return feed_id
 
     def feed(self, feed_id: int) -> Feed:
         with self.store.reading() as unit:
-            return unit.feeds.get(feed_id)
+            return unit.feeds.reader.get(feed_id)
 
     def run(self, feed_id: int) -> Feed:
         """Takes a feed to its end."""
@@ -125,7 +125,7 @@ class FeedHarness:
 
     def log(self, feed_id: int) -> list[LogEntry]:
         with self.store.reading() as unit:
-            return unit.feeds.list_log(feed_id, 100_000)
+            return unit.feeds.log.list_log(feed_id, 100_000)
 
     def live(self) -> dict[str, Document]:
         with self.store.reading() as unit:

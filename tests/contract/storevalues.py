@@ -55,9 +55,9 @@ def add_feed(store: Store, datasource: str = "src", **given: Any) -> Feed:
     }
     born |= {name: given.pop(name) for name in list(given) if name in born}
     with store.writing() as unit:
-        feed_id = unit.feeds.add(NewFeed(datasource=datasource, **born))
-        feed = replace(unit.feeds.get(feed_id), **given)
-        unit.feeds.save(feed)
+        feed_id = unit.feeds.queue.add(NewFeed(datasource=datasource, **born))
+        feed = replace(unit.feeds.reader.get(feed_id), **given)
+        unit.feeds.queue.save(feed)
     return feed
 
 

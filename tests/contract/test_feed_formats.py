@@ -140,7 +140,7 @@ def work(context: AppContext, formats: Any = WITH_JSON_LINES) -> Feed:
         while True:
             any_work = [feeder.turn(), extracting.turn(), indexing.turn()]
             with context.store.reading() as unit:
-                feed = unit.feeds.list_newest(None, 1)[0]
+                feed = unit.feeds.reader.list_newest(None, 1)[0]
             if feed.state.is_final and feed.searchable_at is not None:
                 return feed
             if not any(any_work):
@@ -163,7 +163,7 @@ def test_new_protocol_goes_from_the_feed_port_to_a_search(context: AppContext) -
     assert (feed.format, feed.state) == ("jsonlines", FeedState.COMPLETED_WITH_ERRORS)
     assert (feed.records, feed.included, feed.errors) == (3, 2, 1)
     with context.store.reading() as unit:
-        assert unit.feeds.list_log(feed.id, 10) == [LogEntry(level=LogLevel.ERROR, reason="the line is no JSON", record=2, line=2)]
+        assert unit.feeds.log.list_log(feed.id, 10) == [LogEntry(level=LogLevel.ERROR, reason="the line is no JSON", record=2, line=2)]
     assert find(context, "apples") == ["http://docs.test/a"]
 
 
@@ -183,7 +183,7 @@ def test_feed_of_an_unknown_format_fails_with_the_reason(context: AppContext) ->
 
     assert feed.state is FeedState.FAILED_IN_ERROR
     with context.store.reading() as unit:
-        assert [entry.reason for entry in unit.feeds.list_log(feed.id, 10)] == ["the server does not know the feed format 'jsonlines'"]
+        assert [entry.reason for entry in unit.feeds.log.list_log(feed.id, 10)] == ["the server does not know the feed format 'jsonlines'"]
 
 
 def test_appliance_paths_name_their_formats(context: AppContext) -> None:

@@ -143,7 +143,9 @@ def test_memberships_that_end_the_process_cost_themselves(harness: FeedHarness, 
         for number in range(200)
     )
     with harness.store.writing() as unit:
-        feed_id = unit.feeds.add(NewFeed(datasource="g", kind=FeedKind.GROUPS_FULL, file="", size_bytes=1, received_at=harness.clock()))
+        feed_id = unit.feeds.queue.add(
+            NewFeed(datasource="g", kind=FeedKind.GROUPS_FULL, file="", size_bytes=1, received_at=harness.clock())
+        )
     harness.groups[feed_id] = f"<xmlgroups>{members}</xmlgroups>".encode()
     assert feed_with(harness, tmp_path, "groups=kill:marked") == 6
     feed = harness.feed(feed_id)

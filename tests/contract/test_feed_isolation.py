@@ -155,7 +155,7 @@ def groups_feed(harness: FeedHarness) -> int:
     )
     kind = FeedKind.GROUPS_FULL
     with harness.store.writing() as unit:
-        feed_id = unit.feeds.add(NewFeed(datasource="g", kind=kind, file="", size_bytes=1, received_at=harness.clock()))
+        feed_id = unit.feeds.queue.add(NewFeed(datasource="g", kind=kind, file="", size_bytes=1, received_at=harness.clock()))
     harness.groups[feed_id] = f"<xmlgroups>{members}</xmlgroups>".encode()
     return feed_id
 

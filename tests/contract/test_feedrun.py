@@ -219,7 +219,7 @@ def test_source_that_is_deleted_loses_documents_and_acls(harness: FeedHarness, k
     assert set(harness.acls(url("f"), *[url(f"d{number}") for number in range(4)])) == {url("d1")}
     assert harness.events(url("d0"))[-1].kind is EventKind.SOURCE_DELETED
     with harness.store.reading() as unit:
-        sources = {source.name: (source.kind, source.feeds) for source in unit.sources.list()}
+        sources = {source.name: (source.kind, source.feeds) for source in unit.feeds.sources.list()}
     assert sources["wiki"] == ("content", 1)
     assert sources.get("hr") == (("deleted", 2) if kind is FeedKind.DELETE_SOURCE else None)
 
@@ -236,7 +236,7 @@ def test_source_that_is_fed_again_before_it_is_deleted_lives_on(harness: FeedHar
     harness.run(later)
 
     with harness.store.reading() as unit:
-        assert [(source.name, source.kind, source.documents) for source in unit.sources.list()] == [("hr", "content", 1)]
+        assert [(source.name, source.kind, source.documents) for source in unit.feeds.sources.list()] == [("hr", "content", 1)]
     assert names(harness) == {"b"}
 
 
@@ -248,8 +248,8 @@ def test_source_that_is_destroyed_goes_with_feeds_that_the_index_does_not_obey_y
     harness.push(kind=FeedKind.DESTROY_SOURCE)
 
     with harness.store.reading() as unit:
-        assert unit.sources.list() == []
-        assert [feed.kind for feed in unit.feeds.list_newest("hr", 10)] == [FeedKind.DESTROY_SOURCE]
+        assert unit.feeds.sources.list() == []
+        assert [feed.kind for feed in unit.feeds.reader.list_newest("hr", 10)] == [FeedKind.DESTROY_SOURCE]
 
 
 # --- the licence ----------------------------------------------------------------------------------------------------------------

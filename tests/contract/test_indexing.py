@@ -94,7 +94,11 @@ class IndexHarness:
     def is_unsettled(self) -> bool:
         """Whether marks are left, a rebuild is asked for, or a feed cannot be found as a whole."""
         with self.store.reading() as unit:
-            return any(unit.index_tasks.count().values()) or bool(unit.key_values.get(INDEX_REBUILD)) or bool(unit.feeds.list_unsettled())
+            return (
+                any(unit.index_tasks.count().values())
+                or bool(unit.key_values.get(INDEX_REBUILD))
+                or bool(unit.feeds.reader.list_unsettled())
+            )
 
     def shown(self) -> dict[int, Metadata]:
         """Returns the metadata of what the serving index shows, by key."""
@@ -142,7 +146,7 @@ def assert_brought_up(harness: IndexHarness) -> None:
     with harness.store.reading() as unit:
         live = {document.id: document.metadata for document in unit.documents.scan.list_live(after=0, limit=100)}
         assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
-        feeds = unit.feeds.list_newest(None, 10)
+        feeds = unit.feeds.reader.list_newest(None, 10)
     assert harness.shown() == live
     assert sorted(live.values()) == [(("rev", number),) for number in "112233"]
     assert [(feed.state, feed.searchable_at is not None) for feed in feeds] == [(FeedState.COMPLETED, True)] * 3

@@ -231,10 +231,10 @@ def test_upgrade_with_earlier_classes_reads_them(upgraded: SqlStore, revision: s
 
 def test_upgrade_with_feeds_reads_them(upgraded: SqlStore, revision: str) -> None:
     with upgraded.reading() as unit:
-        found = {feed.id: feed for feed in unit.feeds.list_newest(None, 10)}
-        log = unit.feeds.list_log(1, 10)
-        sources = unit.sources.list()
-        queued = unit.feeds.count_waiting()
+        found = {feed.id: feed for feed in unit.feeds.reader.list_newest(None, 10)}
+        log = unit.feeds.log.list_log(1, 10)
+        sources = unit.feeds.sources.list()
+        queued = unit.feeds.reader.count_waiting()
     first, last = found[1], found[3]
     assert (first.kind, first.state, first.phase, first.file, first.repaired_file) == (
         *(FeedKind.FULL, FeedState.COMPLETED, Phase.DONE),

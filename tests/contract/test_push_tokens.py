@@ -59,7 +59,7 @@ class TokenHarness:
 
     def feeds(self) -> list[str]:
         with self.store.reading() as unit:
-            return [feed.datasource for feed in unit.feeds.list_newest(None, 100)]
+            return [feed.datasource for feed in unit.feeds.reader.list_newest(None, 100)]
 
     def files(self) -> list[str]:
         return [path.name for path in self.folder.iterdir()]

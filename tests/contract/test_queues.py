@@ -151,7 +151,7 @@ def test_feed_whose_checkpoint_moves_is_not_stuck(harness: FeedHarness) -> None:
     feed_id = harness.receive([put("a")])
     assert stuck_names(harness, later=timedelta()) == ["feeds-quick"]
     with harness.store.writing() as unit:
-        unit.feeds.save(harness.feed(feed_id))
+        unit.feeds.queue.save(harness.feed(feed_id))
     assert stuck_names(harness, later=timedelta()) == []
     assert stuck_names(harness) == ["feeds-quick"]
 

@@ -369,7 +369,7 @@ def test_migrate_with_feeds_of_before_names_their_formats_by_their_kinds(empty_s
             run(unit, f"INSERT INTO feeds ({columns}) VALUES ('src', '{kind.value}', '', 1, 0, '', 'received', 'scan')")
     migrate(empty_store)
     with empty_store.reading() as unit:
-        formats = {feed.kind: feed.format for feed in unit.feeds.list_newest(None, 100)}
+        formats = {feed.kind: feed.format for feed in unit.feeds.reader.list_newest(None, 100)}
     assert formats == {
         **dict.fromkeys((FeedKind.FULL, FeedKind.INCREMENTAL, FeedKind.METADATA_AND_URL), "gsafeed"),
         **dict.fromkeys((FeedKind.GROUPS_FULL, FeedKind.GROUPS_INCREMENTAL), "gsagroups"),

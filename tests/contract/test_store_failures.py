@@ -53,24 +53,24 @@ def test_late_log_stands_behind_the_feeders_and_survives_its_saves(store: SqlSto
     feed = add_feed(store)
     entry = LogEntry(level=LogLevel.WARNING, reason="late", url="http://h/a")
     with store.writing() as unit:
-        unit.feeds.log_late(feed.id, [entry, entry])
-        unit.feeds.log_late(feed.id + 1, [entry])
-        unit.feeds.log_late(feed.id, [])
+        unit.feeds.log.log_late(feed.id, [entry, entry])
+        unit.feeds.log.log_late(feed.id + 1, [entry])
+        unit.feeds.log.log_late(feed.id, [])
     own = LogEntry(level=LogLevel.ERROR, reason="own", record=1)
     with store.writing() as unit:
-        unit.feeds.save(replace(feed, logged=1), [own])
-        unit.feeds.log_late(feed.id, [replace(entry, reason="later")])
-        assert [each.reason for each in unit.feeds.list_log(feed.id, 10)] == ["own", "late", "late", "later"]
-        assert (unit.feeds.get(feed.id).logged, unit.feeds.get(feed.id).late_logged) == (1, 3)
+        unit.feeds.queue.save(replace(feed, logged=1), [own])
+        unit.feeds.log.log_late(feed.id, [replace(entry, reason="later")])
+        assert [each.reason for each in unit.feeds.log.list_log(feed.id, 10)] == ["own", "late", "late", "later"]
+        assert (unit.feeds.reader.get(feed.id).logged, unit.feeds.reader.get(feed.id).late_logged) == (1, 3)
 
 
 def test_late_log_is_bounded(store: SqlStore) -> None:
     feed = add_feed(store)
     with store.writing() as unit:
         for _ in range(3):
-            unit.feeds.log_late(feed.id, [LogEntry(level=LogLevel.WARNING, reason="late")] * 600)
-        assert len(unit.feeds.list_log(feed.id, 10_000)) == 1_000
-        assert len(unit.feeds.list_log(feed.id, 10)) == 10
+            unit.feeds.log.log_late(feed.id, [LogEntry(level=LogLevel.WARNING, reason="late")] * 600)
+        assert len(unit.feeds.log.list_log(feed.id, 10_000)) == 1_000
+        assert len(unit.feeds.log.list_log(feed.id, 10)) == 10
 
 
 def test_recorder_tells_a_failure_once_and_names_feed_document_and_step(store: SqlStore) -> None:
@@ -87,5 +87,5 @@ def test_recorder_tells_a_failure_once_and_names_feed_document_and_step(store: S
         entry = LogEntry(
             level=LogLevel.WARNING, url="http://h/a", reason="step index.entry failed: KeyError; the document is not searchable"
         )
-        assert unit.feeds.list_log(feed.id, 10) == [entry]
+        assert unit.feeds.log.list_log(feed.id, 10) == [entry]
     assert told == ["index.entry"]

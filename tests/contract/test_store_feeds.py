@@ -17,8 +17,8 @@ def claim(store: SqlStore, owner: str = "one", *, now_minutes: float = 0, limit:
     now = NOW + minutes(now_minutes)
     lease = a_lease(owner, until=now + minutes(5), **given)
     with store.writing() as unit:
-        listed = [feed.id for feed in unit.feeds.list_claimable(lease, now=now, limit=limit)]
-        claimed = [feed.id for feed in unit.feeds.claim(lease, now=now, limit=limit)]
+        listed = [feed.id for feed in unit.feeds.queue.list_claimable(lease, now=now, limit=limit)]
+        claimed = [feed.id for feed in unit.feeds.queue.claim(lease, now=now, limit=limit)]
     assert listed == claimed
     return claimed
 
@@ -33,7 +33,7 @@ def done(**given: Any) -> dict[str, Any]:
 def test_add_with_new_feed_gives_it_back_as_received(store: SqlStore) -> None:
     feed = add_feed(store, "hr", kind=FeedKind.INCREMENTAL, format="gsafeed", file="a.xml", size_bytes=3_000_000_000, client="::1")
     with store.reading() as unit:
-        found = unit.feeds.get(feed.id)
+        found = unit.feeds.reader.get(feed.id)
     assert found == Feed(
         id=feed.id,
         datasource="hr",
@@ -51,14 +51,14 @@ def test_add_with_new_feed_gives_it_back_as_received(store: SqlStore) -> None:
 def test_add_with_several_feeds_gives_growing_ids_never_used_again(store: SqlStore) -> None:
     ids = [add_feed(store).id for _ in range(3)]
     with store.writing() as unit:
-        unit.feeds.remove(ids)
+        unit.feeds.upkeep.remove(ids)
     assert ids == sorted(set(ids))
     assert add_feed(store).id > ids[-1]
 
 
 def test_get_with_unknown_id_is_not_found(store: SqlStore) -> None:
     with store.reading() as unit, pytest.raises(NotFound):
-        unit.feeds.get(7)
+        unit.feeds.reader.get(7)
 
 
 def test_save_with_progress_keeps_all_of_it(store: SqlStore) -> None:
@@ -78,24 +78,24 @@ def test_save_with_progress_keeps_all_of_it(store: SqlStore) -> None:
         searchable_at=NOW + minutes(2),
     )
     with store.writing() as unit:
-        unit.feeds.save(changed)
+        unit.feeds.queue.save(changed)
     with store.reading() as unit:
-        assert unit.feeds.get(feed.id) == changed
+        assert unit.feeds.reader.get(feed.id) == changed
 
 
 def test_list_newest_with_source_and_limit_lists_those(store: SqlStore) -> None:
     ids = [add_feed(store, name).id for name in ("a", "b", "a", "a")]
     with store.reading() as unit:
-        assert [feed.id for feed in unit.feeds.list_newest(None, 3)] == [ids[3], ids[2], ids[1]]
-        assert [feed.id for feed in unit.feeds.list_newest("a", 2)] == [ids[3], ids[2]]
-        assert unit.feeds.list_newest("none", 2) == []
+        assert [feed.id for feed in unit.feeds.reader.list_newest(None, 3)] == [ids[3], ids[2], ids[1]]
+        assert [feed.id for feed in unit.feeds.reader.list_newest("a", 2)] == [ids[3], ids[2]]
+        assert unit.feeds.reader.list_newest("none", 2) == []
 
 
 def test_count_waiting_with_every_phase_counts_the_unapplied(store: SqlStore) -> None:
     for phase in Phase:
         add_feed(store, phase=phase)
     with store.reading() as unit:
-        assert unit.feeds.count_waiting() == 3
+        assert unit.feeds.reader.count_waiting() == 3
 
 
 def test_log_with_several_saves_is_listed_in_order(store: SqlStore) -> None:
@@ -103,12 +103,12 @@ def test_log_with_several_saves_is_listed_in_order(store: SqlStore) -> None:
     entries = [LogEntry(level=LogLevel.ERROR, reason=f"reason {n}", record=n, line=10**10 + n, url=f"http://a/{n}") for n in range(5)]
     whole = LogEntry(level=LogLevel.NOTICE, reason="the feed \0 as a whole")
     with store.writing() as unit:
-        unit.feeds.save(replace(feed, logged=2), entries[:2])
+        unit.feeds.queue.save(replace(feed, logged=2), entries[:2])
     with store.writing() as unit:
-        unit.feeds.save(replace(feed, logged=6), [*entries[2:], whole])
+        unit.feeds.queue.save(replace(feed, logged=6), [*entries[2:], whole])
     with store.reading() as unit:
-        assert unit.feeds.list_log(feed.id, 4) == entries[:4]
-        last = unit.feeds.list_log(feed.id, 100)[5]
+        assert unit.feeds.log.list_log(feed.id, 4) == entries[:4]
+        last = unit.feeds.log.list_log(feed.id, 100)[5]
     assert last == replace(whole, reason="the feed ␀ as a whole")
 
 
@@ -117,7 +117,7 @@ def test_list_unsettled_with_every_phase_lists_applied_ones_not_searchable(store
     add_feed(store, phase=Phase.SWEEP)
     add_feed(store, **done())
     with store.reading() as unit:
-        assert [feed.id for feed in unit.feeds.list_unsettled()] == wanted
+        assert [feed.id for feed in unit.feeds.reader.list_unsettled()] == wanted
 
 
 def test_list_prunable_with_many_feeds_spares_the_newest_of_each_source(store: SqlStore) -> None:
@@ -126,9 +126,9 @@ def test_list_prunable_with_many_feeds_spares_the_newest_of_each_source(store: S
     newer = [add_feed(store, "a", **done()).id for _ in range(2)]
     add_feed(store, "b", **done())
     with store.reading() as unit:
-        assert {feed.id for feed in unit.feeds.list_prunable(2)} == set(old)
-        assert {feed.id for feed in unit.feeds.list_prunable(0)} >= {*old, *newer}
-        assert unit.feeds.list_prunable(10) == []
+        assert {feed.id for feed in unit.feeds.upkeep.list_prunable(2)} == set(old)
+        assert {feed.id for feed in unit.feeds.upkeep.list_prunable(0)} >= {*old, *newer}
+        assert unit.feeds.upkeep.list_prunable(10) == []
 
 
 def test_remove_with_thousands_of_ids_forgets_feeds_and_logs(store: SqlStore) -> None:
@@ -136,11 +136,11 @@ def test_remove_with_thousands_of_ids_forgets_feeds_and_logs(store: SqlStore) ->
     entry = LogEntry(level=LogLevel.ERROR, reason="x")
     with store.writing() as unit:
         for feed in (gone, kept):
-            unit.feeds.save(replace(feed, logged=1), [entry])
-        unit.feeds.remove([gone.id, *range(1000, 41_000)])
+            unit.feeds.queue.save(replace(feed, logged=1), [entry])
+        unit.feeds.upkeep.remove([gone.id, *range(1000, 41_000)])
     with store.reading() as unit:
-        assert [feed.id for feed in unit.feeds.list_newest(None, 10)] == [kept.id]
-        assert (unit.feeds.list_log(gone.id, 10), unit.feeds.list_log(kept.id, 10)) == ([], [entry])
+        assert [feed.id for feed in unit.feeds.reader.list_newest(None, 10)] == [kept.id]
+        assert (unit.feeds.log.list_log(gone.id, 10), unit.feeds.log.list_log(kept.id, 10)) == ([], [entry])
 
 
 # --- claims ---------------------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_claim_with_applied_feed_moves_on_to_the_next_of_its_source(store: SqlSt
     first, second = add_feed(store), add_feed(store)
     assert claim(store) == [first.id]
     with store.writing() as unit:
-        unit.feeds.save(replace(first, phase=Phase.SETTLE))
+        unit.feeds.queue.save(replace(first, phase=Phase.SETTLE))
     assert claim(store) == [second.id]
 
 
@@ -184,7 +184,7 @@ def test_release_with_owner_frees_what_he_holds(store: SqlStore) -> None:
     assert claim(store, "one", limit=1) == [mine.id]
     assert claim(store, "two") == [other.id]
     with store.writing() as unit:
-        unit.feeds.release("one")
+        unit.feeds.queue.release("one")
     assert claim(store, "three") == [mine.id]
 
 
@@ -198,7 +198,7 @@ def test_sources_with_feeds_and_documents_are_listed_with_counts(store: SqlStore
     gone = a_document("http://x/3", datasource="b", state=DocumentState.GONE)
     save(store, a_document("http://x/1", datasource="b"), a_document("http://x/2", datasource="b"), gone)
     with store.reading() as unit:
-        assert unit.sources.list() == [
+        assert unit.feeds.sources.list() == [
             DataSource(name="a", kind="web", documents=0, feeds=1),
             DataSource(name="b", kind="content", documents=2, feeds=2),
         ]
@@ -208,19 +208,19 @@ def test_mark_deleted_with_source_shows_until_fed_again(store: SqlStore) -> None
     add_feed(store, "a", **done())
     add_feed(store, "a", kind=FeedKind.DELETE_SOURCE, phase=Phase.SWEEP)
     with store.writing() as unit:
-        unit.sources.mark_deleted("a")
-        assert [source.kind for source in unit.sources.list()] == ["deleted"]
+        unit.feeds.sources.mark_deleted("a")
+        assert [source.kind for source in unit.feeds.sources.list()] == ["deleted"]
     add_feed(store, "a", kind=FeedKind.INCREMENTAL)
     with store.reading() as unit:
-        assert [source.kind for source in unit.sources.list()] == ["content"]
+        assert [source.kind for source in unit.feeds.sources.list()] == ["content"]
 
 
 def test_mark_deleted_with_source_fed_again_meanwhile_does_not_show(store: SqlStore) -> None:
     add_feed(store, "a", kind=FeedKind.DELETE_SOURCE, phase=Phase.SWEEP)
     add_feed(store, "a")
     with store.writing() as unit:
-        unit.sources.mark_deleted("a")
-        assert [source.kind for source in unit.sources.list()] == ["content"]
+        unit.feeds.sources.mark_deleted("a")
+        assert [source.kind for source in unit.feeds.sources.list()] == ["content"]
 
 
 def test_forget_with_source_spares_feeds_being_applied(store: SqlStore) -> None:
@@ -229,18 +229,18 @@ def test_forget_with_source_spares_feeds_being_applied(store: SqlStore) -> None:
     destroy = add_feed(store, "a", kind=FeedKind.DESTROY_SOURCE, phase=Phase.APPLY)
     other = add_feed(store, "b", **done())
     with store.writing() as unit:
-        unit.sources.forget("a")
-        assert [source.name for source in unit.sources.list()] == ["b"]
-        assert {feed.id for feed in unit.feeds.list_newest(None, 10)} == {destroy.id, other.id}
+        unit.feeds.sources.forget("a")
+        assert [source.name for source in unit.feeds.sources.list()] == ["b"]
+        assert {feed.id for feed in unit.feeds.reader.list_newest(None, 10)} == {destroy.id, other.id}
 
 
 def test_forget_with_source_fed_again_meanwhile_keeps_its_name(store: SqlStore) -> None:
     add_feed(store, "a", kind=FeedKind.DESTROY_SOURCE, phase=Phase.APPLY)
     fed = add_feed(store, "a")
     with store.writing() as unit:
-        unit.sources.forget("a")
-        assert [source.name for source in unit.sources.list()] == ["a"]
-        assert unit.feeds.get(fed.id) == fed
+        unit.feeds.sources.forget("a")
+        assert [source.name for source in unit.feeds.sources.list()] == ["a"]
+        assert unit.feeds.reader.get(fed.id) == fed
 
 
 # --- facts ----------------------------------------------------------------------------------------------------------------------

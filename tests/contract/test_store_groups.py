@@ -190,6 +190,6 @@ def test_claim_with_groups_feeds_takes_them_in_one_order_whatever_their_source(s
     add_feed(store, "two", kind=FeedKind.GROUPS_FULL)
     documents = add_feed(store, "one", kind=FeedKind.FULL)
     with store.writing() as unit:
-        claimed = unit.feeds.claim(a_lease(until=NOW + minutes(5)), now=NOW, limit=10)
+        claimed = unit.feeds.queue.claim(a_lease(until=NOW + minutes(5)), now=NOW, limit=10)
         assert [feed.id for feed in claimed] == [first.id, documents.id]
-        assert [(source.name, source.feeds) for source in unit.sources.list()] == [("one", 1)]
+        assert [(source.name, source.feeds) for source in unit.feeds.sources.list()] == [("one", 1)]

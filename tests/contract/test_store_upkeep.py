@@ -77,14 +77,14 @@ def test_move_refs_of_a_text_alone_keeps_the_content_none(store: SqlStore) -> No
 def test_find_files_says_what_feeds_use_them_for(store: SqlStore) -> None:
     waiting, applied = add_feed(store, file="w"), add_feed(store, file="a")
     with store.writing() as unit:
-        unit.feeds.save(replace(waiting, repaired_file="w-copy", phase=Phase.APPLY))
-        unit.feeds.save(replace(applied, repaired_file="a-copy", phase=Phase.SETTLE))
+        unit.feeds.queue.save(replace(waiting, repaired_file="w-copy", phase=Phase.APPLY))
+        unit.feeds.queue.save(replace(applied, repaired_file="a-copy", phase=Phase.SETTLE))
 
     with store.reading() as unit:
-        assert unit.feeds.find_files(["w", "w-copy", "a", "a-copy", "none"]) == {
+        assert unit.feeds.upkeep.find_files(["w", "w-copy", "a", "a-copy", "none"]) == {
             "w": FileUse.NEEDED,
             "w-copy": FileUse.NEEDED,
             "a": FileUse.RECEIVED,
             "a-copy": FileUse.SPENT,
         }
-        assert unit.feeds.find_files([]) == {}
+        assert unit.feeds.upkeep.find_files([]) == {}

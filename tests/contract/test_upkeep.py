@@ -248,10 +248,10 @@ def receive_file(
     file.commit()
     feed = NewFeed(datasource=datasource, kind=FeedKind.INCREMENTAL, file=file.name, size_bytes=size_bytes, received_at=BEGIN)
     with harness.store.writing() as unit:
-        feed_id = unit.feeds.add(feed)
+        feed_id = unit.feeds.queue.add(feed)
         if applied:
-            kept = unit.feeds.get(feed_id)
-            unit.feeds.save(replace(kept, state=FeedState.COMPLETED, phase=Phase.DONE, finished_at=BEGIN, searchable_at=BEGIN))
+            kept = unit.feeds.reader.get(feed_id)
+            unit.feeds.queue.save(replace(kept, state=FeedState.COMPLETED, phase=Phase.DONE, finished_at=BEGIN, searchable_at=BEGIN))
     age(files, file.name, harness, age_seconds)
     return feed_id
 
@@ -279,7 +279,7 @@ def test_feeds_beyond_the_newest_of_their_source_go_with_their_files(harness: Fe
     keep_up(upkeep_of(harness, tmp_path, open_blobs(tmp_path), replace(NO_REST, feeds_of_a_source=2), files))
 
     with harness.store.reading() as unit:
-        assert {feed.id for feed in unit.feeds.list_newest(None, 100)} == {waiting, *kept, other}
+        assert {feed.id for feed in unit.feeds.reader.list_newest(None, 100)} == {waiting, *kept, other}
     assert kept_names(files) == {file_of(harness, feed_id) for feed_id in (waiting, *kept, other)}
     assert len(old) == 3
 
@@ -324,7 +324,7 @@ def test_repaired_copy_goes_once_its_feed_is_applied(harness: FeedHarness, tmp_p
     copy.commit()
     age(files, copy.name, harness, 2 * HOUR)
     with harness.store.writing() as unit:
-        unit.feeds.save(replace(unit.feeds.get(feed_id), repaired_file=copy.name))
+        unit.feeds.queue.save(replace(unit.feeds.reader.get(feed_id), repaired_file=copy.name))
 
     keep_up(upkeep_of(harness, tmp_path, open_blobs(tmp_path), files=files))
 

@@ -194,7 +194,7 @@ def _push_here(context: AppContext, file: Path, submission: Submission) -> Recei
 
     work_until(context, is_done)
     with context.store.reading() as unit:
-        feed, log = unit.feeds.get(feed_id), unit.feeds.list_log(feed_id, LOG_LINES)
+        feed, log = unit.feeds.reader.get(feed_id), unit.feeds.log.list_log(feed_id, LOG_LINES)
     return render_feed(feed, log, watch.find_for(feed))
 
 

@@ -32,7 +32,7 @@ def list_sources(ctx: typer.Context, data: Data = DATA, config: Config = None, a
     if is_for_subcommand(ctx):
         return
     with workplace(data, config).read() as context, context.store.reading() as unit:
-        listed = [render_source(source) for source in unit.sources.list()]
+        listed = [render_source(source) for source in unit.feeds.sources.list()]
     if as_json:
         print_json(listed)
         return

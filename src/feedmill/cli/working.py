@@ -23,7 +23,7 @@ def workers(context: AppContext) -> Iterator[Callable[[], bool]]:
 
     with context.store.writing() as unit:
         for role in (FEEDER, QUICK_FEEDER):
-            unit.feeds.release(role.name)
+            unit.feeds.queue.release(role.name)
     feeder = build_feeder(context, FeederLane(owner=FEEDER.name))
     with ExitStack() as stack:
         extracting = build_extracting(context)
@@ -48,4 +48,4 @@ def work_until(context: AppContext, is_done: Callable[[], bool]) -> None:
 def get_feed(context: AppContext, feed_id: int) -> Feed:
     """Returns a feed as it is now. Errors: NotFound."""
     with context.store.reading() as unit:
-        return unit.feeds.get(feed_id)
+        return unit.feeds.reader.get(feed_id)

@@ -17,7 +17,7 @@ from feedmill.ports.documents import (
     StoredRefs,
 )
 from feedmill.ports.failures import Failures, Interruptions
-from feedmill.ports.feeds import Feeds, FileUse, Lease, Sources
+from feedmill.ports.feeds import FeedLog, FeedQueue, FeedReader, FeedUpkeep, FileUse, Lease, Sources
 from feedmill.ports.groups import (
     ComparisonCursor,
     GroupDefinition,
@@ -35,7 +35,7 @@ from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
-from feedmill.ports.store import DocumentRepositories, Store, UnitOfWork
+from feedmill.ports.store import DocumentRepositories, FeedRepositories, Store, UnitOfWork
 from feedmill.ports.work import Extractor, FeedFile, FeedFiles, InFlight, Notifier
 
 __all__ = [
@@ -58,7 +58,11 @@ __all__ = [
     "Failures",
     "FeedFile",
     "FeedFiles",
-    "Feeds",
+    "FeedLog",
+    "FeedQueue",
+    "FeedReader",
+    "FeedRepositories",
+    "FeedUpkeep",
     "FileUse",
     "GroupDefinition",
     "GroupGarbage",

@@ -27,11 +27,8 @@ class FileUse(Enum):
     SPENT = "spent"
 
 
-class Feeds(Protocol):
-    """The received feeds and their logs."""
-
-    def add(self, feed: NewFeed) -> int:
-        """Stores a received feed and returns its id. Ids grow in the order of acknowledgement."""
+class FeedReader(Protocol):
+    """Reads the received feeds."""
 
     def get(self, feed_id: int) -> Feed:
         """Returns a feed. Errors: NotFound."""
@@ -41,6 +38,16 @@ class Feeds(Protocol):
 
     def count_waiting(self) -> int:
         """Counts the feeds that are not completely applied."""
+
+    def list_unsettled(self) -> list[Feed]:
+        """Lists feeds whose applied changes are not all in force or searchable: phase SETTLE, or DONE without ``searchable_at``."""
+
+
+class FeedQueue(Protocol):
+    """The feeds in the order of their acknowledgement, with the progress of the feeders that apply them."""
+
+    def add(self, feed: NewFeed) -> int:
+        """Stores a received feed and returns its id. Ids grow in the order of acknowledgement."""
 
     def list_claimable(self, lease: Lease, *, now: datetime, limit: int) -> list[Feed]:
         """Lists the feeds that ``claim`` would return."""
@@ -65,17 +72,22 @@ class Feeds(Protocol):
     def note_failure(self, feed_id: int, reason: str) -> None:
         """Stores why a feed's last step failed, until the feed makes progress."""
 
+
+class FeedLog(Protocol):
+    """The logs of feeds."""
+
+    def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
+        """Lists a feed's log in the order written. The limit applies to the feeder's entries and separately to the late ones."""
+
     def log_late(self, feed_id: int, entries: Sequence[LogEntry]) -> None:
         """Appends entries that were found after the feeder's step. If the feed was removed or its log is full, nothing is appended.
 
         The feeder may save the feed at the same time.
         """
 
-    def list_log(self, feed_id: int, limit: int) -> list[LogEntry]:
-        """Lists a feed's log in the order written. The limit applies to the feeder's entries and separately to the late ones."""
 
-    def list_unsettled(self) -> list[Feed]:
-        """Lists feeds whose applied changes are not all in force or searchable: phase SETTLE, or DONE without ``searchable_at``."""
+class FeedUpkeep(Protocol):
+    """Removes old feeds, and says which files feeds still use."""
 
     def list_prunable(self, keep: int) -> list[Feed]:
         """Lists final feeds beyond the newest ``keep`` of their data source."""

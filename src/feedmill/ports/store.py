@@ -9,7 +9,7 @@ from typing import Protocol
 
 from feedmill.ports.documents import Acls, Classes, ClassPeriods, DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
 from feedmill.ports.failures import Failures, Interruptions
-from feedmill.ports.feeds import Feeds, Sources
+from feedmill.ports.feeds import FeedLog, FeedQueue, FeedReader, FeedUpkeep, Sources
 from feedmill.ports.groups import GroupGarbage, GroupHistory, Groups, GroupSnapshots
 from feedmill.ports.indextasks import IndexTasks, KeyValueStore, StoredSettings
 from feedmill.ports.links import Links
@@ -38,16 +38,36 @@ class DocumentRepositories(Protocol):
         """Moves blobs and removes what is old."""
 
 
-class UnitOfWork(Protocol):
-    """The repositories of one transaction."""
+class FeedRepositories(Protocol):
+    """The feeds and the data sources."""
 
     @property
-    def feeds(self) -> Feeds:
-        """The feeds."""
+    def reader(self) -> FeedReader:
+        """Reads feeds."""
+
+    @property
+    def queue(self) -> FeedQueue:
+        """The feeds that are to be applied."""
+
+    @property
+    def log(self) -> FeedLog:
+        """The logs of feeds."""
+
+    @property
+    def upkeep(self) -> FeedUpkeep:
+        """Removes old feeds."""
 
     @property
     def sources(self) -> Sources:
         """The data sources."""
+
+
+class UnitOfWork(Protocol):
+    """The repositories of one transaction."""
+
+    @property
+    def feeds(self) -> FeedRepositories:
+        """The feeds and the data sources."""
 
     @property
     def documents(self) -> DocumentRepositories:

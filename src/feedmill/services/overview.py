@@ -22,7 +22,7 @@ def read_overview(store: Store) -> dict[str, Any]:
     with store.reading() as unit:
         marks = unit.index_tasks.count()
         return {
-            "feeds_waiting": unit.feeds.count_waiting(),
+            "feeds_waiting": unit.feeds.reader.count_waiting(),
             "documents": unit.documents.scan.count_live(),
             "authorization": {"left_alone": read_resting(unit.key_values.get(AUTHORIZATION_RESTING))},
             "marks": {stage.value: count for stage, count in marks.items()},

@@ -116,10 +116,10 @@ class Upkeep:
     def _forget_feeds(self) -> Iterator[None]:
         """Removes feeds beyond the newest of their source: rows first, so that no row refers to a missing file."""
         with self._store.reading() as unit:
-            feeds = unit.feeds.list_prunable(self._limits.feeds_of_a_source)
+            feeds = unit.feeds.upkeep.list_prunable(self._limits.feeds_of_a_source)
         for batch in _batches(feeds):
             with self._store.writing() as unit:
-                unit.feeds.remove([feed.id for feed in batch])
+                unit.feeds.upkeep.remove([feed.id for feed in batch])
             for feed in batch:
                 for name in filter(None, (feed.file, feed.repaired_file)):
                     self._files.remove(name)

@@ -40,11 +40,18 @@ class SqlDocumentRepositories:
         self.reader = self.writer = self.scan = self.upkeep = SqlDocuments(connection)
 
 
+class SqlFeedRepositories:
+    """Implements ``ports.FeedRepositories``."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.reader = self.queue = self.log = self.upkeep = SqlFeeds(connection)
+        self.sources = SqlSources(connection)
+
+
 class SqlUnit:
     """Implements ``ports.UnitOfWork``."""
 
-    feeds = _on_connection(SqlFeeds)
-    sources = _on_connection(SqlSources)
+    feeds = _on_connection(SqlFeedRepositories)
     documents = _on_connection(SqlDocumentRepositories)
     classes = _on_connection(SqlClasses)
     class_periods = _on_connection(SqlClassPeriods)

@@ -155,14 +155,14 @@ class FeedResources:
     def _render_feeds(self, datasource: str | None, limit: int, right: PushRight) -> list[Json]:
         wanted = sorted(right.datasources) if datasource is None and right.is_limited else [datasource]
         with self._store.reading() as unit:
-            found = [feed for name in wanted for feed in unit.feeds.list_newest(name, limit)]
+            found = [feed for name in wanted for feed in unit.feeds.reader.list_newest(name, limit)]
             feeds = sorted(found, key=lambda feed: feed.id, reverse=True)[:limit]
-            logs = [unit.feeds.list_log(each.id, LISTED_LOG_ENTRIES) if each.logged or each.late_logged else [] for each in feeds]
+            logs = [unit.feeds.log.list_log(each.id, LISTED_LOG_ENTRIES) if each.logged or each.late_logged else [] for each in feeds]
         return [render_feed(feed, log, self._find_stuck_for(feed, right)) for feed, log in zip(feeds, logs, strict=True)]
 
     def _render_feed(self, feed_id: int, right: PushRight) -> Json:
         with self._store.reading() as unit:
-            feed, log = _get_feed(unit, feed_id, right), unit.feeds.list_log(feed_id, LOG_ENTRIES)
+            feed, log = _get_feed(unit, feed_id, right), unit.feeds.log.list_log(feed_id, LOG_ENTRIES)
         return render_feed(feed, log, self._find_stuck_for(feed, right))
 
     def _find_stuck_for(self, feed: Feed, right: PushRight) -> StuckQueue | None:
@@ -181,16 +181,16 @@ class FeedResources:
 
     def _render_sources(self, right: PushRight) -> list[Json]:
         with self._store.reading() as unit:
-            return [render_source(source) for source in unit.sources.list() if right.allows(source.name)]
+            return [render_source(source) for source in unit.feeds.sources.list() if right.allows(source.name)]
 
     def _count_waiting(self) -> int:
         with self._store.reading() as unit:
-            return unit.feeds.count_waiting()
+            return unit.feeds.reader.count_waiting()
 
 
 def _get_feed(unit: UnitOfWork, feed_id: int, right: PushRight) -> Feed:
     """Returns a feed. Errors: NotFound, also for one that the request's token is not for: it answers as an unknown one."""
-    feed = unit.feeds.get(feed_id)
+    feed = unit.feeds.reader.get(feed_id)
     if not right.allows(feed.datasource):
         raise NotFound(f"there is no feed {feed_id}")
     return feed

@@ -62,7 +62,7 @@ class Feeder:
         self._claimed_at = tools.clock() - LEASE
         self._trouble = FailureNote(tools.store, QueueName.FEEDS if lane.max_bytes is None else QueueName.FEEDS_QUICK)
         with tools.store.writing() as unit:
-            unit.feeds.release(lane.owner)
+            unit.feeds.queue.release(lane.owner)
 
     def work(self, is_stopped: Callable[[], bool], aside: Sequence[Callable[[], bool]] = ()) -> None:
         """Works until stopped. A feed that fails for external reasons (no disk, store busy) is retried.
@@ -129,7 +129,7 @@ class Feeder:
         """Stores the reason why a feed waits, for the status pages; the log has it in any case."""
         try:
             with self._tools.store.writing() as unit:
-                unit.feeds.note_failure(feed_id, reason)
+                unit.feeds.queue.note_failure(feed_id, reason)
         except FeedmillError as error:
             log.warning("failure_not_noted", feed=feed_id, reason=str(error))
 
@@ -145,11 +145,11 @@ class Feeder:
         is_due = bool(self._runs) and now - self._claimed_at >= RENEW
         if not is_due:
             with self._tools.store.reading() as unit:
-                found = unit.feeds.list_claimable(lease, now=now, limit=limit)
+                found = unit.feeds.queue.list_claimable(lease, now=now, limit=limit)
             if not any(self._is_new(feed, now) for feed in found):
                 return
         with self._tools.store.writing() as unit:
-            claimed = unit.feeds.claim(lease, now=now, limit=limit)
+            claimed = unit.feeds.queue.claim(lease, now=now, limit=limit)
         self._claimed_at = now
         claimable = {feed.id for feed in claimed}
         self._resting = {feed_id: until for feed_id, until in self._resting.items() if feed_id in claimable}

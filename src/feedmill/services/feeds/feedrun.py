@@ -237,7 +237,7 @@ class FeedRun:
             if entry.level is LogLevel.ERROR and (failed_in := _FAILED_STEP.match(entry.reason)) is not None:
                 self._tools.on_failed(failed_in[1])
         feed, entries = logged(feed, tally.log)
-        unit.feeds.save(feed, entries)
+        unit.feeds.queue.save(feed, entries)
         return feed
 
     def _cut_short(self, entry: LogEntry) -> None:
@@ -280,7 +280,7 @@ class FeedRun:
                 feed = self._keep(unit, bench.finish())
             has_more = bool(documents or acls) or self._push_out(unit, admission, feeding) > 0
             if has_more:
-                unit.feeds.save(feed)
+                unit.feeds.queue.save(feed)
         self.feed = feed
         if documents:
             self._swept_to = documents[-1].id or 0
@@ -346,19 +346,19 @@ class FeedRun:
         now = self._tools.clock()
         with self._tools.store.writing() as unit:
             if feed.kind.command is SourceCommand.DELETE:
-                unit.sources.mark_deleted(feed.datasource)
+                unit.feeds.sources.mark_deleted(feed.datasource)
             elif feed.kind.command is SourceCommand.DESTROY:
-                unit.sources.forget(feed.datasource)
+                unit.feeds.sources.forget(feed.datasource)
             marked, tightening = unit.index_tasks.list_open_feeds([feed.id])
             feed = replace(feed, finished_at=now)
             feed = ended(feed, is_obeyed=not tightening, searchable_at=None if marked else now)
-            unit.feeds.save(feed, entries)
+            unit.feeds.queue.save(feed, entries)
             unit.queues.note_progress(queue_of(feed))
         self.feed = feed
 
     def _save(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
         with self._tools.store.writing() as unit:
-            unit.feeds.save(feed, entries)
+            unit.feeds.queue.save(feed, entries)
             if feed.phase.is_past_feeder:
                 unit.queues.note_progress(queue_of(feed))
         self.feed = feed

@@ -52,7 +52,7 @@ def tidy_feed_files(store: Store, files: FeedFiles, clock: Clock, budget_bytes: 
 
 def _find_uses(store: Store, batch: list[_Found]) -> dict[str, FileUse]:
     with store.reading() as unit:
-        return unit.feeds.find_files([name for name, _, _ in batch if not name.endswith(PART)])
+        return unit.feeds.upkeep.find_files([name for name, _, _ in batch if not name.endswith(PART)])
 
 
 def _batches(found: Iterable[_Found]) -> Iterator[list[_Found]]:

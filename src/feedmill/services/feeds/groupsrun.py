@@ -180,7 +180,7 @@ class GroupsRun:
             errors=self.feed.errors + errors,
         )
         feed, log = logged(feed, [entry for change in taken for entry in _entries(change)])
-        unit.feeds.save(feed, log)
+        unit.feeds.queue.save(feed, log)
         return feed
 
     @property
@@ -210,7 +210,7 @@ class GroupsRun:
                 unit.group_history.publish(feed.id, feed.datasource, at=now)
             if is_full:
                 feed, log = failed(feed, _FULL, now)
-            unit.feeds.save(feed, log)
+            unit.feeds.queue.save(feed, log)
             unit.queues.note_progress(QueueName.GROUPS)
         self.feed = feed
 
@@ -218,13 +218,13 @@ class GroupsRun:
         feed, log = failed(self.feed, entry, self._tools.clock())
         with self._tools.store.writing() as unit:
             unit.group_layers.drop(feed.id)
-            unit.feeds.save(feed, log)
+            unit.feeds.queue.save(feed, log)
             unit.queues.note_progress(QueueName.GROUPS)
         self.feed = feed
 
     def _save(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:
         with self._tools.store.writing() as unit:
-            unit.feeds.save(feed, log)
+            unit.feeds.queue.save(feed, log)
         self.feed = feed
 
 

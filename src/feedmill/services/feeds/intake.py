@@ -69,7 +69,7 @@ class Intake:
     def request_removal(self, datasource: str, *, destroy: bool, client: str) -> int:
         """Queues the deletion of a data source behind its earlier feeds, and returns its id. Errors: also NotFound."""
         with self.store.reading() as unit:
-            if all(source.name != datasource for source in unit.sources.list()):
+            if all(source.name != datasource for source in unit.feeds.sources.list()):
                 raise NotFound(f"there is no data source {datasource[:80]!a}")
         kind = FeedKind.DESTROY_SOURCE if destroy else FeedKind.DELETE_SOURCE
         return self.accept_bare(Submission(datasource=datasource, kind=kind), client=client)
@@ -83,7 +83,7 @@ class Intake:
     def find_removed(self, feed_id: int) -> Feed | None:
         """Returns a finished deletion, None while searches may still find what it deletes. Errors: also NotFound after its row is gone."""
         with self.store.reading() as unit:
-            feed = unit.feeds.get(feed_id)
+            feed = unit.feeds.reader.get(feed_id)
         return feed if feed.state.is_final and feed.searchable_at is not None else None
 
     def _add(self, submission: Submission, client: str, *, file: str, size_bytes: int) -> int:
@@ -97,4 +97,4 @@ class Intake:
             client=client,
         )
         with self.store.writing() as unit:
-            return unit.feeds.add(feed)
+            return unit.feeds.queue.add(feed)

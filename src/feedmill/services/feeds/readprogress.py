@@ -41,7 +41,7 @@ class ReadProgress:
     def _note(self) -> None:
         try:
             with self.store.writing() as unit:
-                unit.feeds.note_progress(self.feed_id, self.read_bytes)
+                unit.feeds.queue.note_progress(self.feed_id, self.read_bytes)
         except FeedmillError as error:
             # the reading itself needs no store; the next step that needs it reports the failure
             log.warning("progress_not_noted", feed=self.feed_id, reason=str(error))

@@ -359,20 +359,20 @@ class Indexing:
 
     def _settle_only(self) -> None:
         with self._store.reading() as unit:
-            has_unsettled = bool(unit.feeds.list_unsettled())
+            has_unsettled = bool(unit.feeds.reader.list_unsettled())
         if has_unsettled:
             with self._store.writing() as unit:
                 self._settle(unit)
 
     def _settle(self, unit: UnitOfWork) -> None:
         """Ends feeds that the index obeys now, and stores when all of a feed became searchable."""
-        feeds = unit.feeds.list_unsettled()[:SETTLED_AT_ONCE]
+        feeds = unit.feeds.reader.list_unsettled()[:SETTLED_AT_ONCE]
         marked, tightening = unit.index_tasks.list_open_feeds([feed.id for feed in feeds])
         for feed in feeds:
             searchable_at = None if feed.id in marked else self._clock()
             settled = ended(feed, is_obeyed=feed.id not in tightening, searchable_at=searchable_at)
             if settled != feed:
-                unit.feeds.save(settled)
+                unit.feeds.queue.save(settled)
 
     # --- rebuild ---
 

@@ -50,7 +50,7 @@ class FailureRecorder:
             if feed_id:
                 late.setdefault(feed_id, []).append(_entry_of(unit, each, feed_id, is_found))
         for feed_id, entries in late.items():
-            unit.feeds.log_late(feed_id, entries)
+            unit.feeds.log.log_late(feed_id, entries)
 
     def clear(self, unit: UnitOfWork, document_ids: Sequence[int], steps: str) -> None:
         """Removes the failures of documents in steps whose names have this prefix."""

@@ -278,7 +278,7 @@ class AccessHistory:
 
     def _read_source(self, feed_id: int) -> str:
         try:
-            return self._unit.feeds.get(feed_id).datasource
+            return self._unit.feeds.reader.get(feed_id).datasource
         except NotFound:
             return ""
 
