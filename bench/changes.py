@@ -102,15 +102,15 @@ def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | No
     names = [f"other{number}" for number in range(GROUPS_OF_THE_USER)] + (more or [])
     ann = Principal(scope=Scope.USER, name="ann")
     with store.writing() as unit:
-        unit.group_layers.build(feed_id, "ldap", whole=True)
+        unit.groups.snapshot_builder.build(feed_id, "ldap", whole=True)
         place = SourcePosition(record=1, line=1)
         groups = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=(ann,)) for name in names]
-        unit.group_layers.define_many(feed_id, groups)
+        unit.groups.snapshot_builder.define_many(feed_id, groups)
         reached: ComparisonCursor | None = ComparisonCursor()
         while reached is not None:
-            reached = unit.group_history.compare(feed_id, reached, AT_ONCE)
-        unit.group_layers.publish(feed_id)
-        unit.group_history.publish(feed_id, "ldap", at=at)
+            reached = unit.groups.history.compare(feed_id, reached, AT_ONCE)
+        unit.groups.snapshot_builder.publish(feed_id)
+        unit.groups.history.publish(feed_id, "ldap", at=at)
 
 
 def iter_visible(store: SqlStore, at: datetime) -> Iterator[str]:

@@ -137,14 +137,14 @@ def measure_closure(appliance: Appliance) -> None:
     store, table = open_sqlite(appliance.data / "store.sqlite"), GroupTable()
     began = time.monotonic()
     with store.reading() as unit:
-        table.refresh(unit.groups)
+        table.refresh(unit.groups.snapshots)
     if (put := table.tidied()) is not None:
         put()
     print(f"  groups read into memory in {time.monotonic() - began:.1f} s")
     for count in GROUPS_OF_A_USER:
         current_user = Identity(users=(read_subject(Scope.USER, f"CORP\\member-of-{count}"),))
         with store.reading() as unit:
-            find = unit.groups.find_parents
+            find = unit.groups.memberships.find_parents
             slow = [measure_milliseconds(lambda: resolve_groups(current_user, find)) for _ in range(SLOW_ROUNDS)]  # noqa: B023 - called at once
         fast = [measure_milliseconds(lambda: table.resolve(current_user)) for _ in range(ROUNDS)]  # noqa: B023 - called at once
         p50, p99, of_store = statistics.median(fast), percentile(fast, 99), statistics.median(slow)

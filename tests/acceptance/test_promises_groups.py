@@ -49,7 +49,7 @@ def groups_of(server: Appliance, user: str) -> set[str]:
     try:
         with store.reading() as unit:
             keys = list(signed_in_keys(Subject(scope=Scope.USER, name=user)))
-            return {group.name for _, group in unit.groups.find_parents(keys)}
+            return {group.name for _, group in unit.groups.memberships.find_parents(keys)}
     finally:
         store.close()
 

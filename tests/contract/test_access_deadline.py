@@ -40,7 +40,7 @@ class SlowGroups:
         @contextmanager
         def slowly() -> Iterator[Any]:
             with reading() as unit:
-                yield _Slow(unit, groups=_Slow(unit.groups, list_visible=lambda: self._wait(unit)))
+                yield _Slow(unit, groups=_Slow(unit.groups, snapshots=_Slow(unit.groups.snapshots, list_visible=lambda: self._wait(unit))))
 
         harness.store.reading = slowly  # type: ignore[method-assign]
 
@@ -48,7 +48,7 @@ class SlowGroups:
         self.asked += 1
         assert self.let_go.wait(180)
         self.read += 1
-        return unit.groups.list_visible()
+        return unit.groups.snapshots.list_visible()
 
 
 class Readings:
@@ -95,11 +95,11 @@ def slow(harness: SearchHarness) -> Iterator[SlowGroups]:
 
 def publish(harness: SearchHarness, feed_id: int, groups: dict[str, list[Principal]]) -> None:
     with harness.store.writing() as unit:
-        unit.group_layers.build(feed_id, f"source{feed_id}", whole=True)
+        unit.groups.snapshot_builder.build(feed_id, f"source{feed_id}", whole=True)
         place = SourcePosition(record=1, line=1)
         defined = [PutGroup(place=place, group=Principal(scope=Scope.GROUP, name=name), members=tuple(of)) for name, of in groups.items()]
-        unit.group_layers.define_many(feed_id, defined)
-        unit.group_layers.publish(feed_id)
+        unit.groups.snapshot_builder.define_many(feed_id, defined)
+        unit.groups.snapshot_builder.publish(feed_id)
 
 
 def bounded(harness: SearchHarness, searcher: Searcher, seconds: float) -> ASGIApp:

@@ -58,9 +58,9 @@ def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
 
 def publish(store: SqlStore, feed_id: int, groups: dict[str, Sequence[Principal]], *, source: str = "src", whole: bool = False) -> None:
     with store.writing() as unit:
-        unit.group_layers.build(feed_id, source, whole=whole)
-        unit.group_layers.define_many(feed_id, [define(name, members) for name, members in groups.items()])
-        unit.group_layers.publish(feed_id)
+        unit.groups.snapshot_builder.build(feed_id, source, whole=whole)
+        unit.groups.snapshot_builder.define_many(feed_id, [define(name, members) for name, members in groups.items()])
+        unit.groups.snapshot_builder.publish(feed_id)
 
 
 def define(name: str, members: Sequence[Principal]) -> PutGroup:
@@ -169,20 +169,20 @@ def test_groups_read_ahead_are_those_that_are_published(store: SqlStore, grown: 
     directory = PermissionCache(store)
     put_acls(store, {url: Acl(entries=(permit(f"group{number}", Scope.GROUP),)) for number, url in enumerate(URLS)})
     with store.writing() as unit:
-        unit.group_layers.build(1, "src", whole=True)
-        unit.group_layers.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
+        unit.groups.snapshot_builder.build(1, "src", whole=True)
+        unit.groups.snapshot_builder.define_many(1, [define(f"group{number}", [user("bob")]) for number in range(4)])
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
-        unit.group_layers.define_many(1, [define("group4", [user("ann")])])
+        unit.groups.snapshot_builder.define_many(1, [define("group4", [user("ann")])])
         if grown:
-            unit.group_layers.extend(1, Principal(scope=Scope.GROUP, name="group0"), [user("ann")])
+            unit.groups.snapshot_builder.extend(1, Principal(scope=Scope.GROUP, name="group0"), [user("ann")])
         if redefined:
-            unit.group_layers.define_many(1, [define("group1", []), define("group4", [user("ann")])])
-            unit.group_layers.define_many(1, [define("group5", [user("ann")])])
+            unit.groups.snapshot_builder.define_many(1, [define("group1", []), define("group4", [user("ann")])])
+            unit.groups.snapshot_builder.define_many(1, [define("group5", [user("ann")])])
     assert seen(store, directory, ANN) == set()
     directory.read_ahead(threading.Event())
     with store.writing() as unit:
-        unit.group_layers.publish(1)
+        unit.groups.snapshot_builder.publish(1)
     expected = {URLS[4]} | ({URLS[0]} if grown else set()) | ({URLS[5]} if redefined else set())
     assert seen(store, directory, ANN) == expected == seen(store, PermissionCache(store), ANN)
     bob = Identity(users=(read_subject(Scope.USER, "bob"),))
@@ -193,7 +193,7 @@ def test_directory_refuses_who_is_in_too_many_groups(store: SqlStore) -> None:
     publish(store, 1, {f"group{number}": [user("ann")] for number in range(4)})
     table = GroupTable(max_groups=3)
     with store.reading() as unit:
-        table.refresh(unit.groups)
+        table.refresh(unit.groups.snapshots)
     with pytest.raises(Denied, match="more than 3 groups"):
         table.resolve(ANN)
 
@@ -203,8 +203,8 @@ def test_group_of_very_many_members_is_read_whole(store: SqlStore) -> None:
     publish(store, 1, {"staff": [user("ann"), *(user(f"user{number}") for number in range(members))], "few": [user("ann"), group("staff")]})
     table = GroupTable()
     with store.reading() as unit:
-        table.refresh(unit.groups)
-        assert unit.groups.measure_snapshot(1) == (2, members + 3)
+        table.refresh(unit.groups.snapshots)
+        assert unit.groups.snapshots.measure_snapshot(1) == (2, members + 3)
     for name, expected in {
         "ann": {"staff", "few"},
         "user0": {"staff", "few"},
@@ -221,19 +221,19 @@ def test_table_without_what_was_struck_out_finds_the_same(store: SqlStore, seed:
     table, put_back = GroupTable(struck_out_at_least=0), 0
     for feed_id in range(1, 16):
         with store.writing() as unit:
-            unit.group_layers.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
-            unit.group_layers.define_many(feed_id, groups_by_chance(chance))
-            unit.group_layers.publish(feed_id)
+            unit.groups.snapshot_builder.build(feed_id, chance.choice("ab"), whole=chance.random() < 0.3)
+            unit.groups.snapshot_builder.define_many(feed_id, groups_by_chance(chance))
+            unit.groups.snapshot_builder.publish(feed_id)
         is_late = chance.random() < 0.3
         put = table.tidied() if is_late else None
         with store.reading() as unit:
-            table.refresh(unit.groups)
+            table.refresh(unit.groups.snapshots)
             put = put if is_late else table.tidied()
             put_back += put is not None
             if put is not None:
                 put()
             for who in [an_identity(chance) for _ in range(5)]:
-                assert set(table.resolve(who).reached) == set(resolve_groups(who, unit.groups.find_parents).reached)
+                assert set(table.resolve(who).reached) == set(resolve_groups(who, unit.groups.memberships.find_parents).reached)
     assert put_back > 1
 
 
@@ -285,12 +285,12 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
             source, whole = chance.choice("ab"), chance.random() < 0.3
             for _ in range(chance.randrange(1, 4)):
                 with store.writing() as unit:
-                    unit.group_layers.build(feed_id, source, whole=whole)
-                    unit.group_layers.define_many(feed_id, groups_by_chance(chance))
+                    unit.groups.snapshot_builder.build(feed_id, source, whole=whole)
+                    unit.groups.snapshot_builder.define_many(feed_id, groups_by_chance(chance))
                 if chance.random() < 0.7:
                     directory.read_ahead(threading.Event())
             with store.writing() as unit:
-                unit.group_layers.publish(feed_id)
+                unit.groups.snapshot_builder.publish(feed_id)
         cases += compare_now(store, directory, [an_identity(chance) for _ in range(identities)])
     return cases
 
@@ -299,7 +299,7 @@ def compare_now(store: SqlStore, directory: PermissionCache, identities: Sequenc
     with store.reading() as unit:
         classes = unit.acls.find_classes(list(URLS))
         acls = read_chains(unit, URLS)
-        undecided, find_parents = directory.undecided(), remembering(unit.groups.find_parents)
+        undecided, find_parents = directory.undecided(), remembering(unit.groups.memberships.find_parents)
         for who in identities:
             permitted = directory.classes_of(who).permitted
             resolved = resolve_groups(who, find_parents)

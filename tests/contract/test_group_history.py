@@ -36,7 +36,7 @@ def look(harness: FeedHarness, at: datetime | None = None) -> set[tuple[Principa
     """Returns all memberships, of now or of a time."""
     keys = list(dict.fromkeys(keys_of(ASKERS)))
     with harness.store.reading() as unit:
-        found = unit.groups.find_parents(keys) if at is None else unit.group_history.find_parents_at(keys, at)
+        found = unit.groups.memberships.find_parents(keys) if at is None else unit.groups.history.find_parents_at(keys, at)
     assert len(found) == len(set(found))
     return set(found)
 
@@ -45,7 +45,7 @@ def names_at(harness: FeedHarness, user: str, at: datetime) -> list[str]:
     current_user = Identity(users=(Subject(scope=Scope.USER, name=user),))
     with harness.store.reading() as unit:
         return sorted(
-            group.name for group in resolve_groups(current_user, lambda keys: unit.group_history.find_parents_at(keys, at)).reached
+            group.name for group in resolve_groups(current_user, lambda keys: unit.groups.history.find_parents_at(keys, at)).reached
         )
 
 
@@ -58,7 +58,7 @@ def forget(harness: FeedHarness, before: datetime, limit: int = 2) -> None:
     reached: PurgeCursor | None = PurgeCursor()
     while reached is not None:
         with harness.store.writing() as unit:
-            reached = unit.group_history.forget(before, reached, limit)
+            reached = unit.groups.history.forget(before, reached, limit)
 
 
 FEEDS = st.lists(
@@ -137,18 +137,18 @@ def test_history_of_a_layer_given_up_is_forgotten_and_one_being_built_is_kept(tm
     given_up, building = (harness.receive([], datasource="src", kind=FULL) for _ in range(2))
     for feed_id in (given_up, building):
         with harness.store.writing() as unit:
-            unit.group_layers.build(feed_id, "src", whole=True)
-            reached = unit.group_history.compare(feed_id, ComparisonCursor(), 100)
+            unit.groups.snapshot_builder.build(feed_id, "src", whole=True)
+            reached = unit.groups.history.compare(feed_id, ComparisonCursor(), 100)
             while reached is not None:
-                reached = unit.group_history.compare(feed_id, reached, 100)
+                reached = unit.groups.history.compare(feed_id, reached, 100)
     with harness.store.writing() as unit:
-        unit.group_layers.drop(given_up)
+        unit.groups.snapshot_builder.drop(given_up)
     assert names_at(harness, "ann", start - timedelta(seconds=1)) == ["a"]
     forget(harness, start - timedelta(days=1))
     assert count_changes(harness) == 2
     with harness.store.writing() as unit:
-        unit.group_layers.publish(building)
-        unit.group_history.publish(building, "src", at=harness.clock())
+        unit.groups.snapshot_builder.publish(building)
+        unit.groups.history.publish(building, "src", at=harness.clock())
     assert (names_at(harness, "ann", start), names_at(harness, "ann", harness.now)) == (["a"], [])
     forget(harness, harness.clock())
     with harness.store.writer.begin() as connection:

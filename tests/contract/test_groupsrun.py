@@ -48,7 +48,7 @@ def push(harness: FeedHarness, data: bytes = b"", kind: FeedKind = FULL, source:
 
 def groups_of(harness: FeedHarness, user: str) -> list[str]:
     with harness.store.reading() as unit:
-        found = unit.groups.find_parents(list(signed_in_keys(Subject(scope=Scope.USER, name=user))))
+        found = unit.groups.memberships.find_parents(list(signed_in_keys(Subject(scope=Scope.USER, name=user))))
     return sorted(subject.name for _, subject in found)
 
 
@@ -85,7 +85,7 @@ def test_run_begun_anew_after_any_step_comes_to_the_same(tmp_path: Path, steps: 
     assert (feed.state, feed.included, feed.errors) == (FeedState.COMPLETED_WITH_ERRORS, 4, 1)
     assert (groups_of(harness, "ann"), groups_of(harness, "u6")) == (["b", "big", "c", "old"], ["big"])
     with harness.store.reading() as unit:
-        assert unit.groups.count_memberships() == 1 + 1 + 7 + 1 + 1
+        assert unit.groups.memberships.count_memberships() == 1 + 1 + 7 + 1 + 1
 
 
 def test_run_large_group_killed_between_its_pieces_is_put_anew(tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_run_large_group_killed_between_its_pieces_is_put_anew(tmp_path: Path) -
     run = GroupsRun(harness.feed(feed_id), harness.tools, SMALL)
     run.step()
     with harness.store.writing() as unit:
-        unit.group_layers.build(feed_id, "src", whole=True)
+        unit.groups.snapshot_builder.build(feed_id, "src", whole=True)
         [change] = harness.tools.groups_reader(run.feed).changes(0)
         assert isinstance(change, PutGroup)
-        unit.group_layers.define_many(feed_id, [change])
+        unit.groups.snapshot_builder.define_many(feed_id, [change])
     finish(harness, feed_id)
     with harness.store.reading() as unit:
-        assert unit.groups.count_memberships() == 7
+        assert unit.groups.memberships.count_memberships() == 7
 
 
 @pytest.mark.parametrize("kind", [FULL, INCREMENTAL])

@@ -255,10 +255,10 @@ def test_upgrade_with_groups_reads_them_and_their_history(upgraded: SqlStore, re
     group, member = subject_of(ENGINEERING), key_of(ANN)
     is_there = revision >= "0002"
     with upgraded.reading() as unit:
-        assert unit.groups.find_parents([member]) == ([(member, group)] if is_there else [])
-        assert (unit.groups.generation(), unit.groups.list_visible()) == ((2, {2: "people"}) if is_there else (0, {}))
-        definitions = list(unit.groups.iter_definitions(2))
-        history = unit.group_history.list_memberships([member], BEGUN)
+        assert unit.groups.memberships.find_parents([member]) == ([(member, group)] if is_there else [])
+        assert (unit.groups.snapshots.generation(), unit.groups.snapshots.list_visible()) == ((2, {2: "people"}) if is_there else (0, {}))
+        definitions = list(unit.groups.snapshots.iter_definitions(2))
+        history = unit.groups.history.list_memberships([member], BEGUN)
     assert [(each.key, each.group, each.memberships) for each in definitions] == (
         [(digest_of(exact_key(group)), group, 1)] if is_there else []
     )

@@ -31,15 +31,15 @@ def define(name: str, *members: Principal) -> PutGroup:
 def load(store: SqlStore, feed_id: int, *definitions: PutGroup, source: str = "src", whole: bool = False) -> None:
     """Builds a layer and publishes it."""
     with store.writing() as unit:
-        unit.group_layers.build(feed_id, source, whole=whole)
-        unit.group_layers.define_many(feed_id, definitions)
+        unit.groups.snapshot_builder.build(feed_id, source, whole=whole)
+        unit.groups.snapshot_builder.define_many(feed_id, definitions)
     with store.writing() as unit:
-        unit.group_layers.publish(feed_id)
+        unit.groups.snapshot_builder.publish(feed_id)
 
 
 def parents(store: SqlStore, *keys: PrincipalKey) -> list[str]:
     with store.reading() as unit:
-        return sorted(subject.name for _, subject in unit.groups.find_parents(keys))
+        return sorted(subject.name for _, subject in unit.groups.memberships.find_parents(keys))
 
 
 def groups_of(store: SqlStore, name: str) -> list[str]:
@@ -48,17 +48,17 @@ def groups_of(store: SqlStore, name: str) -> list[str]:
 
 def memberships(store: SqlStore) -> int:
     with store.reading() as unit:
-        return unit.groups.count_memberships()
+        return unit.groups.memberships.count_memberships()
 
 
 def prune(store: SqlStore) -> int:
     """Removes all that is dead and counts it."""
     removed = 0
     with store.writing() as unit:
-        while dead := unit.group_garbage.list_dead(after=0, limit=1_000):
-            unit.group_garbage.remove_dead([each.id for each in dead])
+        while dead := unit.groups.garbage.list_dead(after=0, limit=1_000):
+            unit.groups.garbage.remove_dead([each.id for each in dead])
             removed += len(dead)
-        unit.group_garbage.remove_empty_snapshots()
+        unit.groups.garbage.remove_empty_snapshots()
     return removed
 
 
@@ -66,11 +66,11 @@ def test_find_parents_gives_each_key_with_each_of_its_groups(store: SqlStore) ->
     load(store, 1, define("a", user("ann")), define("b", user("ann"), user("bob")), define("c", user("bob")))
     ann, bob = exact_key(read_subject(USER, "ann")), exact_key(read_subject(USER, "bob"))
     with store.reading() as unit:
-        found = unit.groups.find_parents([ann, bob])
+        found = unit.groups.memberships.find_parents([ann, bob])
     a, b, c = (Subject(scope=GROUP, name=name) for name in "abc")
     assert sorted(found, key=str) == sorted([(ann, a), (ann, b), (bob, b), (bob, c)], key=str)
     with store.reading() as unit:
-        assert unit.groups.find_parents([]) == []
+        assert unit.groups.memberships.find_parents([]) == []
 
 
 def test_find_parents_with_many_keys_asks_in_batches(store: SqlStore) -> None:
@@ -99,7 +99,7 @@ def test_find_parents_as_look_up_resolves_circles_and_namespaces(store: SqlStore
     nested = PutGroup(place=SourcePosition(record=1, line=1), group=group("far", namespace="B"), members=(group("a"),))
     load(store, 1, define("a", user("ann"), group("far", namespace="B")), nested)
     with store.reading() as unit:
-        identity = resolve_groups(Identity(users=(read_subject(USER, "ann"),)), unit.groups.find_parents)
+        identity = resolve_groups(Identity(users=(read_subject(USER, "ann"),)), unit.groups.memberships.find_parents)
     assert list(identity.reached) == [Subject(scope=GROUP, name="a"), Subject(scope=GROUP, name="far", namespace="B")]
 
 
@@ -107,15 +107,15 @@ def test_layer_before_publishing_is_not_seen_and_dropped_never(store: SqlStore) 
     load(store, 1, define("a", user("ann")))
     for feed_id, end in ((2, "drop"), (3, "publish")):
         with store.writing() as unit:
-            unit.group_layers.build(feed_id, "src", whole=True)
-            assert unit.group_layers.define_many(feed_id, [define("b", user("ann"), user("bob"))]) == 2
+            unit.groups.snapshot_builder.build(feed_id, "src", whole=True)
+            assert unit.groups.snapshot_builder.define_many(feed_id, [define("b", user("ann"), user("bob"))]) == 2
         assert (groups_of(store, "ann"), memberships(store)) == (["a"], 1)
         with store.writing() as unit:
-            assert unit.group_layers.expected_memberships(feed_id) == 2
-            getattr(unit.group_layers, end)(feed_id)
+            assert unit.groups.snapshot_builder.expected_memberships(feed_id) == 2
+            getattr(unit.groups.snapshot_builder, end)(feed_id)
     assert (groups_of(store, "ann"), memberships(store)) == (["b"], 2)
     with store.reading() as unit:
-        assert unit.groups.generation() == 3
+        assert unit.groups.snapshots.generation() == 3
 
 
 @pytest.mark.parametrize("pruned", [False, True])
@@ -154,12 +154,12 @@ def test_publish_whole_layer_replaces_its_source_alone(store: SqlStore) -> None:
 def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
     load(store, 1, define("a", user("old"), user("older")))
     with store.writing() as unit:
-        unit.group_layers.build(2, "src", whole=False)
-        unit.group_layers.define_many(2, [define("a", user("x"), user("y"), user("z"))])
-        assert unit.group_layers.define_many(2, [define("a", user("ann"))]) == 1
-        assert unit.group_layers.expected_memberships(2) == 1
-        assert unit.group_layers.extend(2, group("a"), [user("ann"), user("bob"), user("bob")]) == 2
-        unit.group_layers.publish(2)
+        unit.groups.snapshot_builder.build(2, "src", whole=False)
+        unit.groups.snapshot_builder.define_many(2, [define("a", user("x"), user("y"), user("z"))])
+        assert unit.groups.snapshot_builder.define_many(2, [define("a", user("ann"))]) == 1
+        assert unit.groups.snapshot_builder.expected_memberships(2) == 1
+        assert unit.groups.snapshot_builder.extend(2, group("a"), [user("ann"), user("bob"), user("bob")]) == 2
+        unit.groups.snapshot_builder.publish(2)
     assert (groups_of(store, "x"), groups_of(store, "bob"), groups_of(store, "old")) == ([], ["a"], [])
     assert memberships(store) == 2
 
@@ -167,10 +167,10 @@ def test_define_many_again_replaces_what_the_layer_has(store: SqlStore) -> None:
 def test_keep_many_takes_over_what_the_layer_does_not_define(store: SqlStore) -> None:
     load(store, 1, define("kept", user("ann"), user("bob")), define("new", user("ann")), define("swept", user("ann")))
     with store.writing() as unit:
-        unit.group_layers.build(2, "src", whole=True)
-        unit.group_layers.define_many(2, [define("new", user("bob"))])
-        unit.group_layers.keep_many(2, [group("kept"), group("new"), group("unknown")])
-        unit.group_layers.publish(2)
+        unit.groups.snapshot_builder.build(2, "src", whole=True)
+        unit.groups.snapshot_builder.define_many(2, [define("new", user("bob"))])
+        unit.groups.snapshot_builder.keep_many(2, [group("kept"), group("new"), group("unknown")])
+        unit.groups.snapshot_builder.publish(2)
     assert (groups_of(store, "ann"), groups_of(store, "bob"), memberships(store)) == (["kept"], ["kept", "new"], 3)
 
 
@@ -178,11 +178,11 @@ def test_trim_dead_takes_a_large_definition_piece_by_piece(store: SqlStore) -> N
     load(store, 1, define("big", *(user(f"u{number}") for number in range(700))))
     load(store, 2, whole=True)
     with store.writing() as unit:
-        [dead] = unit.group_garbage.list_dead(after=0, limit=10)
+        [dead] = unit.groups.garbage.list_dead(after=0, limit=10)
         assert dead.memberships == 700
-        assert [unit.group_garbage.trim_dead(dead.id, 600) for _ in range(3)] == [600, 100, 0]
-        unit.group_garbage.remove_dead([dead.id])
-        assert unit.group_garbage.list_dead(after=0, limit=10) == []
+        assert [unit.groups.garbage.trim_dead(dead.id, 600) for _ in range(3)] == [600, 100, 0]
+        unit.groups.garbage.remove_dead([dead.id])
+        assert unit.groups.garbage.list_dead(after=0, limit=10) == []
 
 
 def test_claim_with_groups_feeds_takes_them_in_one_order_whatever_their_source(store: SqlStore) -> None:

@@ -23,8 +23,9 @@ from feedmill.ports.groups import (
     GroupDefinition,
     GroupGarbage,
     GroupHistory,
-    Groups,
+    GroupSnapshotBuilder,
     GroupSnapshots,
+    Memberships,
     ObsoleteGroup,
     PastMembership,
     Publication,
@@ -35,7 +36,7 @@ from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
-from feedmill.ports.store import DocumentRepositories, FeedRepositories, Store, UnitOfWork
+from feedmill.ports.store import DocumentRepositories, FeedRepositories, GroupRepositories, Store, UnitOfWork
 from feedmill.ports.work import Extractor, FeedFile, FeedFiles, InFlight, Notifier
 
 __all__ = [
@@ -67,8 +68,9 @@ __all__ = [
     "GroupDefinition",
     "GroupGarbage",
     "GroupHistory",
+    "GroupRepositories",
+    "GroupSnapshotBuilder",
     "GroupSnapshots",
-    "Groups",
     "InFlight",
     "IndexTask",
     "IndexTasks",
@@ -80,6 +82,7 @@ __all__ = [
     "LinkWork",
     "Links",
     "LiveUrl",
+    "Memberships",
     "Notifier",
     "ObsoleteGroup",
     "PastMembership",

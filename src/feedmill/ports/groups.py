@@ -28,14 +28,21 @@ class GroupDefinition:
     memberships: int
 
 
-class Groups(Protocol):
-    """Reads the groups database: which principals are members of which group, by group source.
+class Memberships(Protocol):
+    """Reads which principals are members of which group.
 
     If one source defines a group several times, the newest definition counts. The definitions of several sources are united.
     """
 
     def find_parents(self, keys: Sequence[PrincipalKey]) -> list[tuple[PrincipalKey, Subject]]:
         """Finds the groups that have members with these keys. Returns each pair of key and group once, in any order."""
+
+    def count_memberships(self) -> int:
+        """Counts the members of all visible groups. A member counts once for each group and source."""
+
+
+class GroupSnapshots(Protocol):
+    """Reads the group snapshots of the groups feeds, as they were sent."""
 
     def generation(self) -> int:
         """Returns a number that grows whenever a change of groups becomes visible; 0 before the first groups."""
@@ -61,11 +68,8 @@ class Groups(Protocol):
         Shape: pairs of the definition's id and the concatenated digests of members' keys. A very large group comes in several pieces.
         """
 
-    def count_memberships(self) -> int:
-        """Counts the members of all visible groups. A member counts once for each group and source."""
 
-
-class GroupSnapshots(Protocol):
+class GroupSnapshotBuilder(Protocol):
     """Changes the groups database: a groups feed builds an invisible group snapshot, then publishes or drops all of it.
 
     Groups feeds are processed one after the other, so only one group snapshot is built at a time.
@@ -84,7 +88,7 @@ class GroupSnapshots(Protocol):
         """Copies the source's current definitions of these groups into a whole group snapshot, except groups that the snapshot defines."""
 
     def expected_memberships(self, feed_id: int) -> int:
-        """Returns the number that ``Groups.count_memberships`` will return once the group snapshot is published."""
+        """Returns the number that ``Memberships.count_memberships`` will return once the group snapshot is published."""
 
     def publish(self, feed_id: int) -> None:
         """Makes a group snapshot visible. A whole snapshot replaces everything that its source had."""
@@ -169,7 +173,7 @@ class GroupHistory(Protocol):
         """Records when a group snapshot was published. The recorded time is never before an earlier one, even if the clock is."""
 
     def find_parents_at(self, keys: Sequence[PrincipalKey], at: datetime) -> list[tuple[PrincipalKey, Subject]]:
-        """Finds groups as ``Groups.find_parents`` does, with the memberships of a time."""
+        """Finds groups as ``Memberships.find_parents`` does, with the memberships of a time."""
 
     def list_memberships(self, keys: Sequence[PrincipalKey], since: datetime) -> list[PastMembership]:
         """Lists the groups that have, or had at some time after ``since``, members with these keys. Returns each pair once."""

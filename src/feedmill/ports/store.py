@@ -10,7 +10,7 @@ from typing import Protocol
 from feedmill.ports.documents import Acls, Classes, ClassPeriods, DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import FeedLog, FeedQueue, FeedReader, FeedUpkeep, Sources
-from feedmill.ports.groups import GroupGarbage, GroupHistory, Groups, GroupSnapshots
+from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupSnapshotBuilder, GroupSnapshots, Memberships
 from feedmill.ports.indextasks import IndexTasks, KeyValueStore, StoredSettings
 from feedmill.ports.links import Links
 from feedmill.ports.policies import Policies
@@ -62,6 +62,30 @@ class FeedRepositories(Protocol):
         """The data sources."""
 
 
+class GroupRepositories(Protocol):
+    """The groups database."""
+
+    @property
+    def memberships(self) -> Memberships:
+        """Reads who is a member of which group."""
+
+    @property
+    def snapshots(self) -> GroupSnapshots:
+        """Reads the group snapshots."""
+
+    @property
+    def snapshot_builder(self) -> GroupSnapshotBuilder:
+        """Builds group snapshots."""
+
+    @property
+    def garbage(self) -> GroupGarbage:
+        """Removes the rows that nothing refers to any more."""
+
+    @property
+    def history(self) -> GroupHistory:
+        """The memberships of earlier times."""
+
+
 class UnitOfWork(Protocol):
     """The repositories of one transaction."""
 
@@ -110,20 +134,8 @@ class UnitOfWork(Protocol):
         """The progress of the queues."""
 
     @property
-    def groups(self) -> Groups:
-        """The groups database, to read it."""
-
-    @property
-    def group_layers(self) -> GroupSnapshots:
-        """The groups database, to change it."""
-
-    @property
-    def group_garbage(self) -> GroupGarbage:
-        """The rows of the groups database that nothing refers to any more."""
-
-    @property
-    def group_history(self) -> GroupHistory:
-        """The memberships of earlier times."""
+    def groups(self) -> GroupRepositories:
+        """The groups database."""
 
     @property
     def stored_settings(self) -> StoredSettings:

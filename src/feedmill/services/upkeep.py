@@ -142,7 +142,7 @@ class Upkeep:
         reached: PurgeCursor | None = PurgeCursor()
         while reached is not None:
             with self._store.writing() as unit:
-                reached = unit.group_history.forget(before, reached, GROUP_CHANGES_AT_ONCE)
+                reached = unit.groups.history.forget(before, reached, GROUP_CHANGES_AT_ONCE)
             yield
 
     def _forget_access(self) -> Iterator[None]:

@@ -19,7 +19,7 @@ from feedmill.adapters.store.feeds.queues import SqlQueues
 from feedmill.adapters.store.groups.garbage import SqlGroupGarbage
 from feedmill.adapters.store.groups.groups import SqlGroups
 from feedmill.adapters.store.groups.history import SqlGroupHistory
-from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshots
+from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshotBuilder
 from feedmill.adapters.store.signin.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
 from feedmill.adapters.store.storedsettings import SqlStoredSettings
 from feedmill.adapters.store.translation import translated
@@ -48,6 +48,26 @@ class SqlFeedRepositories:
         self.sources = SqlSources(connection)
 
 
+class SqlGroupRepositories:
+    """Implements ``ports.GroupRepositories``."""
+
+    garbage = _on_connection(SqlGroupGarbage)
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self.connection = connection
+        self.memberships = self.snapshots = SqlGroups(connection)
+
+    @cached_property
+    def snapshot_builder(self) -> SqlGroupSnapshotBuilder:
+        """Builds group snapshots."""
+        return SqlGroupSnapshotBuilder(self.connection, self.memberships)
+
+    @cached_property
+    def history(self) -> SqlGroupHistory:
+        """The memberships of earlier times."""
+        return SqlGroupHistory(self.connection, self.memberships)
+
+
 class SqlUnit:
     """Implements ``ports.UnitOfWork``."""
 
@@ -61,8 +81,7 @@ class SqlUnit:
     interruptions = _on_connection(SqlInterruptions)
     key_values = _on_connection(SqlKeyValueStore)
     queues = _on_connection(SqlQueues)
-    groups = _on_connection(SqlGroups)
-    group_garbage = _on_connection(SqlGroupGarbage)
+    groups = _on_connection(SqlGroupRepositories)
     stored_settings = _on_connection(SqlStoredSettings)
     accounts = _on_connection(SqlAccounts)
     sessions = _on_connection(SqlSessions)
@@ -77,16 +96,6 @@ class SqlUnit:
     def acls(self) -> SqlAcls:
         """The ACLs."""
         return SqlAcls(self.connection, self.classes)
-
-    @cached_property
-    def group_layers(self) -> SqlGroupSnapshots:
-        """The groups database, to change it."""
-        return SqlGroupSnapshots(self.connection, self.groups)
-
-    @cached_property
-    def group_history(self) -> SqlGroupHistory:
-        """The memberships of earlier times."""
-        return SqlGroupHistory(self.connection, self.groups)
 
     @cached_property
     def policies(self) -> SqlPolicies:

@@ -86,8 +86,8 @@ class AccessReview:
         """Yields the groups that ACLs in use and policies name and no groups feed defines, each once."""
         with self._store.reading() as unit:
             defined: set[bytes] = set()
-            for feed_id in unit.groups.list_visible():
-                for definition in unit.groups.iter_definitions(feed_id):
+            for feed_id in unit.groups.snapshots.list_visible():
+                for definition in unit.groups.snapshots.iter_definitions(feed_id):
                     if definition.memberships:
                         defined.update((definition.key, digest_of(folded_key(definition.group))))
             seen: set[Principal] = set()

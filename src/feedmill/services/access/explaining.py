@@ -149,7 +149,7 @@ def resolve_many(unit: UnitOfWork, identities: Iterable[Identity], *, at: dateti
     Errors: Denied for a user who is in too many groups.
     """
     asked = list(identities)
-    find = _read_groups(asked, unit.groups.find_parents if at is None else partial(unit.group_history.find_parents_at, at=at))
+    find = _read_groups(asked, unit.groups.memberships.find_parents if at is None else partial(unit.groups.history.find_parents_at, at=at))
     return {identity: forms_of(resolve_groups(identity, find)) for identity in asked}
 
 

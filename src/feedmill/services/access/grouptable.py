@@ -15,7 +15,7 @@ from feedmill.core.access.groups import MAX_GROUPS
 from feedmill.core.access.principals import digest_of, exact_key, signed_in_keys
 from feedmill.model.errors import Denied
 from feedmill.model.identity import Identity, Subject
-from feedmill.ports import Groups
+from feedmill.ports import GroupSnapshots
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, Flags, Halves, Numbers, split_digests
 from feedmill.services.access.layerreading import SnapshotReading, SnapshotsAhead
 
@@ -83,9 +83,9 @@ class GroupTable:
         self._version = 0
         self._arrays: _Arrays | None = None
 
-    def refresh(self, groups: Groups) -> None:
-        """Reads what has changed since the last call; ``groups`` is of one snapshot of the store."""
-        visible = groups.list_visible()
+    def refresh(self, snapshots: GroupSnapshots) -> None:
+        """Reads what has changed since the last call; ``snapshots`` is of one snapshot of the store."""
+        visible = snapshots.list_visible()
         gone = set(self._state.layers) - set(visible)
         # The table does not store what a newer definition replaced, so if an older one may count again, everything is read again.
         if self._may_uncover(gone):
@@ -93,7 +93,7 @@ class GroupTable:
         else:
             self._strike_out(gone)
         for feed_id in sorted(set(visible) - set(self._state.layers)):
-            self._read_layer(groups, feed_id, visible[feed_id])
+            self._read_layer(snapshots, feed_id, visible[feed_id])
         self._arrays = None
         self._version += 1
 
@@ -119,8 +119,8 @@ class GroupTable:
                 if newest.get(group) == place:
                     del newest[group]
 
-    def _read_layer(self, groups: Groups, feed_id: int, source: str) -> None:
-        state, reading = self._state, self._ahead.take(groups, feed_id)
+    def _read_layer(self, snapshots: GroupSnapshots, feed_id: int, source: str) -> None:
+        state, reading = self._state, self._ahead.take(snapshots, feed_id)
         count, begin = len(reading.definitions), state.is_seen.size
         places = np.arange(begin, begin + count)
         defined = np.array(self._place_groups(reading), np.int64)
@@ -159,9 +159,9 @@ class GroupTable:
             defined[group] = later
         newest.update(defined)
 
-    def read_ahead(self, groups: Groups) -> bool:
+    def read_ahead(self, snapshots: GroupSnapshots) -> bool:
         """Reads a piece of the unpublished snapshots while other threads look up. Returns whether there may be more."""
-        return self._ahead.go_on(groups)
+        return self._ahead.go_on(snapshots)
 
     def tidied(self) -> Callable[[], None] | None:
         """Compacts the table while other threads look up. Returns a function that puts the result in place, None if there is no need."""

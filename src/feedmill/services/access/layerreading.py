@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from feedmill.core.access.principals import digest_of, folded_key
-from feedmill.ports import GroupDefinition, Groups
+from feedmill.ports import GroupDefinition, GroupSnapshots
 from feedmill.services.access.digesttable import DIGEST_BYTES, DigestTable, split_digests
 
 DEFINITIONS_AT_ONCE = 2_000
@@ -31,25 +31,25 @@ class SnapshotReading:
     def _reached(self) -> int:
         return self.definitions[-1].id if self.definitions else 0
 
-    def go_on(self, groups: Groups, feed_id: int) -> bool:
+    def go_on(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
         """Reads a piece of a snapshot that is being built. Returns whether there may be more."""
-        found = list(islice(groups.iter_definitions(feed_id, after=self._reached), DEFINITIONS_AT_ONCE))
+        found = list(islice(snapshots.iter_definitions(feed_id, after=self._reached), DEFINITIONS_AT_ONCE))
         if len(found) > 1:
-            self._take(groups, feed_id, found[:-1])
+            self._take(snapshots, feed_id, found[:-1])
         return len(found) == DEFINITIONS_AT_ONCE
 
-    def finish(self, groups: Groups, feed_id: int) -> bool:
+    def finish(self, snapshots: GroupSnapshots, feed_id: int) -> bool:
         """Reads the rest of a complete snapshot. Returns whether everything in the store was read."""
-        definitions = groups.iter_definitions(feed_id, after=self._reached)
+        definitions = snapshots.iter_definitions(feed_id, after=self._reached)
         while rest := list(islice(definitions, DEFINITIONS_AT_ONCE)):
-            self._take(groups, feed_id, rest)
-        return (len(self.definitions), self._count) == groups.measure_snapshot(feed_id) and not groups.is_redefined(feed_id)
+            self._take(snapshots, feed_id, rest)
+        return (len(self.definitions), self._count) == snapshots.measure_snapshot(feed_id) and not snapshots.is_redefined(feed_id)
 
-    def _take(self, groups: Groups, feed_id: int, definitions: list[GroupDefinition]) -> None:
+    def _take(self, snapshots: GroupSnapshots, feed_id: int, definitions: list[GroupDefinition]) -> None:
         places = {each.id: place for place, each in enumerate(definitions, len(self.definitions))}
         owners: list[int] = []
         members: list[bytes] = []
-        for id_, digests in groups.iter_members(feed_id, after=self._reached, until=definitions[-1].id):
+        for id_, digests in snapshots.iter_members(feed_id, after=self._reached, until=definitions[-1].id):
             owners.append(places[id_])
             members.append(digests)
         # each byte string holds the digests of several members; repeat its owner once for each of them
@@ -67,25 +67,25 @@ class SnapshotsAhead:
         self._lock = threading.Lock()
         self._readings: dict[int, SnapshotReading] = {}
 
-    def go_on(self, groups: Groups) -> bool:
-        """Reads a piece of each snapshot that is being built. Returns whether there may be more. ``groups`` is of one snapshot of the
+    def go_on(self, snapshots: GroupSnapshots) -> bool:
+        """Reads a piece of each snapshot that is being built. Returns whether there may be more. ``snapshots`` is of one snapshot of the
         store.
         """
         with self._lock:
-            building = groups.list_building()
-            awaited = {*building, *groups.list_visible()}
+            building = snapshots.list_building()
+            awaited = {*building, *snapshots.list_visible()}
             self._readings = {feed_id: reading for feed_id, reading in self._readings.items() if feed_id in awaited}
             has_more = False
             for feed_id in building:
-                has_more |= self._readings.setdefault(feed_id, SnapshotReading()).go_on(groups, feed_id)
+                has_more |= self._readings.setdefault(feed_id, SnapshotReading()).go_on(snapshots, feed_id)
             return has_more
 
-    def take(self, groups: Groups, feed_id: int) -> SnapshotReading:
+    def take(self, snapshots: GroupSnapshots, feed_id: int) -> SnapshotReading:
         """Returns the complete reading of a published snapshot, most of which may have been read ahead."""
         with self._lock:
             reading = self._readings.pop(feed_id, None)
-        if reading is not None and reading.finish(groups, feed_id):
+        if reading is not None and reading.finish(snapshots, feed_id):
             return reading
         reading = SnapshotReading()
-        reading.finish(groups, feed_id)
+        reading.finish(snapshots, feed_id)
         return reading

@@ -172,7 +172,7 @@ class PermissionCache:
         has_more = True
         while has_more and not is_over.is_set():
             with self._store.reading() as unit:
-                has_more = self._groups.read_ahead(unit.groups)
+                has_more = self._groups.read_ahead(unit.groups.snapshots)
 
     def _use(self, identity: Identity, find: Callable[[_Known, Identity], _Found]) -> _Found:
         known = self._known.get(identity) or _Known(self._groups.resolve(identity))
@@ -203,7 +203,7 @@ class PermissionCache:
         """Whether everything in the store has been read."""
         with self._store.reading() as unit:
             return (
-                unit.groups.generation() == self._generation
+                unit.groups.snapshots.generation() == self._generation
                 and unit.policies.generation() == self._policy_generation
                 and unit.classes.newest() <= self._classes.newest
                 and unit.acls.newest_version() <= self._version
@@ -216,9 +216,9 @@ class PermissionCache:
 
     def _refresh(self) -> None:
         with self._store.reading() as unit:
-            generation = unit.groups.generation()
+            generation = unit.groups.snapshots.generation()
             if generation != self._generation:
-                self._groups.refresh(unit.groups)
+                self._groups.refresh(unit.groups.snapshots)
                 self._generation = generation
                 self._known.clear()
                 log.info("groups_read", generation=generation)

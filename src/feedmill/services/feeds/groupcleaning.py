@@ -17,14 +17,14 @@ def clean_groups(store: Store, *, members_at_once: int = MEMBERS_AT_ONCE) -> Ite
     reached = 0
     while True:
         with store.reading() as unit:
-            dead = unit.group_garbage.list_dead(after=reached, limit=DEFINITIONS_AT_ONCE)
+            dead = unit.groups.garbage.list_dead(after=reached, limit=DEFINITIONS_AT_ONCE)
         if not dead:
             break
         for batch in _batches(dead, members_at_once):
             yield from _remove(store, batch, members_at_once)
         reached = dead[-1].id
     with store.writing() as unit:
-        unit.group_garbage.remove_empty_snapshots()
+        unit.groups.garbage.remove_empty_snapshots()
     yield
 
 
@@ -33,11 +33,11 @@ def _remove(store: Store, batch: Sequence[ObsoleteGroup], members_at_once: int) 
     left = batch[0].memberships if len(batch) == 1 else 0
     while left > members_at_once:
         with store.writing() as unit:
-            trimmed = unit.group_garbage.trim_dead(batch[0].id, members_at_once)
+            trimmed = unit.groups.garbage.trim_dead(batch[0].id, members_at_once)
         left = left - trimmed if trimmed else 0
         yield
     with store.writing() as unit:
-        unit.group_garbage.remove_dead([dead.id for dead in batch])
+        unit.groups.garbage.remove_dead([dead.id for dead in batch])
     yield
 
 

@@ -150,14 +150,14 @@ class GroupsRun:
         for number, piece in enumerate(pieces, start=1):
             assert isinstance(last, PutGroup)
             with self._tools.store.writing() as unit:
-                total = unit.group_layers.extend(feed.id, last.group, piece)
+                total = unit.groups.snapshot_builder.extend(feed.id, last.group, piece)
                 unit.queues.note_progress(QueueName.GROUPS)
                 feed = feed if number < len(pieces) else self._check(unit, taken)
         self.feed = feed
         return total
 
     def _put_first(self, unit: UnitOfWork, taken: Sequence[GroupChange]) -> int:
-        feed, layers, is_whole = self.feed, unit.group_layers, self.feed.kind.feedtype is FeedType.FULL
+        feed, layers, is_whole = self.feed, unit.groups.snapshot_builder, self.feed.kind.feedtype is FeedType.FULL
         layers.build(feed.id, feed.datasource, whole=is_whole)
         for number, change in enumerate(taken, feed.applied + 1):
             if isinstance(change, PutGroup):
@@ -191,8 +191,8 @@ class GroupsRun:
         """Stores a piece of what publishing will change. After a crash this restarts, and each piece is still stored once."""
         feed, at_once = self.feed, self._limits.memberships
         with self._tools.store.writing() as unit:
-            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind.feedtype is not FeedType.INCREMENTAL)
-            self._compared = unit.group_history.compare(feed.id, self._compared or ComparisonCursor(), at_once)
+            unit.groups.snapshot_builder.build(feed.id, feed.datasource, whole=feed.kind.feedtype is not FeedType.INCREMENTAL)
+            self._compared = unit.groups.history.compare(feed.id, self._compared or ComparisonCursor(), at_once)
             unit.queues.note_progress(QueueName.GROUPS)
 
     def _publish(self) -> None:
@@ -201,13 +201,13 @@ class GroupsRun:
         log: tuple[LogEntry, ...] = ()
         feed = ended(replace(feed, finished_at=now), is_obeyed=True, searchable_at=now)
         with self._tools.store.writing() as unit:
-            unit.group_layers.build(feed.id, feed.datasource, whole=feed.kind.feedtype is not FeedType.INCREMENTAL)
-            is_full = unit.group_layers.expected_memberships(feed.id) > self._limits.max_memberships
+            unit.groups.snapshot_builder.build(feed.id, feed.datasource, whole=feed.kind.feedtype is not FeedType.INCREMENTAL)
+            is_full = unit.groups.snapshot_builder.expected_memberships(feed.id) > self._limits.max_memberships
             if feed.state is FeedState.FAILED_IN_ERROR or is_full:
-                unit.group_layers.drop(feed.id)
+                unit.groups.snapshot_builder.drop(feed.id)
             else:
-                unit.group_layers.publish(feed.id)
-                unit.group_history.publish(feed.id, feed.datasource, at=now)
+                unit.groups.snapshot_builder.publish(feed.id)
+                unit.groups.history.publish(feed.id, feed.datasource, at=now)
             if is_full:
                 feed, log = failed(feed, _FULL, now)
             unit.feeds.queue.save(feed, log)
@@ -217,7 +217,7 @@ class GroupsRun:
     def _fail(self, entry: LogEntry) -> None:
         feed, log = failed(self.feed, entry, self._tools.clock())
         with self._tools.store.writing() as unit:
-            unit.group_layers.drop(feed.id)
+            unit.groups.snapshot_builder.drop(feed.id)
             unit.feeds.queue.save(feed, log)
             unit.queues.note_progress(QueueName.GROUPS)
         self.feed = feed

@@ -27,7 +27,7 @@ _MEMBERS_AT_ONCE = 50_000
 
 
 class SqlGroups:
-    """Implements ``ports.Groups``."""
+    """Implements ``Memberships`` and ``GroupSnapshots`` of ``ports``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection

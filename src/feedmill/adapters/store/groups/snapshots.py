@@ -27,8 +27,8 @@ def _member_digests(members: Iterable[Principal]) -> list[bytes]:
     return list(dict.fromkeys(digest_of(key_of(member)) for member in members))
 
 
-class SqlGroupSnapshots:
-    """Implements ``ports.GroupSnapshots``."""
+class SqlGroupSnapshotBuilder:
+    """Implements ``ports.GroupSnapshotBuilder``."""
 
     def __init__(self, connection: sa.Connection, groups: SqlGroups) -> None:
         self._connection = connection

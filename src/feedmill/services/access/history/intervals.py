@@ -62,7 +62,7 @@ def _read_memberships(unit: UnitOfWork, identity: Identity, since: datetime) -> 
     while level:
         found.update((key, []) for key in level)
         fresh: dict[Subject, None] = {}
-        for each in unit.group_history.list_memberships(level, since):
+        for each in unit.groups.history.list_memberships(level, since):
             found[each.key].append(each)
             if each.group not in seen:
                 fresh[each.group] = None
