@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,8 @@ from tempfile import TemporaryDirectory
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.query.builder import read_request
 from feedmill.core.query.matching import loosen
-from feedmill.http.search.parameters import read_facets, read_search
+from feedmill.core.queryplan import select_facets
+from feedmill.http.search.parameters import read_search
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.search import IndexDocument, SearchRequest
 
@@ -89,8 +91,8 @@ def list_hostile() -> dict[str, dict[str, str]]:
 
 def timed(index: TantivyIndex, values: dict[str, str]) -> float:
     """Returns the seconds of one question to the index port, the facets included."""
-    request = read_search(values).request
-    facets, _ = read_facets(values.get("facet", "").split(), ())
+    request = replace(read_search(values), facet_names=tuple(values.get("facet", "").split()))
+    facets, _ = select_facets(request, ())
     begun = time.perf_counter()
     ask(index, request, lambda root: index.count_facets(root, ANONYMOUS, facets) if facets else None)
     return time.perf_counter() - begun

@@ -42,9 +42,11 @@ from feedmill.adapters.index.tantivy.reader import TantivyIndex
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.core.query.language import parse_query
 from feedmill.core.query.matching import ENOUGH, loosen
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import ANONYMOUS
-from feedmill.model.query import Node
+from feedmill.model.query import Everything, Node
 from feedmill.model.search import Match, SearchRequest
+from feedmill.model.serving import Serving
 from feedmill.services.searching.hitfinding import find_hits
 
 DOCUMENTS = 200_000
@@ -53,6 +55,7 @@ QUESTIONS = 400
 CLIENTS = (1, 8)
 SECONDS = 10.0
 LENGTHS = (1, 2, 2, 3, 3, 4, 6)
+SETTINGS = CompiledSearchConfig(Serving())
 Ask = Callable[[str], object]
 
 
@@ -162,7 +165,8 @@ def count_hits(searcher: tantivy.Searcher, root: Node) -> int:
 
 def ask_port(index: TantivyIndex, question: str) -> int:
     """Asks the index as the searcher does."""
-    return find_hits(index, parse_query(question).root, SearchRequest(query=question), ANONYMOUS)[1].total
+    plan = SETTINGS.plan(SearchRequest(query=question))
+    return find_hits(index, plan.root or Everything(), plan, ANONYMOUS)[1].total
 
 
 def as_it_is(question: str) -> str:

@@ -28,11 +28,13 @@ from tests.appliance import Appliance, feed_of, record, running
 from feedmill.adapters.extract.language import detect_language
 from feedmill.adapters.index.tantivy.reader import TantivyIndex
 from feedmill.adapters.index.tantivy.writer import TantivyWriter
-from feedmill.core.query.builder import read_request
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.core.text.analysis import gram_size, has_spaceless
 from feedmill.model.access import ANONYMOUS
+from feedmill.model.query import Everything
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest
+from feedmill.model.serving import Serving
 from feedmill.services.searching.hitfinding import find_hits
 
 FOLDER = "FEEDMILL_RELEVANCE"
@@ -172,10 +174,11 @@ def measure_quick(collection: Collection, ranking: Ranking | None = None) -> flo
         writer.close()
         index = TantivyIndex(Path(folder) / "index", ranking)
         ids = [document["_id"] for document in collection.documents]
+        settings = CompiledSearchConfig(Serving())
 
         def ask(query: str, num: int) -> list[str]:
-            request = SearchRequest(query=query, num=num)
-            _, hits = find_hits(index, read_request(request).root, request, ANONYMOUS)
+            plan = settings.plan(SearchRequest(query=query, num=num))
+            _, hits = find_hits(index, plan.root or Everything(), plan, ANONYMOUS)
             return [ids[hit.key] for hit in hits.hits]
 
         return score(collection, ask)

@@ -54,7 +54,7 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
             begun = time.perf_counter()
             hits = index.search(And((Word(word), Not(Word(new_word())))), ANONYMOUS, start=0, num=RESULTS)
             found_at = time.perf_counter()
-            results = list_results(searcher, request, ANONYMOUS, UNCOLLAPSED)
+            results = list_results(searcher, searcher.prepare(request, ANONYMOUS), UNCOLLAPSED)
             listed_at = time.perf_counter()
             render_results(Reply(query=word, page=results, now=datetime.now(UTC)))
             assert len(results.results) == len(hits.hits) == RESULTS, (word, len(hits.hits))

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from indexharness import BOTH, DOCUMENT, Opened, put
 from searchharness import SearchHarness, ask, open_harness
 
-from feedmill.http.common.cursors import read_cursor
+from feedmill.http.common.cursors import read_cursor, write_cursor
 from feedmill.http.search.app import search_app
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
 from feedmill.model.query import Everything, Word
-from feedmill.model.search import SearchRequest
+from feedmill.model.search import Advanced, Cursor, Match, Occurrence, SearchRequest, Sort
 
 
 def test_list_by_key_gives_each_once_in_order(opened: Opened) -> None:
@@ -83,6 +83,28 @@ def test_cursor_of_another_query_or_of_nothing_is_refused(harness: SearchHarness
         assert answer.status == 400
         assert answer.json["error"]["code"] == "bad_request"
         assert "cursor=" in answer.json["error"]["message"]
+
+
+def test_write_cursor_is_the_same_text_in_every_version() -> None:
+    advanced = Advanced(site="s", occurrence=Occurrence.TITLE, excludes_site=True)
+    request = SearchRequest(
+        query="ä b",
+        match=Match.ALL,
+        required_fields="r:1",
+        partial_fields="p",
+        sort=Sort(),
+        advanced=advanced,
+        navigation="inmeta:x",
+        site="c",
+        client="fe",
+        expands=False,
+        languages="lang_en",
+    )
+    cursor = Cursor(after=7, is_loosened=False)
+    assert write_cursor(cursor, SearchRequest(query="a")) == "Ny4wLjMxMWQzMDZkYjlkMA"
+    assert write_cursor(cursor, request) == "Ny4wLmJhMzU5OWZkMmZjMA"
+    refined = replace(request, start=3, num=7, getfields=("x",), keymatches=1, facet_names=("f",), explains=True)
+    assert write_cursor(cursor, refined) == write_cursor(cursor, request)
 
 
 @given(st.text(max_size=300))

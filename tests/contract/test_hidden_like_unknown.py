@@ -20,6 +20,7 @@ from feedmill.model.errors import NotFound
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.search import Hits, SearchRequest
+from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.ports import UnitOfWork
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.searcher import Searcher
@@ -117,6 +118,7 @@ class AskedIndex(MemoryIndex):
 @pytest.mark.parametrize("path", ["/search", "/api/v1/search"])
 def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: str, url: str, query: str) -> None:
     harness.index = index = AskedIndex(harness.index)
+    harness.serving = Serving(frontends={DEFAULT_FRONTEND: FrontEnd(name=DEFAULT_FRONTEND, facets=(Facet(name="kind", label="Kind"),))})
 
     def search(host: str) -> tuple[list[str], list[str]]:
         index.asked.clear()
@@ -125,7 +127,6 @@ def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: s
             site = SearchSite(
                 identify=lambda _request: searcher.classes_of(ANN),
                 copies=CachedCopies(searcher, harness.blobs),
-                find_facets=lambda _client: (Facet(name="kind", label="Kind"),),
             )
             named = urlencode({"q": query.format(url.format(host)), "access": "a", "facet": "kind"})
             return ask(search_app(searcher, site), path, named).status

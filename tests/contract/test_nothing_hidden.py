@@ -32,6 +32,7 @@ from feedmill.model.document import Attributes, Document
 from feedmill.model.facets import Facet
 from feedmill.model.identity import NOBODY, Identity
 from feedmill.model.policyacl import PolicyAcl
+from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.runtime import servingroles
 from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.searching.cachedcopy import CachedCopies
@@ -143,6 +144,8 @@ def make_world(folder: Path, *, has_hidden: bool) -> SearchHarness:
     """Makes a harness of public documents and, if asked, of some that nobody but ann may see, each guarded in another way."""
     folder.mkdir()
     harness = open_harness(folder)
+    facets = (Facet(name="kind", label="Kind"), Facet(name="hiddenname", label="Hidden"))
+    harness.serving = Serving(frontends={DEFAULT_FRONTEND: FrontEnd(name=DEFAULT_FRONTEND, facets=facets)})
     harness.add(make_documents(harness, OPEN, ""))
     change_policies(harness, after=False)
     if has_hidden:
@@ -182,7 +185,6 @@ def make_site(searcher: Searcher, harness: SearchHarness, who: Identity) -> Sear
         copies=CachedCopies(searcher, harness.blobs),
         clock=lambda: NOW,
         find_clusters=find_clusters,
-        find_facets=lambda _client: (Facet(name="kind", label="Kind"), Facet(name="hiddenname", label="Hidden")),
     )
 
 

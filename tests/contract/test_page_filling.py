@@ -18,7 +18,6 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, AccessFilter, Acl, Entry, Principal, Scope
 from feedmill.model.authorization import AuthorizationRule, LateLimits, Mechanism
 from feedmill.model.errors import NotFound
-from feedmill.model.facets import Facet
 from feedmill.model.identity import Identity, Subject
 from feedmill.model.policyacl import PolicyAcl
 from feedmill.model.results import Collapsing
@@ -77,8 +76,7 @@ def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(h
     shown, hidden = fill(harness)
     point.permit("ann", *hidden[:4])
     searcher = searcher_of(harness, point)
-    facet = Facet(name="kind", label="Kind")
-    request = SearchRequest(query="needle", num=20, match=Match.ALL, facets=(facet,))
+    request = SearchRequest(query="needle", num=20, match=Match.ALL, facet_names=("kind",))
     page = searcher.search(request, searcher.classes_of(ANN))
     assert {one.url for one in page.results} == {*shown, *hidden[:4]}
     assert {one.url for one in page.results if one.is_late} == set(hidden[:4])
@@ -140,11 +138,11 @@ def test_thinned_list_pages_over_late_documents(harness: SearchHarness, point: D
     point.permit("ann", *hidden[:20])
     searcher = searcher_of(harness, point)
     request = SearchRequest(query="needle", num=8, match=Match.ALL)
-    first = list_results(searcher, request, searcher.classes_of(ANN), Collapsing(directories=False))
+    first = list_results(searcher, searcher.prepare(request, searcher.classes_of(ANN)), Collapsing(directories=False))
     assert (len(first.results), first.has_more, first.total) == (8, True, 2)
     beyond = SearchRequest(query="needle", start=500, num=8, match=Match.ALL)
-    for thinning in (Collapsing(directories=False), Collapsing(snippets=False, directories=False)):
-        last = list_results(searcher, beyond, searcher.classes_of(ANN), thinning)
+    for collapsing in (Collapsing(directories=False), Collapsing(snippets=False, directories=False)):
+        last = list_results(searcher, searcher.prepare(beyond, searcher.classes_of(ANN)), collapsing)
         assert (last.start, len(last.results), last.has_more, last.total) == (16, 6, False, 2)
 
 

@@ -14,6 +14,7 @@ from feedmill.core.ranking.facets import read_facet_range
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetType
+from feedmill.model.serving import FrontEnd, Serving
 
 PRICE = Facet(
     name="price",
@@ -21,12 +22,13 @@ PRICE = Facet(
     type=FacetType.CURRENCY,
     ranges=(read_facet_range("..9.99", FacetType.CURRENCY), read_facet_range("10..20", FacetType.CURRENCY)),
 )
-SITE = SearchSite(find_facets=lambda client: (PRICE, Facet(name="team")) if client == "shop" else ())
+SHOP = FrontEnd(name="shop", facets=(PRICE, Facet(name="team")))
 
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[SearchHarness]:
     made = open_harness(tmp_path)
+    made.serving = Serving(frontends={"shop": SHOP})
     for number, (price, team) in enumerate([("$5", "Sales"), ("$10", "sales"), ("15", "Legal Affairs"), ("99", "Ops")]):
         made.add(
             [made.make(f"http://a.com/{number}/x", f"word n{number}", title=f"T{number}", metadata=(("Price", price), ("Team", team)))]
@@ -37,9 +39,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def test_search_api_facets_are_counted_over_the_whole_result(harness: SearchHarness) -> None:
-    answer = ask(
-        search_app(harness.searcher(), SITE), "/api/v1/search", [("q", "word"), ("num", "1"), ("facet", "TEAM"), ("facet", "none")]
-    )
+    answer = ask(search_app(harness.searcher()), "/api/v1/search", [("q", "word"), ("num", "1"), ("facet", "TEAM"), ("facet", "none")])
     none = {"value": None, "low": None, "high": None}
     assert answer.json["facets"] == [
         {
@@ -57,7 +57,7 @@ def test_search_api_facets_are_counted_over_the_whole_result(harness: SearchHarn
 
 
 def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher(), SITE)
+    app = search_app(harness.searcher())
     (facet,) = ask(app, "/api/v1/search", [("q", "word"), ("num", "0"), ("client", "shop"), ("facet", "Price")]).json["facets"]
     assert facet == {
         "name": "price",
@@ -96,7 +96,7 @@ def test_search_api_too_many_facets_are_bounded_and_said(harness: SearchHarness)
 
 
 def test_search_xml_has_the_facets_of_the_front_end(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher(), SITE)
+    app = search_app(harness.searcher())
     found = etree.fromstring(ask(app, "/search", "q=word&client=shop&num=2").body)
     result_list = found.find("RES")
     assert result_list is not None
@@ -117,14 +117,14 @@ def test_search_xml_has_the_facets_of_the_front_end(harness: SearchHarness) -> N
 @given(query=st.text(st.sampled_from("abq=&%+.*:;\"'()<>{}[]|-~\\/ä東\x00\u202e0123456789"), max_size=60))
 def test_any_query_string_is_answered(harness: SearchHarness, path: str, query: str) -> None:
     sent = quote(f"q={query}&facet={query}&dnavs={query}&token={query}&max={query}&url={query}&" + query, safe="=&%+")
-    answer = ask(search_app(harness.searcher(), SITE), path, sent)
+    answer = ask(search_app(harness.searcher()), path, sent)
     assert answer.status in (200, 204, 400), answer.text
     if answer.status == 400:
         assert "cursor=" in answer.text or "callback=" in answer.text
 
 
 def test_page_shows_facets_and_what_was_chosen(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher(), SITE)
+    app = search_app(harness.searcher())
     text = ask(app, "/", [("q", "word"), ("client", "shop")]).text
     assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DLegal%2520Affairs"' in text
     assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Aprice%3A10..20"' in text

@@ -115,15 +115,14 @@ def test_known_parameters_keep_their_blanks_and_unknown_ones_do_not(harness: Sea
 
 def test_client_is_the_one_named_else_that_of_the_stylesheet(harness: SearchHarness) -> None:
     spread(harness, 2)
-    removing = FrontEnd(name="narrow", remove_urls=("a.com/0/",))
+    removing = FrontEnd(name="narrow", remove_urls=("a.com/0/",), facets=(Facet(name="kind"), Facet(name="none")))
     harness.serving = Serving(frontends={"narrow": removing})
     assert gsp(harness, "q=needle&client=narrow").findtext("RES/M") == "1"
     assert gsp(harness, "q=needle&client=default_frontend").findtext("RES/M") == "2"
     harness.add([harness.make("http://a.com/kind", "needle", metadata=(("kind", "memo"),))])
-    facets = {"narrow": (Facet(name="kind"), Facet(name="none"))}
-    xml = gsp(harness, "q=needle&client=narrow", find_facets=lambda client: facets.get(client, ()))
+    xml = gsp(harness, "q=needle&client=narrow")
     assert [facet.get("NM") for facet in xml.findall("RES/PARM/PMT")] == ["kind"]
-    assert gsp(harness, "q=needle&client=other", find_facets=lambda client: facets.get(client, ())).find("RES/PARM") is None
+    assert gsp(harness, "q=needle&client=other").find("RES/PARM") is None
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_queries_of_any_text_are_read_and_written(text: str) -> None:
     typed = parse_query(text)
     assert isinstance(render_query(typed.root), str)
     highlight_terms(typed.root)
-    read_words(typed)
+    read_words(typed.root)
     for match in Match:
         loosen(typed.root, match)
     read_inmeta(text)

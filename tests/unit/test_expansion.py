@@ -22,7 +22,7 @@ BOOK = CompiledSearchConfig(Serving(synonyms=SETS, stop_words=("the", "of")))
 
 
 def widen(query: str, *, expands: bool = True) -> Node | None:
-    return BOOK.read(SearchRequest(query=query, expands=expands)).root
+    return BOOK.plan(SearchRequest(query=query, expands=expands)).root
 
 
 def one_of(*parts: Node) -> Node:
@@ -83,7 +83,7 @@ def test_query_with_an_operator_is_freed_of_stop_words_all_the_same() -> None:
 
 def test_restrictions_that_were_not_typed_do_not_switch_expansion_off() -> None:
     request = SearchRequest(query="car", required_fields="a:b", navigation="inmeta:c=d")
-    root = BOOK.read(request).root
+    root = BOOK.plan(request).root
     assert isinstance(root, And)
     assert root.parts[0] == CAR
 

@@ -6,7 +6,6 @@ from datetime import datetime
 from enum import Enum
 
 from feedmill.model.document import Metadata
-from feedmill.model.facets import Facet
 from feedmill.model.query import Node
 
 
@@ -131,36 +130,37 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """A user's search request.
-
-    - ``start`` counts from 0, ``num`` is at most 1,000.
-    - ``getfields``: metadata names, ("*",) for all.
-    - ``required_fields``, ``partial_fields`` and ``languages`` are the parameters as they arrived, decoded once.
-    - ``sort`` is None for relevance.
-    - ``navigation`` holds restrictions that the user selected rather than typed, written as in a query.
-    - ``facets`` are counted over the whole result.
-    - With a ``cursor`` documents are in the order of their numbers, whatever ``start`` and ``sort`` say.
-    - ``site`` names collections and ``client`` a front end, "" for all documents and the default front end.
-    - ``keymatches`` is the maximum number of KeyMatches.
-    - ``expands``: synonyms are searched too.
-    - ``explains``: results include the parts of their scores.
-    """
+    """The parameters of a user's search, decoded once. A ``QueryPlan`` says what they mean."""
 
     query: str
+    #: counts from 0
     start: int = 0
+    #: at most 1,000
     num: int = 10
     match: Match = Match.AUTO
+    #: metadata names, ("*",) for all
     getfields: tuple[str, ...] = ()
     required_fields: str = ""
     partial_fields: str = ""
+    #: None for relevance
     sort: Sort | None = None
     advanced: Advanced = Advanced()
+    #: restrictions that the user selected rather than typed, written as in a query
     navigation: str = ""
+    #: with a cursor, documents are in the order of their numbers, whatever ``start`` and ``sort`` say
     cursor: Cursor | None = None
-    facets: tuple[Facet, ...] = ()
+    #: the facets to count over the whole result, by their metadata names
+    facet_names: tuple[str, ...] = ()
+    #: the facets of the front end are counted, in place of named ones
+    has_frontend_facets: bool = False
+    #: names of collections, "" for all documents
     site: str = ""
+    #: the name of a front end, "" for the default one
     client: str = ""
+    #: the maximum number of KeyMatches
     keymatches: int = 3
+    #: synonyms are searched too
     expands: bool = True
     languages: str = ""
+    #: results include the parts of their scores
     explains: bool = False

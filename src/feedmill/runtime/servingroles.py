@@ -96,7 +96,6 @@ def run_web(context: AppContext, ports: Ports) -> None:
     site = SearchSite(
         find_problems=_problems_of(context),
         frontends=frontends,
-        find_facets=lambda client: searcher.serving().get_frontend(client).facets,
         copies=CachedCopies(searcher, context.blobs),
         find_clusters=find_clusters,
         clicks=build_clicks(context),

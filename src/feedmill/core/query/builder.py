@@ -10,7 +10,7 @@
 Source: Search Protocol Reference, "Request Format" and "Filtering by metadata".
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from feedmill.core.query.fields import read_fields
 from feedmill.core.query.language import parse_query
@@ -19,23 +19,40 @@ from feedmill.core.query.nodes import join_all, parts_of
 from feedmill.model.query import And, Everything, FileType, InTitle, InUrl, LinksTo, Node, Not, Or, Phrase, Plain, Site, Wildcard, Word
 from feedmill.model.search import Advanced, Occurrence, ParsedQuery, SearchRequest
 
+_BLANK = ParsedQuery(root=Everything())
 
-def read_request(request: SearchRequest) -> ParsedQuery:
-    """Returns the tree of a request and the warnings for the user. Errors: none."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRequest:
+    """The texts of a request as trees."""
+
+    #: the tree of the whole request
+    root: Node
+    #: the tree of the query text alone
+    typed: Node
+    #: what the user selected rather than typed
+    selected: tuple[Node, ...]
+    #: the request has more than plain words
+    is_restricted: bool
+    warnings: tuple[str, ...]
+
+
+def read_request(request: SearchRequest) -> ParsedRequest:
+    """Returns the trees of a request and the warnings for the user. Each text is parsed once. Errors: none."""
     advanced = request.advanced
-    typed = parse_query(request.query)
-    added = parse_query(advanced.all_words)
+    typed = _parse(request.query)
     if advanced.links_to.strip():
-        typed = added = ParsedQuery(root=Everything())
+        texts = []
         parts: list[Node] = [LinksTo(advanced.links_to.strip())]
-        some = none = ParsedQuery(root=Everything())
     else:
-        some, none = parse_query(advanced.any_words), parse_query(advanced.no_words)
-        parts = [typed.root, added.root, *_phrase_of(advanced), *_any_of(some.root), *_none_of(none.root)]
+        texts = [typed, *map(_parse, (advanced.all_words, advanced.any_words, advanced.no_words))]
+        query, added, some, none = (text.root for text in texts)
+        parts = [query, added, *_phrase_of(advanced), *_any_of(some), *_none_of(none)]
         parts = [*(_place(part, advanced.occurrence) for part in parts), *_restrictions_of(advanced)]
-    chosen = parse_query(request.navigation)
-    parts += [part for part in parts_of(chosen.root) if not isinstance(part, Plain)]
-    warnings = typed.warnings + added.warnings + some.warnings + none.warnings + chosen.warnings
+    navigation = _parse(request.navigation)
+    selected = tuple(part for part in parts_of(navigation.root) if not isinstance(part, Everything))
+    parts += [part for part in selected if not isinstance(part, Plain)]
+    warnings = tuple(warning for text in (*texts, navigation) for warning in text.warnings)
     for text, is_partial in ((request.required_fields, False), (request.partial_fields, True)):
         node, told = read_fields(text, is_partial=is_partial)
         parts += [node] if node is not None else []
@@ -46,7 +63,17 @@ def read_request(request: SearchRequest) -> ParsedQuery:
     within = [Site(advanced.within.strip())] if advanced.within.strip() else []
     if not isinstance(root, Everything):
         root = join_all([root, *([languages] if languages is not None else []), *within])
-    return ParsedQuery(root=root, warnings=tuple(dict.fromkeys(warnings + told)), is_restricted=is_restricted)
+    return ParsedRequest(
+        root=root,
+        typed=typed.root,
+        selected=selected,
+        is_restricted=is_restricted,
+        warnings=tuple(dict.fromkeys(warnings + told)),
+    )
+
+
+def _parse(text: str) -> ParsedQuery:
+    return parse_query(text) if text else _BLANK
 
 
 def _phrase_of(advanced: Advanced) -> list[Node]:

@@ -23,7 +23,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import lru_cache
 
 from feedmill.core.query.inmeta import read_days, read_inmeta
 from feedmill.core.query.nodes import join_all
@@ -146,13 +145,6 @@ class _Reading:
 
 def parse_query(text: str) -> ParsedQuery:
     """Returns the tree of a query and the warnings for the user. Errors: none, whatever the text."""
-    # one character more than the limit, so that the parser can warn that the query was cut
-    return _parse(text[: MAX_CHARACTERS + 1])
-
-
-# a request parses its query several times, for different purposes
-@lru_cache(maxsize=256)
-def _parse(text: str) -> ParsedQuery:
     reading = _Reading()
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS]

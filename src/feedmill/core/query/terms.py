@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from feedmill.core.text.analysis import split_words
 from feedmill.model.query import And, Node, Or, Phrase, Some, Word
-from feedmill.model.search import ParsedQuery
 
 Words = tuple[str, ...]
 
@@ -25,10 +24,10 @@ class AskedWords:
     is_whole: bool
 
 
-def read_words(typed: ParsedQuery) -> AskedWords:
+def read_words(typed: Node) -> AskedWords:
     """Returns the words of a query as the user typed it."""
     texts: list[str] = []
-    is_whole = _gather(typed.root, texts)
+    is_whole = _gather(typed, texts)
     return AskedWords(words=tuple(word for text in texts for word in split_term(text)), is_whole=is_whole)
 
 

@@ -5,40 +5,21 @@
 - KeyMatches and related queries depend on the query as the user typed it.
 """
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from feedmill.core.query.builder import read_request
 from feedmill.core.query.expansion import holds_operator, prepare_expansion
-from feedmill.core.query.language import parse_query
 from feedmill.core.query.nodes import join_all
 from feedmill.core.query.patternsets import node_of_patterns
 from feedmill.core.query.sites import EVERYWHERE, disregards_collections, read_site
 from feedmill.core.query.terms import read_words
+from feedmill.core.queryplan import QueryPlan, select_facets
 from feedmill.core.ranking.bias import prepare_bias
 from feedmill.core.ranking.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.urls.patterns import PatternSet
 from feedmill.model.query import Everything, Node, Not
-from feedmill.model.ranking import ScoreBias
-from feedmill.model.search import ParsedQuery, SearchRequest
-from feedmill.model.serving import FrontEnd, KeyMatch, Serving
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryPlan:
-    """A request under the settings. ``root`` is None if no document can match."""
-
-    parsed: ParsedQuery
-    root: Node | None
-    frontend: "ReadyFrontEnd"
-    keymatches: tuple[KeyMatch, ...] = ()
-    related: tuple[str, ...] = ()
-    bias: ScoreBias | None = None
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings for the user."""
-        return self.parsed.warnings
+from feedmill.model.search import SearchRequest
+from feedmill.model.serving import FrontEnd, Serving
 
 
 class ReadyFrontEnd:
@@ -48,12 +29,9 @@ class ReadyFrontEnd:
         self.settings = frontend
         self.keymatches = KeyMatchTable(frontend.keymatches)
         self.related = RelatedTable(frontend.related)
-        self._removed = PatternSet(frontend.remove_urls)
-        self.kept: Node = Everything() if self._removed.is_empty else Not(node_of_patterns(frontend.remove_urls))
-
-    def removes(self, url: str) -> bool:
-        """Whether a URL is removed from this front end's results."""
-        return not self._removed.is_empty and self._removed.check(url).passes
+        self.removed = PatternSet(frontend.remove_urls)
+        #: the query for the documents that it does not remove
+        self.scope: Node = Everything() if self.removed.is_empty else Not(node_of_patterns(frontend.remove_urls))
 
 
 class CompiledSearchConfig:
@@ -73,20 +51,30 @@ class CompiledSearchConfig:
         """Returns a front end; the default one for a name that is not configured."""
         return self._frontends.get(name) or self._default
 
-    def read(self, request: SearchRequest) -> QueryPlan:
-        """Plans a request: its query tree, scope, front end, KeyMatches, related queries and bias."""
-        parsed = read_request(request)
-        frontend = self.get_frontend(request.client)
-        typed = parse_query(request.query)
-        asked = read_words(typed)
-        is_open = request.expands and not holds_operator(typed.root)
+    def plan(self, request: SearchRequest) -> QueryPlan:
+        """Plans a request: parses its texts, and adds what these settings say about it."""
+        parsed, frontend = read_request(request), self.get_frontend(request.client)
+        asked = read_words(parsed.typed)
+        is_open = request.expands and not holds_operator(parsed.typed)
         root = self._expansion.widen(parsed.root) if is_open else self._expansion.drop_stop_words(parsed.root)
         scope = EVERYWHERE if disregards_collections(parsed.root) else read_site(request.site, self.serving.collections)
+        facets, facet_warnings = select_facets(request, frontend.settings.facets)
         return QueryPlan(
-            parsed=replace(parsed, warnings=parsed.warnings + scope.warnings),
-            root=None if scope.root is None else join_all((root, scope.root, frontend.kept)),
-            frontend=frontend,
+            request=request,
+            typed=parsed.typed,
+            selected=parsed.selected,
+            root=None if scope.root is None else join_all((root, scope.root, frontend.scope)),
+            is_empty=not parsed.is_restricted and isinstance(parsed.root, Everything),
+            facets=facets,
+            removed=frontend.removed,
             keymatches=frontend.keymatches.find(asked, request.keymatches),
             related=frontend.related.find(asked),
             bias=self._biases.get(frontend.settings.bias),
+            warnings=parsed.warnings + scope.warnings,
+            facet_warnings=facet_warnings,
         )
+
+    def find_scope(self, site: str, client: str) -> Node | None:
+        """Returns the query for the documents that collections and a front end leave, None if they leave none."""
+        scope = read_site(site, self.serving.collections).root
+        return None if scope is None else join_all((scope, self.get_frontend(client).scope))

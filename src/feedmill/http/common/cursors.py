@@ -7,7 +7,7 @@ give, so that it needs no secret.
 import base64
 import hashlib
 import re
-from dataclasses import astuple, replace
+from dataclasses import astuple
 
 from feedmill.model.errors import BadRequest
 from feedmill.model.search import Cursor, SearchRequest
@@ -42,6 +42,11 @@ def write_cursor(cursor: Cursor | None, request: SearchRequest) -> str | None:
 
 
 def _digest(request: SearchRequest) -> str:
-    """Returns a digest of what decides which documents match, and nothing else of a request."""
-    bare = replace(request, start=0, num=0, getfields=(), sort=None, cursor=None, facets=(), explains=False, keymatches=0)
-    return hashlib.sha256(repr(astuple(bare)).encode("utf-8", "replace")).hexdigest()[:12]
+    """Returns a digest of what decides which documents match, and nothing else of a request.
+
+    The order of the parts and the constants between them are part of the format: clients hold cursors over an upgrade.
+    """
+    fields = (request.required_fields, request.partial_fields, None, astuple(request.advanced), request.navigation, None, ())
+    scope = (request.site, request.client, 0, request.expands, request.languages, False)
+    parts = (request.query, 0, 0, request.match, (), *fields, *scope)
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:12]

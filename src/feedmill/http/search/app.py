@@ -29,6 +29,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from feedmill.core.queryplan import QueryPlan
 from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.clientaddress import Clients
@@ -46,8 +47,8 @@ from feedmill.http.common.stricttransport import StrictTransport
 from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.frontends import FrontEnds
-from feedmill.http.search.gsasearch import FindFacets, ProtocolTools, SearchProtocol, no_facets
-from feedmill.http.search.parameters import MAX_FACETS, Asked, read_facets, read_search
+from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
+from feedmill.http.search.parameters import read_search
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck
@@ -90,8 +91,7 @@ class SearchSite:
     """What the search port needs besides the searcher.
 
     By default ``identify`` is ``find_current_user``. ``find_problems`` adds to what ``/readyz`` learns from the searcher.
-    ``find_facets`` returns the facets of a front end by its name. Without ``signin`` only a trusted proxy, named by ``proxy``, says who the
-    user is.
+    Without ``signin`` only a trusted proxy, named by ``proxy``, says who the user is.
     """
 
     identify: Identify | None = None
@@ -103,7 +103,6 @@ class SearchSite:
     copies: CachedCopies | None = None
     proxy: ProxyTrust = field(default_factory=ProxyTrust)
     signin: SignInSite | None = None
-    find_facets: FindFacets = no_facets
     find_clusters: FindClusters = no_clusters
     clicks: ClickLog = field(default_factory=NoClickLog)
     bounds: SearchBounds = field(default_factory=SearchBounds)
@@ -129,7 +128,6 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         clock=site.clock,
         frontends=site.frontends,
         copies=site.copies,
-        find_facets=site.find_facets,
         signin=site.signin,
     )
     suggestions = Suggestions(searcher, identify)
@@ -181,32 +179,29 @@ class _Endpoints:
             demanded = self.site.signin.demand(request, f"/?{request.url.query}", is_page=True)
             if demanded is not None:
                 return demanded
-        asked = read_search(request.query_params, max_num=MAX_PAGE_NUM)
-        facets = self.site.find_facets(asked.request.client)[:MAX_FACETS]
-        asked = replace(asked, request=replace(asked.request, facets=facets))
-        return self.show_results(self._ask(asked, request), asked.request, request)
+        parameters = replace(read_search(request.query_params, max_num=MAX_PAGE_NUM), has_frontend_facets=True)
+        plan, page = self._search(parameters, request)
+        return self.show_results(page, plan, request)
 
-    def show_results(self, page: ResultPage, asked: SearchRequest, request: Request) -> Response:
+    def show_results(self, page: ResultPage, plan: QueryPlan, request: Request) -> Response:
         """Shows results on the search page."""
         account = self.site.signin.find_account(request) if self.site.signin is not None else None
-        body = self._templates.get_template("search.html").render(page=show_page(page, asked), account=account)
+        body = self._templates.get_template("search.html").render(page=show_page(page, plan), account=account)
         return HTMLResponse(body, headers={**KEPT_IN_PRIVATE, "Content-Security-Policy": PAGE_WITH_SCRIPT})
 
     def search(self, request: Request) -> Response:
         """Answers a search as JSON."""
-        asked = read_search(request.query_params)
-        names = request.query_params.getlist("facet")
-        configured = self.site.find_facets(request.query_params.get("client", "")) if names else ()
-        facets, told = read_facets(names, configured)
+        parameters = read_search(request.query_params)
         is_administrator = find_current_user(request).role is Role.ADMINISTRATOR
-        explains = request.query_params.get("explain", "") == "1" and is_administrator
         text = request.query_params.get("cursor", "")
-        cursor = read_cursor(text, asked.request) if text else None
-        refined = replace(asked.request, facets=facets, cursor=cursor, explains=explains)
-        asked = replace(asked, request=refined, warnings=asked.warnings + told)
-        page = self._ask(asked, request)
-        onwards = write_cursor(page.next_cursor, asked.request)
-        body = render_page(page, onwards, shows_scores=is_administrator)
+        parameters = replace(
+            parameters,
+            facet_names=tuple(request.query_params.getlist("facet")),
+            cursor=read_cursor(text, parameters) if text else None,
+            explains=request.query_params.get("explain", "") == "1" and is_administrator,
+        )
+        _, page = self._search(parameters, request)
+        body = render_page(page, write_cursor(page.next_cursor, parameters), shows_scores=is_administrator)
         return Response(body, media_type=_JSON, headers=KEPT_IN_PRIVATE)
 
     def find_document(self, request: Request) -> Response:
@@ -253,7 +248,8 @@ class _Endpoints:
         body = self._templates.get_template("error.html").render(status=problem.status, text=text)
         return HTMLResponse(body, status_code=problem.status, headers=KEPT_IN_PRIVATE)
 
-    def _ask(self, asked: Asked, request: Request) -> ResultPage:
-        page = self._searcher.search(asked.request, self._identify(request), find_deadline(request))
+    def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
+        search = self._searcher.prepare(parameters, self._identify(request), find_deadline(request))
+        page = self._searcher.run(search)
         observe_query(page.seconds)
-        return replace(page, warnings=page.warnings + asked.warnings)
+        return search.plan, page

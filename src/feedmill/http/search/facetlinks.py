@@ -6,14 +6,12 @@ What is chosen stands in ``dnavs=``, apart from the query, and is written in the
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from feedmill.core.query.language import parse_query
-from feedmill.core.query.nodes import parts_of
 from feedmill.core.query.text import render_query
 from feedmill.core.ranking.facets import narrow
 from feedmill.core.text.analysis import fold_value
 from feedmill.core.text.units import write_unit
 from feedmill.model.facets import Facet, FacetCounts, FacetRange, FacetType, FacetValue
-from feedmill.model.query import Everything, MetaDates, MetaEquals, MetaNumbers, Node
+from feedmill.model.query import MetaDates, MetaEquals, MetaNumbers, Node
 
 SHOWN_AT_ONCE = 6
 
@@ -49,9 +47,8 @@ class Chosen:
     href: str
 
 
-def show_facets(counted: Sequence[FacetCounts], navigation: str, href: Href) -> tuple[ShownFacet, ...]:
+def show_facets(counted: Sequence[FacetCounts], chosen: Sequence[Node], href: Href) -> tuple[ShownFacet, ...]:
     """Returns the facets that have something to choose."""
-    chosen = _parts(navigation)
     shown = []
     for counts in counted:
         values = [_show_value(counts.facet, value, chosen, href) for value in counts.values if narrow(counts.facet, value) not in chosen]
@@ -66,13 +63,12 @@ def _show_value(facet: Facet, value: FacetValue, chosen: Sequence[Node], href: H
     return ShownValue(text=text or "", count=value.count, href=href(_write([*chosen, narrow(facet, value)])), is_raw=value.range is None)
 
 
-def show_chosen(navigation: str, facets: Sequence[Facet], href: Href) -> tuple[Chosen, ...]:
+def show_chosen(chosen: Sequence[Node], facets: Sequence[Facet], href: Href) -> tuple[Chosen, ...]:
     """Returns what was chosen, in order."""
-    parts = _parts(navigation)
     found = []
-    for place, part in enumerate(parts):
+    for place, part in enumerate(chosen):
         label, text = _describe(part, facets)
-        found.append(Chosen(label=label, text=text, href=href(_write([*parts[:place], *parts[place + 1 :]]))))
+        found.append(Chosen(label=label, text=text, href=href(_write([*chosen[:place], *chosen[place + 1 :]]))))
     return tuple(found)
 
 
@@ -86,10 +82,6 @@ def describe_range(wanted: FacetRange, kind: FacetType) -> str:
         low, high = (low, high) if len(low) == len(high) else (wanted.low, wanted.high)
         return low if low == high else f"{low} – {high}"
     return f"{first} {low}" if low else f"{last} {high}"
-
-
-def _parts(navigation: str) -> list[Node]:
-    return [part for part in parts_of(parse_query(navigation).root) if not isinstance(part, Everything)]
 
 
 def _write(parts: Sequence[Node]) -> str:

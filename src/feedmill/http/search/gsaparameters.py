@@ -66,12 +66,13 @@ def read_wanted(pairs: Sequence[Pair]) -> Wanted:
     """Reads what was sent; of a name sent twice the last counts."""
     charset = next((pair.value for pair in reversed(pairs) if pair.name == "ie"), None)
     values = {_decode(pair.name, charset): _decode(pair.value, charset) for pair in pairs}
-    asked = read_search(values)
+    read = read_search(values)
     access = values.get("access", "").strip().lower()
     request = replace(
-        asked.request,
+        read,
         num=_read_num(values.get("num", "")),
-        match=asked.request.match if values.get("match") else Match.ALL,
+        match=read.match if values.get("match") else Match.ALL,
+        has_frontend_facets=True,
     )
     return Wanted(
         values=values,

@@ -11,7 +11,7 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from feedmill.core.query.language import parse_query
+from feedmill.core.queryplan import QueryPlan
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
@@ -19,48 +19,34 @@ from feedmill.http.search.cachepage import POLICY, CopyAsked, read_cache_query, 
 from feedmill.http.search.customxml import check_custom
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsaparameters import UNCOLLAPSED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
-from feedmill.http.search.parameters import MAX_FACETS
 from feedmill.http.signin.site import SignInSite
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
-from feedmill.model.facets import Facet
 from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultPage
-from feedmill.model.search import SearchRequest
 from feedmill.runtime.metrics import observe_query
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from feedmill.services.searching.resultlist import list_results
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searcher import PlannedSearch, Searcher
 from feedmill.wire.results.charsets import UTF_8, find_charset
 from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
 
 MAX_FORM_BYTES = 10_240
 
-Show = Callable[[ResultPage, SearchRequest, Request], Response]
+Show = Callable[[ResultPage, QueryPlan, Request], Response]
 """Shows results on the built-in page, to the sender of a request."""
-
-
-FindFacets = Callable[[str], tuple[Facet, ...]]
-"""Returns the facets of a front end, by its name."""
-
-
-def no_facets(_client: str) -> tuple[Facet, ...]:
-    """Returns no facets, whatever the front end."""
-    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolTools:
-    """What the protocol works with. ``identify`` tells which classes the sender of a request may see,
-    ``find_facets`` by what a front end narrows its results."""
+    """What the protocol works with. ``identify`` tells which classes the sender of a request may see."""
 
     identify: Callable[[Request], AccessFilter]
     clock: Callable[[], datetime]
     frontends: FrontEnds
     copies: CachedCopies | None
     signin: SignInSite | None = None
-    find_facets: FindFacets
 
 
 class SearchProtocol:
@@ -75,7 +61,6 @@ class SearchProtocol:
         self._copies = tools.copies
         self._signin = tools.signin
         self._show = show
-        self._find_facets = tools.find_facets
 
     def show_copy(self, request: Request) -> Response:
         """Shows the cached copy of ``url=``, with the words of ``q=`` marked. Errors: BadRequest, NotFound."""
@@ -117,13 +102,13 @@ class SearchProtocol:
                 return demanded
         access = restrict(self._identify(request), wanted.access)
         if frontend is not None and not is_page:
-            asked = self._with_facets(wanted)
-            return self._show(self._searcher.search(asked, access, find_deadline(request)), asked, request)
+            search = self._searcher.prepare(wanted.request, access, find_deadline(request))
+            return self._show(self._searcher.run(search), search.plan, request)
         client = request.client.host if request.client is not None else ""
         # without a stylesheet that looks at it the parameter does nothing
         custom = check_custom(wanted.values.get("proxycustom", "")) if is_page else b""
-        results = None if custom else self._list(wanted, access, find_deadline(request))
-        reply = self._make_reply(wanted, client, results)
+        found = None if custom else self._list(wanted, access, find_deadline(request))
+        reply = self._make_reply(wanted, client, found)
         if frontend is not None:
             # a stylesheet names the encoding of its page itself
             xml = render_results(replace(reply, charset=UTF_8, has_doctype=False))
@@ -147,18 +132,17 @@ class SearchProtocol:
         )
         return reply if page is None else _add_pages(reply, wanted, page)
 
-    def _with_facets(self, wanted: Wanted) -> SearchRequest:
-        return replace(wanted.request, facets=self._find_facets(wanted.request.client)[:MAX_FACETS])
-
     def _list(self, wanted: Wanted, access: AccessFilter, deadline: Deadline) -> ResultPage:
-        collapsing = UNCOLLAPSED if asks_for_site(wanted.request) else wanted.collapsing
-        request = self._with_facets(wanted)
-        found = list_results(self._searcher, request, access, collapsing, deadline)
-        if not found.total and request.languages and not deadline.is_cut:
-            # the protocol gives results of all languages where there is none in those asked for
-            found = list_results(self._searcher, replace(request, languages=""), access, collapsing, deadline)
+        found = self._list_planned(self._searcher.prepare(wanted.request, access, deadline), wanted)
+        if not found.total and wanted.request.languages and not deadline.is_cut:
+            # the protocol returns results of all languages if there are none in the requested ones
+            anywhere = replace(wanted.request, languages="")
+            found = self._list_planned(self._searcher.prepare(anywhere, access, deadline), wanted)
         observe_query(found.seconds)
         return found
+
+    def _list_planned(self, search: PlannedSearch, wanted: Wanted) -> ResultPage:
+        return list_results(self._searcher, search, UNCOLLAPSED if asks_for_site(search.plan) else wanted.collapsing)
 
 
 def _copy_page(copy: CachedCopy) -> Response:
@@ -184,11 +168,11 @@ def restrict(may_see: AccessFilter, access: str) -> AccessFilter:
     return may_see.only_public()
 
 
-def asks_for_site(request: SearchRequest) -> bool:
+def asks_for_site(plan: QueryPlan) -> bool:
     """Whether a search is of one site or directory, whose results are not collapsed."""
-    advanced = request.advanced
+    advanced = plan.request.advanced
     is_within = bool(advanced.within.strip()) or (bool(advanced.site.strip()) and not advanced.excludes_site)
-    return is_within or _holds_site(parse_query(request.query).root)
+    return is_within or _holds_site(plan.typed)
 
 
 def _holds_site(node: Node) -> bool:

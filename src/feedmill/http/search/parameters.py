@@ -4,35 +4,23 @@ No value is an error: what is no number, out of range or unknown becomes the def
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from urllib.parse import unquote
 
-from feedmill.core.text.analysis import fold_value
 from feedmill.http.search.refining import read_refined
-from feedmill.model.facets import Facet
 from feedmill.model.search import Match, SearchRequest
 
 DEFAULT_NUM = 10
 MAX_NUM = 1_000
 MAX_START = 100_000
 MAX_FIELDS = 200
-MAX_FACETS = 20
 DEFAULT_KEYMATCHES = 3
 MAX_KEYMATCHES = 50
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A search request as it was read."""
-
-    request: SearchRequest
-    warnings: tuple[str, ...] = ()
-
-
-def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
+def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> SearchRequest:
     """Reads the parameters of a search."""
     request = SearchRequest(
         query=values.get("q", ""),
@@ -45,16 +33,7 @@ def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> Asked:
         keymatches=read_number(values.get("numgm", ""), default=DEFAULT_KEYMATCHES, at_most=MAX_KEYMATCHES),
         expands=values.get("entqr", "").strip() != "0",
     )
-    return Asked(request=read_refined(request, values))
-
-
-def read_facets(names: Sequence[str], configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:
-    """Reads the facets that are asked for by name and what to tell of it; those that the front end has keep its label, type and ranges."""
-    known = {fold_value(facet.name): facet for facet in configured}
-    asked = {fold_value(name): name for name in reversed(names) if name.strip()}
-    facets = [known.get(folded) or Facet(name=name.strip()) for folded, name in reversed(asked.items())]
-    warnings = (f"only the first {MAX_FACETS} facets were counted",) if len(facets) > MAX_FACETS else ()
-    return tuple(facets[:MAX_FACETS]), warnings
+    return read_refined(request, values)
 
 
 def read_number(text: str, *, default: int, at_most: int) -> int:

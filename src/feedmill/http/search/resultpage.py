@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import unquote, urlencode
 
+from feedmill.core.queryplan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import Chosen, ShownFacet, show_chosen, show_facets
 from feedmill.http.search.filekinds import FileKind, find_kind
@@ -115,8 +116,9 @@ class ShownPage:
     parting: int | None = None
 
 
-def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
+def show_page(page: ResultPage, plan: QueryPlan) -> ShownPage:
     """Makes what the template shows."""
+    request = plan.request
     num = max(request.num, 1)
     kept = tuple(_kept_parameters(request))
     last = page.start + len(page.results)
@@ -142,8 +144,8 @@ def show_page(page: ResultPage, request: SearchRequest) -> ShownPage:
         keymatches=tuple(_show_match(match) for match in page.keymatches) if request.start == 0 else (),
         related=tuple(Offer(query=query, href=_href(query, 0, kept)) for query in page.related),
         meant=Offer(query=page.spelling, href=_href(page.spelling, 0, kept)) if page.spelling else None,
-        facets=show_facets(page.facets, request.navigation, choose),
-        chosen=show_chosen(request.navigation, request.facets, choose),
+        facets=show_facets(page.facets, plan.selected, choose),
+        chosen=show_chosen(plan.selected, plan.facets, choose),
         orders=_orders(page.query, request),
         parting=_find_parting(page, request),
     )

@@ -1,24 +1,23 @@
 """Runs a query as written, or loosened if it finds little and the request permits loosening."""
 
 from feedmill.core.query.matching import ENOUGH, loosen
+from feedmill.core.queryplan import QueryPlan
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import OutOfTime
 from feedmill.model.query import Node
-from feedmill.model.ranking import ScoreBias
-from feedmill.model.search import Cursor, Hits, Match, SearchRequest
+from feedmill.model.search import Cursor, Hits, Match
 from feedmill.ports import SearchIndex
 
 MAX_NUM = 1_000
 
 
-def find_hits(
-    index: SearchIndex, root: Node, request: SearchRequest, access: AccessFilter, bias: ScoreBias | None = None
-) -> tuple[Node, Hits]:
-    """Runs the query as written, or loosened if the request permits that. Returns the query that was run and its hits."""
+def find_hits(index: SearchIndex, root: Node, plan: QueryPlan, access: AccessFilter) -> tuple[Node, Hits]:
+    """Runs the tree of a plan as written, or loosened if the request permits that. Returns the tree that was run and its hits."""
+    request = plan.request
 
     def ask(query: Node) -> Hits:
         num = min(request.num, MAX_NUM)
-        return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=bias, explains=request.explains)
+        return index.search(query, access, start=request.start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
 
     loosened = loosen(root, request.match)
     if loosened is not None and request.match is Match.ANY:
@@ -33,9 +32,9 @@ def find_hits(
         return root, hits
 
 
-def list_onwards(index: SearchIndex, root: Node, request: SearchRequest, access: AccessFilter) -> tuple[Node, Hits, Cursor | None]:
+def list_onwards(index: SearchIndex, root: Node, plan: QueryPlan, cursor: Cursor, access: AccessFilter) -> tuple[Node, Hits, Cursor | None]:
     """Lists the hits after a cursor, and returns where to continue, None at the end. The first page's decision to loosen holds for all."""
-    cursor = request.cursor or Cursor()
+    request = plan.request
     loosened = loosen(root, request.match)
     is_loosened = cursor.is_loosened
     if is_loosened is None:

@@ -8,11 +8,8 @@ searched to find out whether they hold more of it.
 from dataclasses import dataclass, replace
 
 from feedmill.core.ranking.collapsing import ResultCollapser
-from feedmill.model.access import AccessFilter
 from feedmill.model.results import Collapsing, ResultPage
-from feedmill.model.search import SearchRequest
-from feedmill.services.deadline import Deadline
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searcher import PlannedSearch, Searcher
 
 MAX_REACH = 1_000
 LOOK_AHEAD = 200
@@ -22,68 +19,57 @@ STEP = 100
 
 @dataclass(slots=True)
 class _Walk:
-    """The state of a walk through the list. ``first`` is the page of the first step, which says what the whole list holds."""
+    """The state of a walk through the list."""
 
     searcher: Searcher
-    request: SearchRequest
-    access: AccessFilter
+    search: PlannedSearch
     collapser: ResultCollapser
-    deadline: Deadline
-    first: ResultPage
     offset: int = 0
     seconds: float = 0.0
     is_over: bool = False
     is_late: bool = False
 
-    def take(self, page: ResultPage, size: int) -> None:
-        """Takes the results of a page that was requested with ``size`` hits."""
+    def step(self, size: int) -> ResultPage:
+        """Advances by up to ``size`` hits. Returns what was found there; facets are counted once, by the first step."""
+        size = min(size, MAX_REACH - self.offset)
+        page = self.searcher.run(self.search.at(self.offset, size, counts_facets=self.offset == 0))
         self.collapser.take(page.results)
-        self.seconds += page.seconds
+        self.seconds = page.seconds
         self.is_late = self.is_late or page.late_length is not None
-        self.is_over = self.offset + len(page.results) >= page.length or self.offset + size >= MAX_REACH or self.deadline.is_cut
+        is_cut = self.search.deadline.is_cut
+        self.is_over = self.offset + len(page.results) >= page.length or self.offset + size >= MAX_REACH or is_cut
         self.offset += size
-
-    def step(self) -> None:
-        """Advances by up to ``STEP`` hits."""
-        size = min(STEP, MAX_REACH - self.offset)
-        self.take(self.searcher.search(replace(self.request, start=self.offset, num=size, facets=()), self.access, self.deadline), size)
+        return page
 
 
-def list_results(
-    searcher: Searcher, request: SearchRequest, access: AccessFilter, collapsing: Collapsing, deadline: Deadline | None = None
-) -> ResultPage:
-    """Returns the requested page, or the last one if it lies beyond the end. Shape: ``request.num`` from 1 on."""
-    deadline = deadline or Deadline()
-    if collapsing.is_off:
-        return _list_whole(searcher, request, access, deadline)
-    return _list_collapsed(searcher, request, access, ResultCollapser(collapsing), deadline)
+def list_results(searcher: Searcher, search: PlannedSearch, collapsing: Collapsing) -> ResultPage:
+    """Returns the requested page, or the last one if it lies beyond the end. Shape: at least one result is requested."""
+    return _list_whole(searcher, search) if collapsing.is_off else _list_collapsed(_Walk(searcher, search, ResultCollapser(collapsing)))
 
 
-def _list_whole(searcher: Searcher, request: SearchRequest, access: AccessFilter, deadline: Deadline) -> ResultPage:
+def _list_whole(searcher: Searcher, search: PlannedSearch) -> ResultPage:
+    request = search.plan.request
     start = min(request.start, MAX_REACH)
-    page = searcher.search(replace(request, start=start, num=max(min(request.num, MAX_REACH - start), 0)), access, deadline)
+    page = searcher.run(search.at(start, max(min(request.num, MAX_REACH - start), 0)))
     if not page.results and page.length and start:
         start = last_start(min(page.length, MAX_REACH), request.num)
-        page = searcher.search(replace(request, start=start, num=min(request.num, MAX_REACH - start)), access, deadline)
+        page = searcher.run(search.at(start, min(request.num, MAX_REACH - start)))
     return replace(page, has_more=page.start + len(page.results) < min(page.length, MAX_REACH))
 
 
-def _list_collapsed(
-    searcher: Searcher, request: SearchRequest, access: AccessFilter, collapser: ResultCollapser, deadline: Deadline
-) -> ResultPage:
+def _list_collapsed(walk: _Walk) -> ResultPage:
+    request, collapser = walk.search.plan.request, walk.collapser
     start, num, kept = request.start, request.num, collapser.kept
-    size = min(min(start + num, MAX_REACH) + FIRST_MARGIN, MAX_REACH)
-    first = searcher.search(replace(request, start=0, num=size), access, deadline)
-    walk = _Walk(searcher, request, access, collapser, deadline, first)
-    walk.take(first, size)
+    first = walk.step(min(start + num, MAX_REACH) + FIRST_MARGIN)
     while not walk.is_over and len(kept) <= start + num:
-        walk.step()
+        walk.step(STEP)
     # if other servers decide about documents, they are only called for the page itself
     while not walk.is_over and not walk.is_late and walk.offset < LOOK_AHEAD and collapser.may_hide_more(start, num):
-        walk.step()
+        walk.step(STEP)
     if start and start >= len(kept):
         start = last_start(len(kept), num)
     is_last = walk.is_over and start + num >= len(kept)
+    late_warnings = walk.search.deadline.warnings
     return replace(
         first,
         start=start,
@@ -92,8 +78,8 @@ def _list_collapsed(
         is_collapsed=collapser.left_out > 0,
         has_more=start + num < len(kept),
         seconds=walk.seconds,
-        warnings=tuple(dict.fromkeys((*first.warnings, *deadline.warnings))),
-        deadline_warnings=deadline.warnings,
+        warnings=tuple(dict.fromkeys((*first.warnings, *late_warnings))),
+        deadline_warnings=late_warnings,
     )
 
 

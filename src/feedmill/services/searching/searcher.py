@@ -14,17 +14,18 @@ from functools import partial
 from feedmill.core.documents.visibility import has_robots_rule
 from feedmill.core.query.matching import ENOUGH
 from feedmill.core.query.nodes import parts_of
+from feedmill.core.queryplan import QueryPlan
 from feedmill.core.ranking.indexterms import complete_scheme, complete_url
-from feedmill.core.ranking.searchconfig import CompiledSearchConfig, QueryPlan
+from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import ANONYMOUS, AccessFilter
 from feedmill.model.authorization import Login
 from feedmill.model.document import Document, Origin
 from feedmill.model.errors import FeedmillError, NotFound, OutOfTime
 from feedmill.model.facets import FacetCounts
 from feedmill.model.identity import Identity
-from feedmill.model.query import Everything, Info, Node
+from feedmill.model.query import Info, Node
 from feedmill.model.results import Result, ResultPage
-from feedmill.model.search import Hit, Hits, ParsedQuery, SearchRequest
+from feedmill.model.search import Hit, Hits, SearchRequest
 from feedmill.model.serving import Serving
 from feedmill.ports import BlobStore, SearchIndex, Store
 from feedmill.services.access.permissioncache import PermissionCache
@@ -40,7 +41,7 @@ from feedmill.services.searching.hitfinding import MAX_NUM, find_hits, list_onwa
 from feedmill.services.searching.likeness import READ_CHARACTERS, find_like, list_infos, list_related, resolve_urls
 from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
 from feedmill.services.searching.resultmaking import RESULT_STEP, ResultMaker
-from feedmill.services.searching.spelling import Meant, find_spelling
+from feedmill.services.searching.spelling import find_spelling
 from feedmill.services.searching.timedindex import TimedIndex
 
 REBUILDING = "the index is being built anew; until it is done some documents are not found"
@@ -75,14 +76,23 @@ class _Now:
     notices: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One request: its query, its user's access, its settings and its deadline."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSearch:
+    """One search: its plan, and what it runs with."""
 
-    request: SearchRequest
+    plan: QueryPlan
+    #: None before there is an index
+    index: SearchIndex | None
     access: AccessFilter
-    served: QueryPlan
     deadline: Deadline
+    #: what the user should know about the index
+    notices: tuple[str, ...] = ()
+    #: by the searcher's clock
+    begun: float
+
+    def at(self, start: int, num: int, *, counts_facets: bool = True) -> "PlannedSearch":
+        """Returns the search for another part of the same result list."""
+        return replace(self, plan=self.plan.at(start, num, counts_facets=counts_facets))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,58 +149,63 @@ class Searcher:
         """The permission cache, which knows what each user may see."""
         return self._directory
 
-    def search(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> ResultPage:
-        """Returns one page of matches that the user may see; at the deadline, the results found by then and a warning."""
+    def prepare(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> PlannedSearch:
+        """Plans a search of a user, under the search config and over the index that are current now."""
         begun, deadline = self._clock(), deadline or Deadline()
         now = self._look(deadline)
-        served = now.book.read(request)
+        plan = now.book.plan(request)
+        return PlannedSearch(plan=plan, index=now.index, access=access, deadline=deadline, notices=now.notices, begun=begun)
+
+    def search(self, request: SearchRequest, access: AccessFilter, deadline: Deadline | None = None) -> ResultPage:
+        """Plans and runs a search."""
+        return self.run(self.prepare(request, access, deadline))
+
+    def run(self, search: PlannedSearch) -> ResultPage:
+        """Returns one page of matches that the user may see; at the deadline, the results found by then and a warning."""
+        plan, deadline = search.plan, search.deadline
         page = ResultPage(
-            query=request.query,
-            start=request.start,
-            facets=tuple(FacetCounts(facet=facet, values=()) for facet in request.facets),
-            keymatches=served.keymatches,
-            related=served.related,
+            query=plan.request.query,
+            start=plan.request.start,
+            facets=tuple(FacetCounts(facet=facet, values=()) for facet in plan.facets),
+            keymatches=plan.keymatches,
+            related=plan.related,
         )
-        if now.index is not None and served.root is not None and _asks_for_something(served.parsed):
-            page = self._find(now.index, served.root, _Asked(request, access, served, deadline), page)
+        if search.index is not None and plan.root is not None and not plan.is_empty:
+            try:
+                page = self._find(search.index, plan.root, search, page)
+            except OutOfTime:
+                page = replace(page, is_exact=False)
         return replace(
             page,
-            warnings=(*now.notices, *served.warnings, *page.warnings, *deadline.warnings),
+            warnings=(*search.notices, *plan.warnings, *page.warnings, *deadline.warnings, *plan.facet_warnings),
             deadline_warnings=deadline.warnings,
-            seconds=self._clock() - begun,
+            seconds=self._clock() - search.begun,
         )
 
-    def _find(self, index: SearchIndex, root: Node, asked: _Asked, empty: ResultPage) -> ResultPage:
-        """Searches the index and checks the results; leaves the page empty if the time is over first."""
-        try:
-            return self._find_in_time(index, root, asked, empty)
-        except OutOfTime:
-            return replace(empty, is_exact=False)
-
-    def _find_in_time(self, index: SearchIndex, root: Node, asked: _Asked, empty: ResultPage) -> ResultPage:
-        """Finds the hits and makes results of them before anything else, so that these exist when the time is over."""
-        request, access, served, deadline = asked.request, asked.access, asked.served, asked.deadline
-        strict, onwards = self._resolve(index, root, access, deadline), None
+    def _find(self, index: SearchIndex, root: Node, search: PlannedSearch, empty: ResultPage) -> ResultPage:
+        """Finds the hits and makes results of them before anything else, so that these exist when the time is over. Errors: OutOfTime."""
+        plan, request, access, deadline = search.plan, search.plan.request, search.access, search.deadline
+        strict, next_cursor = self._resolve(index, root, access, deadline), None
         if request.cursor is not None:
-            meant, hits, onwards = list_onwards(index, strict, request, access)
+            meant, hits, next_cursor = list_onwards(index, strict, plan, request.cursor, access)
         else:
-            meant, hits = find_hits(index, strict, request, access, served.bias)
+            meant, hits = find_hits(index, strict, plan, access)
         is_loosened = request.cursor is None and meant != strict
-        filled = self._fill(index, meant, hits.total, asked)
+        filled = self._fill(index, meant, hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        made = self._make_results(index, meant, chosen, asked, granted) if chosen else _Made()
+        made = self._make_results(index, meant, chosen, search, granted) if chosen else _Made()
         if filled is not None and not filled.asked and not made.results:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed
         warnings = [report_failed(made.failed)] if made.failed else []
         spelling, facets = None, empty.facets
         with suppress(OutOfTime):
-            if hits.total and request.facets:
-                counted = attempt(lambda: index.count_facets(meant, access, request.facets), None, step="facets")
+            if hits.total and plan.facets:
+                counted = attempt(lambda: index.count_facets(meant, access, plan.facets), None, step="facets")
                 facets, warnings = counted or facets, warnings + ([FACETS_FAILED] if counted is None else [])
             if request.start == 0 and request.cursor is None and (hits.total < ENOUGH or is_loosened):
-                typed, read = Meant(query=request.query, root=strict), self._read_titles_and_texts(access, deadline)
-                spelling = attempt(lambda: find_spelling(index, typed, access, read), None, step="spelling")
+                read = self._read_titles_and_texts(access, deadline)
+                spelling = attempt(lambda: find_spelling(index, request.query, strict, access, read), None, step="spelling")
         return replace(
             empty,
             total=max(hits.total - dropped, 0),
@@ -199,29 +214,29 @@ class Searcher:
             facets=facets,
             spelling=spelling,
             warnings=tuple(warnings),
-            next_cursor=onwards,
+            next_cursor=next_cursor,
             late_length=filled.length if filled is not None else None,
             is_loosened=is_loosened,
         )
 
-    def _fill(self, index: SearchIndex, root: Node, total: int, asked: _Asked) -> Filled | None:
+    def _fill(self, index: SearchIndex, root: Node, total: int, search: PlannedSearch) -> Filled | None:
         """Fills the page if other servers may decide about results. A list in the order of its keys holds only what ACLs permit."""
-        request, access, served = asked.request, asked.access, asked.served
+        plan, request, access = search.plan, search.plan.request, search.access
         if self._filler is None or access.late is None or request.cursor is not None:
             return None
-        late = replace(access.late, until=min(access.late.until, asked.deadline.until_results))
+        late = replace(access.late, until=min(access.late.until, search.deadline.until_results))
         access = replace(access, late=late)
 
         def ask(classes: AccessFilter, start: int, num: int) -> Hits:
             try:
-                return index.search(root, classes, start=start, num=num, sort=request.sort, bias=served.bias, explains=request.explains)
+                return index.search(root, classes, start=start, num=num, sort=request.sort, bias=plan.bias, explains=request.explains)
             except OutOfTime:
                 return Hits(hits=(), total=0, is_exact=False)
 
         def keeps(document: Document) -> bool:
-            return not has_robots_rule(document, "noindex") and not served.frontend.removes(document.url)
+            return not has_robots_rule(document, "noindex") and not plan.removes(document.url)
 
-        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps, deadline=asked.deadline)
+        window = Window(start=request.start, num=min(request.num, MAX_NUM), total=total, keeps=keeps, deadline=search.deadline)
         return self._filler.fill(ask, window, access, late)
 
     def find_urls_by_digest(self, start: bytes) -> list[str]:
@@ -276,7 +291,7 @@ class Searcher:
 
     def find_scope(self, site: str, client: str) -> Node | None:
         """Returns the query for the documents that collections and a front end leave, None if they leave none."""
-        return self._look().book.read(SearchRequest(query="", site=site, client=client)).root
+        return self._look().book.find_scope(site, client)
 
     def list_visible(
         self, keys: Sequence[int], access: AccessFilter, granted: Set[str] = frozenset(), deadline: Deadline | None = None
@@ -385,31 +400,26 @@ class Searcher:
 
         return read
 
-    def _make_results(self, index: SearchIndex, root: Node, hits: Sequence[Hit], asked: _Asked, granted: Set[str]) -> _Made:
+    def _make_results(self, index: SearchIndex, root: Node, hits: Sequence[Hit], search: PlannedSearch, granted: Set[str]) -> _Made:
         """Makes results from hits while there is time; a result that fails is left out."""
         sought, results, tried, failed = index.seek(root), list[Result](), 0, 0
         for first in range(0, len(hits), DECIDED_AT_ONCE):
             batch = hits[first : first + DECIDED_AT_ONCE]
-            visible = self.list_visible([hit.key for hit in batch], asked.access, granted, asked.deadline)
+            visible = self.list_visible([hit.key for hit in batch], search.access, granted, search.deadline)
             documents = {document.id: document for document in visible}
             for hit in batch:
-                if asked.deadline.is_over:
-                    asked.deadline.give_up()
+                if search.deadline.is_over:
+                    search.deadline.give_up()
                     return _Made(results=tuple(results), tried=tried, failed=failed)
                 tried += 1
                 document = documents.get(hit.key)
-                # a URL that a front end removes disappears at once, even before the index knows the pattern
-                if document is None or asked.served.frontend.removes(document.url):
+                if document is None or search.plan.removes(document.url):
                     continue
-                make = partial(self._maker.make, document, hit, sought, asked.request.getfields, is_late=document.url in granted)
+                make = partial(self._maker.make, document, hit, sought, search.plan.request.getfields, is_late=document.url in granted)
                 result = attempt(make, None, step=RESULT_STEP, url=document.url)
                 failed += result is None
                 results += [] if result is None else [result]
         return _Made(results=tuple(results), tried=tried, failed=failed)
-
-
-def _asks_for_something(parsed: ParsedQuery) -> bool:
-    return parsed.is_restricted or not isinstance(parsed.root, Everything)
 
 
 def _belongs_in_index(document: Document) -> bool:

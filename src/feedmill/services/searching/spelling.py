@@ -5,7 +5,6 @@ more than the original one, for the same user and with the same restrictions.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from feedmill.core.text.plainwords import is_plain, iter_words, without_accents
 from feedmill.model.access import AccessFilter
@@ -23,29 +22,21 @@ ReadTexts = Callable[[Sequence[int]], list[str]]
 """Returns titles and texts of documents by id, if the user may see them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
-    """A query as it was typed, and its tree with every word required."""
-
-    query: str
-    root: Node
-
-
-def find_spelling(index: SearchIndex, asked: Meant, access: AccessFilter, read_texts: ReadTexts) -> str | None:
-    """Returns a better spelling of the query, None if there is none."""
+def find_spelling(index: SearchIndex, query: str, root: Node, access: AccessFilter, read_texts: ReadTexts) -> str | None:
+    """Returns a better spelling of the query, None if there is none. Shape: ``root`` is its tree with every word required."""
     better: dict[str, str] = {}
-    for word in _list_words(asked.root)[:MAX_DOUBTED]:
+    for word in _list_words(root)[:MAX_DOUBTED]:
         found = _find_better(index, word, access)
         if found is not None:
             better[word] = found
     if not better:
         return None
-    total = index.search(asked.root, access, start=0, num=0).total
-    corrected = index.search(_replace(asked.root, better), access, start=0, num=SPELT_BY)
+    total = index.search(root, access, start=0, num=0).total
+    corrected = index.search(_replace(root, better), access, start=0, num=SPELT_BY)
     if corrected.total <= total:
         return None
     texts = read_texts([hit.key for hit in corrected.hits])
-    return _rewrite(asked.query, {word: _spell(good, texts) for word, good in better.items()})
+    return _rewrite(query, {word: _spell(good, texts) for word, good in better.items()})
 
 
 def _spell(folded: str, texts: Sequence[str]) -> str:

@@ -1,0 +1,64 @@
+"""The plan of one search: all that is known of it before the index is read.
+
+A request is planned once, under one version of the search settings (``CompiledSearchConfig.plan``). Everything after it reads the plan: the
+searcher, the collapsed list, the search page. No text of a request is parsed a second time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from feedmill.core.text.analysis import fold_value
+from feedmill.core.urls.patterns import PatternSet
+from feedmill.model.facets import Facet
+from feedmill.model.query import Node
+from feedmill.model.ranking import ScoreBias
+from feedmill.model.search import SearchRequest
+from feedmill.model.serving import KeyMatch
+
+MAX_FACETS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPlan:
+    """A request under the search settings."""
+
+    #: the parameters; their texts are parsed into the fields below
+    request: SearchRequest
+    #: the tree of the query as the user typed it
+    typed: Node
+    #: the restrictions that the user selected rather than typed
+    selected: tuple[Node, ...] = ()
+    #: the tree to search: query, form, filters, languages, collections, without removed URLs; None if no document can match
+    root: Node | None
+    #: the user asked for nothing, which finds nothing
+    is_empty: bool
+    facets: tuple[Facet, ...] = ()
+    #: the patterns of the URLs that the front end removes from its results
+    removed: PatternSet
+    #: shown above the results
+    keymatches: tuple[KeyMatch, ...] = ()
+    #: other queries to offer
+    related: tuple[str, ...] = ()
+    bias: ScoreBias | None = None
+    warnings: tuple[str, ...] = ()
+    #: shown below all other warnings
+    facet_warnings: tuple[str, ...] = ()
+
+    def at(self, start: int, num: int, *, counts_facets: bool = True) -> "QueryPlan":
+        """Returns the plan of another part of the same result list."""
+        return replace(self, request=replace(self.request, start=start, num=num), facets=self.facets if counts_facets else ())
+
+    def removes(self, url: str) -> bool:
+        """Whether the front end removes a URL from its results. Its patterns apply at once, even before the index knows them."""
+        return not self.removed.is_empty and self.removed.check(url).passes
+
+
+def select_facets(request: SearchRequest, configured: Sequence[Facet]) -> tuple[tuple[Facet, ...], tuple[str, ...]]:
+    """Returns the facets to count and warnings: those of the front end, or named ones with the front end's label, type and ranges."""
+    if request.has_frontend_facets:
+        return tuple(configured[:MAX_FACETS]), ()
+    known = {fold_value(facet.name): facet for facet in configured} if request.facet_names else {}
+    names = {fold_value(name): name for name in reversed(request.facet_names) if name.strip()}
+    facets = [known.get(folded) or Facet(name=name.strip()) for folded, name in reversed(names.items())]
+    warnings = (f"only the first {MAX_FACETS} facets were counted",) if len(facets) > MAX_FACETS else ()
+    return tuple(facets[:MAX_FACETS]), warnings
