@@ -47,7 +47,7 @@ from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import Everything, Node
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import Serving
-from feedmill.services.searching.hitfinding import find_hits
+from feedmill.services.searching.searcher import find_hits
 
 DOCUMENTS = 200_000
 WORDS = 150

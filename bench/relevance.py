@@ -35,7 +35,7 @@ from feedmill.model.query import Everything
 from feedmill.model.ranking import Ranking
 from feedmill.model.search import IndexDocument, SearchRequest
 from feedmill.model.serving import Serving
-from feedmill.services.searching.hitfinding import find_hits
+from feedmill.services.searching.searcher import find_hits
 
 FOLDER = "FEEDMILL_RELEVANCE"
 DEPTH = 1_000

@@ -14,7 +14,7 @@ from tests.corpus import Corpus, vocabulary
 
 from bench.anew import anew, new_word
 from feedmill.bootstrap.context import open_context
-from feedmill.bootstrap.search import build_searcher
+from feedmill.bootstrap.search import build_search_services
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.query import And, Not, Word
 from feedmill.model.results import Collapsing
@@ -45,16 +45,16 @@ def measure(data: Path, words: list[str], rounds: int) -> tuple[float, float, fl
     """Returns milliseconds of the engine's answer, of the searcher's whole answer without it, and of writing that as XML."""
     asked, made, written = [], [], []
     with open_context(data, Settings()) as context:
-        searcher = build_searcher(context)
+        services = build_search_services(context)
         for turn in range(rounds):
             word = words[turn % len(words)]
             request = SearchRequest(query=anew(word), num=RESULTS, match=Match.ALL)
-            index = searcher.find_index()
+            index = services.states.read().index
             assert index is not None
             begun = time.perf_counter()
             hits = index.search(And((Word(word), Not(Word(new_word())))), ANONYMOUS, start=0, num=RESULTS)
             found_at = time.perf_counter()
-            results = list_results(searcher, searcher.prepare(request, ANONYMOUS), UNCOLLAPSED)
+            results = list_results(services.searcher, services.searcher.prepare(request, ANONYMOUS), UNCOLLAPSED)
             listed_at = time.perf_counter()
             render_results(Reply(query=word, page=results, now=datetime.now(UTC)))
             assert len(results.results) == len(hits.hits) == RESULTS, (word, len(hits.hits))

@@ -27,7 +27,7 @@ from feedmill.model.serving import Serving
 from feedmill.ports import SearchIndex, UnitOfWork
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_TOKEN
 from feedmill.services.searchconfigprovider import SearchConfigProvider
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
@@ -42,12 +42,12 @@ class SearchHarness:
     opened: list[str] = field(default_factory=list)
     serving: Serving = field(default_factory=Serving)
 
-    def searcher(self) -> Searcher:
+    def services(self) -> SearchServices:
         def open_index(folder: str) -> SearchIndex:
             self.opened.append(folder)
             return self.index
 
-        return Searcher(self.store, open_index, self.blobs, search_config=SearchConfigProvider(lambda _kept: self.serving))
+        return wire_search_services(self.store, open_index, self.blobs, search_config=SearchConfigProvider(lambda _kept: self.serving))
 
     def make(self, url: str, body: str = "", **given: Any) -> Document:
         """Makes a live document; ``given``: title, metadata, own (metadata), robots, secure, attributes, language, state."""

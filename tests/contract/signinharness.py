@@ -115,7 +115,7 @@ def open_signin_harness(
         seen.append(find_current_user(request))
         return ANONYMOUS
 
-    app = search_app(search.searcher(), SearchSite(identify=identify, signin=site))
+    app = search_app(search.services(), SearchSite(identify=identify, signin=site))
     return SignInHarness(search, clock, signing, site, app, seen)
 
 

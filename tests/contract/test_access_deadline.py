@@ -22,7 +22,7 @@ from feedmill.ports import UnitOfWork
 from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices
 
 STAFF = Principal(scope=Scope.GROUP, name="staff")
 FOR_STAFF = Acl(entries=(Entry(access=Access.PERMIT, principal=STAFF),))
@@ -102,13 +102,13 @@ def publish(harness: SearchHarness, feed_id: int, groups: dict[str, list[Princip
         unit.groups.snapshot_builder.publish(feed_id)
 
 
-def bounded(harness: SearchHarness, searcher: Searcher, seconds: float) -> ASGIApp:
+def bounded(harness: SearchHarness, services: SearchServices, seconds: float) -> ASGIApp:
     site = SearchSite(
-        identify=lambda request: searcher.classes_of(ANN, deadline=find_deadline(request)),
-        copies=CachedCopies(searcher, harness.blobs),
+        identify=lambda request: services.filters.find_filter(ANN, deadline=find_deadline(request)),
+        copies=CachedCopies(services.documents, harness.blobs),
         bounds=SearchBounds(deadline_seconds=seconds),
     )
-    return search_app(searcher, site)
+    return search_app(services, site)
 
 
 def urls(app: ASGIApp) -> list[str]:
@@ -116,8 +116,8 @@ def urls(app: ASGIApp) -> list[str]:
 
 
 def test_groups_that_are_not_read_in_time_leave_public_documents_and_a_warning(harness: SearchHarness, slow: SlowGroups) -> None:
-    searcher = harness.searcher()
-    app = bounded(harness, searcher, 1.0)
+    services = harness.services()
+    app = bounded(harness, services, 1.0)
     body = ask(app, "/api/v1/search", "q=needle").json
     assert ([result["url"] for result in body["results"]], body["total"], body["exact"]) == ([OPEN], 1, False)
     assert body["warnings"] == ["the deadline of 1 seconds left no time to find out what you may see; only public documents are shown"]
@@ -134,7 +134,7 @@ def test_groups_that_are_not_read_in_time_leave_public_documents_and_a_warning(h
 
 
 def test_document_of_which_nothing_is_known_in_time_is_neither_shown_nor_denied(harness: SearchHarness, slow: SlowGroups) -> None:
-    app = bounded(harness, harness.searcher(), 0.2)
+    app = bounded(harness, harness.services(), 0.2)
     for path in ("/api/v1/documents", "/cache"):
         assert [ask(app, path, f"url={url}").status for url in (OPEN, HERS, "http://none.test/")] == [200, 503, 503]
     slow.let_go.set()
@@ -143,7 +143,7 @@ def test_document_of_which_nothing_is_known_in_time_is_neither_shown_nor_denied(
 
 def test_search_whose_client_is_gone_does_not_wait_for_groups(harness: SearchHarness, slow: SlowGroups) -> None:
     async def act() -> None:
-        caller = Caller(bounded(harness, harness.searcher(), 600), "/api/v1/search", "q=needle")
+        caller = Caller(bounded(harness, harness.services(), 600), "/api/v1/search", "q=needle")
         running = asyncio.create_task(caller.call())
         await asyncio.to_thread(wait_until, lambda: slow.asked)
         caller.is_gone.set()
@@ -154,22 +154,22 @@ def test_search_whose_client_is_gone_does_not_wait_for_groups(harness: SearchHar
 
 
 def test_groups_that_change_while_results_are_made_leave_public_results(harness: SearchHarness) -> None:
-    searcher = harness.searcher()
-    access = searcher.classes_of(ANN)
+    services = harness.services()
+    access = services.filters.find_filter(ANN)
     with harness.store.reading() as unit:
         documents = unit.documents.reader.find_many([OPEN, HERS]).values()
         keys = [document.id or 0 for document in documents]
-    assert len(searcher.list_visible(keys, access, deadline=Deadline(60))) == 2
+    assert len(services.documents.list_visible(keys, access, deadline=Deadline(60))) == 2
     publish(harness, 2, {"others": [STAFF]})
     slow, deadline = SlowGroups(harness), Deadline(0.2)
-    refreshing = threading.Thread(target=searcher.directory.load)
+    refreshing = threading.Thread(target=services.permissions.load)
     refreshing.start()
     wait_until(lambda: slow.asked)
-    assert [document.url for document in searcher.list_visible(keys, access, deadline=deadline)] == [OPEN]
+    assert [document.url for document in services.documents.list_visible(keys, access, deadline=deadline)] == [OPEN]
     assert deadline.is_cut
     slow.let_go.set()
     refreshing.join()
-    assert len(searcher.list_visible(keys, access, deadline=Deadline(60))) == 2
+    assert len(services.documents.list_visible(keys, access, deadline=Deadline(60))) == 2
 
 
 def test_many_groups_and_classes_are_taken_up_by_later_requests(harness: SearchHarness) -> None:
@@ -187,9 +187,9 @@ def test_many_groups_and_classes_are_taken_up_by_later_requests(harness: SearchH
     assert whole == PermissionCache(harness.store).classes_of(ANN)
     # what is known is given at once, however little time there is
     assert directory.classes_of(ANN, Deadline(0.0)) == whole
-    searcher = harness.searcher()
+    services = harness.services()
     short = Deadline(0.0)
-    assert searcher.classes_of(ANN, deadline=short) == ANONYMOUS
+    assert services.filters.find_filter(ANN, deadline=short) == ANONYMOUS
     assert short.is_public_only
 
 

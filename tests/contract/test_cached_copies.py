@@ -16,8 +16,8 @@ URL = "http://a.com/1?x=y"
 
 
 def open_app(harness: SearchHarness) -> Starlette:
-    searcher = harness.searcher()
-    return search_app(searcher, SearchSite(copies=CachedCopies(searcher, harness.blobs)))
+    services = harness.services()
+    return search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs)))
 
 
 def test_cache_shows_the_text_marked_and_in_a_sandbox(tmp_path: Path) -> None:

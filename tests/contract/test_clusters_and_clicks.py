@@ -48,7 +48,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def test_cluster_groups_by_subject_and_names_it(harness: SearchHarness) -> None:
-    answer = ask(search_app(harness.searcher(), SITE), "/cluster", "coutput=json&q=manual&site=default_collection&client=x", "POST")
+    answer = ask(search_app(harness.services(), SITE), "/cluster", "coutput=json&q=manual&site=default_collection&client=x", "POST")
     body = answer.json
     assert [one["algorithm"] for one in body["clusters"]] == ["Concepts"]
     groups = body["clusters"][0]["clusters"]
@@ -62,14 +62,14 @@ def test_cluster_groups_by_subject_and_names_it(harness: SearchHarness) -> None:
 
 
 def test_cluster_as_xml_holds_the_same(harness: SearchHarness) -> None:
-    found = etree.fromstring(ask(search_app(harness.searcher(), SITE), "/cluster", "coutput=xml&q=manual").body)
+    found = etree.fromstring(ask(search_app(harness.services(), SITE), "/cluster", "coutput=xml&q=manual").body)
     assert sorted(label.get("data", "") for label in found.iter("label")) == sorted(SUBJECTS)
     assert len(found.findall("Response/document")) == 18
 
 
 @pytest.mark.parametrize("query", ["", "q=nothinghere", "q=manual&site=nowhere", "q=tulip+rose+watering+5"])
 def test_cluster_of_little_is_no_error(harness: SearchHarness, query: str) -> None:
-    answer = ask(search_app(harness.searcher(), SITE), "/cluster", query)
+    answer = ask(search_app(harness.services(), SITE), "/cluster", query)
     assert answer.status == 200
     assert isinstance(answer.json["clusters"][0]["clusters"], list)
 
@@ -100,7 +100,7 @@ def click(at: datetime = NOW, url: str = "http://a") -> Click:
 
 
 def test_click_is_kept_without_who_clicked(harness: SearchHarness, tmp_path: Path) -> None:
-    app = search_app(harness.searcher(), SearchSite(clicks=FolderClickLog(tmp_path / "clicks", 90), clock=lambda: NOW))
+    app = search_app(harness.services(), SearchSite(clicks=FolderClickLog(tmp_path / "clicks", 90), clock=lambda: NOW))
     query = "q=caf%C3%A9&ct=c&url=http%3A%2F%2Fa%2F1&r=3&s=0&site=default_collection&client=default_frontend&src_id=x&cd=3"
     assert ask(app, "/click", query).status == ask(app, "/click", query, "POST").status == 204
     assert ask(app, "/click", query, **{"sec-fetch-site": "cross-site"}).status == 204
@@ -159,7 +159,7 @@ def test_click_log_gives_no_sender_more_than_its_share_of_a_day(tmp_path: Path) 
 
 def test_clicks_are_counted_by_address(harness: SearchHarness, tmp_path: Path) -> None:
     log = FolderClickLog(tmp_path / "clicks", 90, max_day_bytes=100_000)
-    app = search_app(harness.searcher(), SearchSite(clicks=log, clock=lambda: NOW))
+    app = search_app(harness.services(), SearchSite(clicks=log, clock=lambda: NOW))
     for peer in ("2001:db8::1", "2001:db8::2", "10.0.0.1"):
         for _ in range(50):
             assert ask_app(app, "GET", "/click", query="q=a", peer=peer).status == 204

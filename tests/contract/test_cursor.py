@@ -40,7 +40,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 def page(harness: SearchHarness, cursor: str, **parameters: str) -> Any:
     return ask(
-        search_app(harness.searcher()), "/api/v1/search", [("q", "word"), ("num", "10"), ("cursor", cursor), *parameters.items()]
+        search_app(harness.services()), "/api/v1/search", [("q", "word"), ("num", "10"), ("cursor", cursor), *parameters.items()]
     ).json
 
 
@@ -70,16 +70,16 @@ def test_cursor_list_stays_the_same_while_documents_come_and_go(harness: SearchH
 
 
 def test_cursor_keeps_what_was_decided_of_the_words(harness: SearchHarness) -> None:
-    body = ask(search_app(harness.searcher()), "/api/v1/search", "q=word+nowhere&num=10&cursor=*").json
+    body = ask(search_app(harness.services()), "/api/v1/search", "q=word+nowhere&num=10&cursor=*").json
     assert (body["total"], len(body["results"])) == (25, 10)
-    again = ask(search_app(harness.searcher()), "/api/v1/search", f"q=word+nowhere&num=20&cursor={body['next_cursor']}").json
+    again = ask(search_app(harness.services()), "/api/v1/search", f"q=word+nowhere&num=20&cursor={body['next_cursor']}").json
     assert (len(again["results"]), again["next_cursor"]) == (15, None)
 
 
 def test_cursor_of_another_query_or_of_nothing_is_refused(harness: SearchHarness) -> None:
     cursor = page(harness, "*")["next_cursor"]
     for query in (f"q=other&cursor={cursor}", f"q=word&cursor={cursor}&dnavs=inmeta:x", "q=word&cursor=zzz", "q=word&cursor=%00"):
-        answer = ask(search_app(harness.searcher()), "/api/v1/search", query)
+        answer = ask(search_app(harness.services()), "/api/v1/search", query)
         assert answer.status == 400
         assert answer.json["error"]["code"] == "bad_request"
         assert "cursor=" in answer.json["error"]["message"]

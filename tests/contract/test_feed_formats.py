@@ -17,7 +17,7 @@ from feedmill.bootstrap.context import AppContext, open_context
 from feedmill.bootstrap.feeds import build_feeder
 from feedmill.bootstrap.index import build_extracting, build_indexing
 from feedmill.bootstrap.intake import build_intake
-from feedmill.bootstrap.search import build_searcher
+from feedmill.bootstrap.search import build_search_services
 from feedmill.core.documents.submission import read_submission
 from feedmill.http.feeds.app import gate_app
 from feedmill.http.feeds.gateconfig import GateConfig
@@ -148,7 +148,7 @@ def work(context: AppContext, formats: Any = WITH_JSON_LINES) -> Feed:
 
 
 def find(context: AppContext, query: str) -> list[str]:
-    return [result.url for result in build_searcher(context).search(SearchRequest(query=query), ANONYMOUS).results]
+    return [result.url for result in build_search_services(context).searcher.search(SearchRequest(query=query), ANONYMOUS).results]
 
 
 def line(name: str, text: str) -> str:

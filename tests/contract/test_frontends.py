@@ -60,7 +60,7 @@ def test_search_through_a_stylesheet_is_a_page(tmp_path: Path) -> None:
     harness.add(
         [*pages, *(harness.make(f"http://b.com/{number}/x", f"needle in b{number}", metadata=(("k", "v"),)) for number in range(10))]
     )
-    app = search_app(harness.searcher(), open_app(harness, tmp_path))
+    app = search_app(harness.services(), open_app(harness, tmp_path))
     answer = ask(app, "/search", "q=needle&output=xml_no_dtd&proxystylesheet=old&getfields=k&num=11")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=UTF-8")
     assert "1-11 of 13" in answer.text
@@ -77,7 +77,7 @@ def test_search_through_a_stylesheet_is_a_page(tmp_path: Path) -> None:
 
 def test_search_front_end_that_is_empty_or_unknown_is_an_error(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
-    app = search_app(harness.searcher(), open_app(harness, tmp_path))
+    app = search_app(harness.services(), open_app(harness, tmp_path))
     assert ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=").status == 400
     assert ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=../../etc/passwd").status == 404
     assert "<html" in ask(app, "/search", "q=a&output=xml_no_dtd&proxystylesheet=default_frontend").text
@@ -178,7 +178,7 @@ def test_stylesheet_that_makes_text_names_its_kind(tmp_path: Path, output: str, 
 def test_search_through_a_stylesheet_that_makes_a_script_gives_it_of_public_documents_only(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     output = '<xsl:output method="text" media-type="text/javascript"/><xsl:template match="/">f()</xsl:template>'
-    app = search_app(harness.searcher(), open_app(harness, tmp_path, HEAD + output + "</xsl:stylesheet>"))
+    app = search_app(harness.services(), open_app(harness, tmp_path, HEAD + output + "</xsl:stylesheet>"))
     kinds = [ask(app, "/search", f"q=a&proxystylesheet=old{access}").headers["content-type"] for access in ("", "&access=a")]
     assert kinds == ["text/javascript; charset=UTF-8", "text/plain; charset=utf-8"]
     harness.store.close()
@@ -186,7 +186,7 @@ def test_search_through_a_stylesheet_that_makes_a_script_gives_it_of_public_docu
 
 def test_search_through_a_stylesheet_that_fails_is_told_to_the_log(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
-    app = search_app(harness.searcher(), open_app(harness, tmp_path, HEAD + "<xsl:nonsense/></xsl:stylesheet>"))
+    app = search_app(harness.services(), open_app(harness, tmp_path, HEAD + "<xsl:nonsense/></xsl:stylesheet>"))
     with capture_logs() as logs:
         assert ask(app, "/search", "q=a&proxystylesheet=old").status == 500
     assert ["no XSLT 1.0" in entry["reason"] for entry in logs if entry["event"] == "request_failed"] == [True]
@@ -224,7 +224,7 @@ def test_custom_xml_of_own_names_stands_in_the_results(text: str, given: str) ->
 )
 def test_custom_xml_with_a_namespace_or_a_doctype_is_refused(tmp_path: Path, text: str) -> None:
     harness = open_harness(tmp_path)
-    app = search_app(harness.searcher(), open_app(harness, tmp_path))
+    app = search_app(harness.services(), open_app(harness, tmp_path))
     answer = ask(app, "/search", f"q=needle&proxystylesheet=old&proxycustom={quote(text)}")
     assert answer.status == 400
     assert "proxycustom" in answer.text
@@ -233,7 +233,7 @@ def test_custom_xml_with_a_namespace_or_a_doctype_is_refused(tmp_path: Path, tex
 
 def test_custom_xml_that_is_large_is_refused(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
-    app = search_app(harness.searcher(), open_app(harness, tmp_path))
+    app = search_app(harness.services(), open_app(harness, tmp_path))
     assert ask(app, "/search", f"q=a&proxystylesheet=old&proxycustom={'x' * 8_192}").status == 200
     assert ask(app, "/search", f"q=a&proxystylesheet=old&proxycustom={'x' * 8_193}").status == 400
     harness.store.close()
@@ -242,7 +242,7 @@ def test_custom_xml_that_is_large_is_refused(tmp_path: Path) -> None:
 def test_custom_xml_without_a_stylesheet_does_nothing(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     harness.add([harness.make("http://a.com/1", "needle")])
-    app = search_app(harness.searcher(), open_app(harness, tmp_path))
+    app = search_app(harness.services(), open_app(harness, tmp_path))
     foreign = quote('<html xmlns="http://www.w3.org/1999/xhtml"><a href="http://evil.example/">x</a></html>')
     xml = ask(app, "/search", f"q=needle&output=xml&proxycustom={foreign}")
     root = etree.fromstring(xml.body)
@@ -260,7 +260,7 @@ def test_page_of_a_front_end_shows_images_of_this_server_and_of_those_in_the_set
         site, frontends=FrontEnds(lambda: {"old": str(tmp_path / "old.xsl")}, build_engine(), image_sources=("https://images.example.com",))
     )
     policies = [
-        ask(search_app(harness.searcher(), each), "/search", "q=a&proxystylesheet=old").headers["content-security-policy"]
+        ask(search_app(harness.services(), each), "/search", "q=a&proxystylesheet=old").headers["content-security-policy"]
         for each in (site, open_app_to)
     ]
     images = [next(part for part in policy.split("; ") if part.startswith("img-src")) for policy in policies]
@@ -283,7 +283,7 @@ def test_page_of_a_front_end_shows_images_of_this_server_and_of_those_in_the_set
 def test_page_that_is_xml_is_sandboxed(tmp_path: Path, output: str, is_sandboxed: bool) -> None:
     harness = open_harness(tmp_path)
     sheet = f'{HEAD}<xsl:output {output}/><xsl:template match="/"><a/></xsl:template></xsl:stylesheet>'
-    answer = ask(search_app(harness.searcher(), open_app(harness, tmp_path, sheet)), "/search", "q=a&proxystylesheet=old")
+    answer = ask(search_app(harness.services(), open_app(harness, tmp_path, sheet)), "/search", "q=a&proxystylesheet=old")
     assert ("sandbox" in answer.headers["content-security-policy"].split("; ")) == is_sandboxed
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     harness.store.close()
@@ -292,7 +292,7 @@ def test_page_that_is_xml_is_sandboxed(tmp_path: Path, output: str, is_sandboxed
 @pytest.mark.parametrize("query", ["q=a", "q=a&output=xml", "q=a&output=xml_no_dtd&oe=utf-16", "q=a&access=a"])
 def test_answers_as_xml_are_sandboxed(tmp_path: Path, query: str) -> None:
     harness = open_harness(tmp_path)
-    answer = ask(search_app(harness.searcher(), open_app(harness, tmp_path)), "/search", query)
+    answer = ask(search_app(harness.services(), open_app(harness, tmp_path)), "/search", query)
     assert answer.headers["content-type"].startswith("text/xml")
     assert "sandbox" in answer.headers["content-security-policy"].split("; ")
     harness.store.close()

@@ -23,7 +23,7 @@ from feedmill.model.search import Hits, SearchRequest
 from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.ports import UnitOfWork
 from feedmill.services.searching.cachedcopy import CachedCopies
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices
 
 FOR_BOB = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
 
@@ -37,7 +37,7 @@ def harness(tmp_path: Path) -> SearchHarness:
     return made
 
 
-def asked_of(harness: SearchHarness, act: Callable[[Searcher], object]) -> list[str]:
+def asked_of(harness: SearchHarness, act: Callable[[SearchServices], object]) -> list[str]:
     """Returns the queries that reach the database, without their values."""
     seen: list[str] = []
     reading = harness.store.reading
@@ -52,12 +52,12 @@ def asked_of(harness: SearchHarness, act: Callable[[Searcher], object]) -> list[
             finally:
                 connection.set_trace_callback(None)
 
-    searcher = harness.searcher()
-    searcher.classes_of(ANN)
+    services = harness.services()
+    services.filters.find_filter(ANN)
     harness.store.reading = traced  # type: ignore[method-assign]
     try:
         with suppress(NotFound):
-            act(searcher)
+            act(services)
     finally:
         harness.store.reading = reading  # type: ignore[method-assign]
     return [re.sub("x'[0-9a-f]*'", "?", text) for text in seen]
@@ -72,7 +72,7 @@ def find_connection(unit: UnitOfWork) -> sqlite3.Connection:
 
 def test_get_document_asks_the_same_for_both(harness: SearchHarness) -> None:
     def get(url: str) -> list[str]:
-        return asked_of(harness, lambda searcher: searcher.get_document(url, searcher.classes_of(ANN)))
+        return asked_of(harness, lambda services: services.documents.get_document(url, services.filters.find_filter(ANN)))
 
     hidden = get("http://hidden.test/1")
     assert hidden == get("http://none.test/1")
@@ -81,9 +81,9 @@ def test_get_document_asks_the_same_for_both(harness: SearchHarness) -> None:
 
 def test_cached_copies_ask_the_same_for_both(harness: SearchHarness) -> None:
     def copy(url: str) -> list[str]:
-        def act(searcher: Searcher) -> object:
-            copies = CachedCopies(searcher, harness.blobs)
-            return copies.get([url], "", searcher.classes_of(ANN), digest_of_url(url)[:9])
+        def act(services: SearchServices) -> object:
+            copies = CachedCopies(services.documents, harness.blobs)
+            return copies.get([url], "", services.filters.find_filter(ANN), digest_of_url(url)[:9])
 
         return asked_of(harness, act)
 
@@ -123,13 +123,13 @@ def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: s
     def search(host: str) -> tuple[list[str], list[str]]:
         index.asked.clear()
 
-        def act(searcher: Searcher) -> object:
+        def act(services: SearchServices) -> object:
             site = SearchSite(
-                identify=lambda _request: searcher.classes_of(ANN),
-                copies=CachedCopies(searcher, harness.blobs),
+                identify=lambda _request: services.filters.find_filter(ANN),
+                copies=CachedCopies(services.documents, harness.blobs),
             )
             named = urlencode({"q": query.format(url.format(host)), "access": "a", "facet": "kind"})
-            return ask(search_app(searcher, site), path, named).status
+            return ask(search_app(services, site), path, named).status
 
         statements = asked_of(harness, act)
         return statements, [text.replace(host, "HOST") for text in index.asked]
@@ -141,15 +141,15 @@ def test_queries_for_a_url_ask_the_same_for_both(harness: SearchHarness, path: s
 
 
 def test_query_for_a_url_of_a_visible_document_finds_it(harness: SearchHarness) -> None:
-    searcher = harness.searcher()
+    services = harness.services()
     for url in ("http://hers.test/1", "hers.test/1", "http://open.test/2"):
-        page = searcher.search(SearchRequest(query=f"info:{url}"), searcher.classes_of(ANN))
+        page = services.searcher.search(SearchRequest(query=f"info:{url}"), services.filters.find_filter(ANN))
         assert [result.url.removeprefix("http://") for result in page.results] == [url.removeprefix("http://")]
-    without = searcher.search(SearchRequest(query="text -info:http://hers.test/1"), searcher.classes_of(ANN))
+    without = services.searcher.search(SearchRequest(query="text -info:http://hers.test/1"), services.filters.find_filter(ANN))
     assert without.total == 9
 
 
 def test_what_the_user_may_see_is_found(harness: SearchHarness) -> None:
-    searcher = harness.searcher()
+    services = harness.services()
     for url in ("http://open.test/1", "http://hers.test/1"):
-        assert searcher.get_document(url, searcher.classes_of(ANN)).document.url == url
+        assert services.documents.get_document(url, services.filters.find_filter(ANN)).document.url == url

@@ -23,7 +23,8 @@ from feedmill.services.indexing.indexer import IndexDependencies, IndexFolders, 
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.keyvalues import INDEX_FOLDER, INDEX_REBUILD
 from feedmill.services.overview import read_overview
-from feedmill.services.searching.searcher import REBUILDING, Searcher
+from feedmill.services.searching.searchservices import wire_search_services
+from feedmill.services.searching.searchstate import REBUILDING
 
 
 @dataclass
@@ -195,14 +196,14 @@ def until_settled(harness: IndexHarness) -> Callable[[], bool]:
 
 def test_searches_after_another_schema_that_can_be_served_miss_nothing(tmp_path: Path) -> None:
     harness = prepare(tmp_path / "house")
-    searcher = Searcher(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
+    services = wire_search_services(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
     harness.indexes["0-1"] = harness.indexes.pop("1-1")
     harness.served = ("0-1",)
     with harness.store.writing() as unit:
         unit.key_values.put(INDEX_FOLDER, "0-1")
 
     def ask() -> tuple[str | None, int, tuple[str, ...]]:
-        page = searcher.search(SearchRequest(query="inmeta:rev"), ANONYMOUS)
+        page = services.searcher.search(SearchRequest(query="inmeta:rev"), ANONYMOUS)
         return read_overview(harness.store)["index"]["folder"], page.total, page.warnings
 
     assert ask() == ("0-1", 4, ()), "what is deleted is not shown"
@@ -223,10 +224,10 @@ def test_searches_after_another_schema_that_can_be_served_miss_nothing(tmp_path:
 
 def test_searches_after_another_schema_say_that_the_index_is_partial(tmp_path: Path) -> None:
     harness = prepare(tmp_path / "house")
-    searcher = Searcher(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
+    services = wire_search_services(harness.store, lambda folder: harness.indexes[folder], MemoryBlobs())
 
     def warnings() -> tuple[str, ...]:
-        return searcher.search(SearchRequest(query="x"), ANONYMOUS).warnings
+        return services.searcher.search(SearchRequest(query="x"), ANONYMOUS).warnings
 
     with harness.store.writing() as unit:
         unit.key_values.put(INDEX_FOLDER, "0-1")

@@ -36,7 +36,7 @@ from feedmill.model.serving import DEFAULT_FRONTEND, FrontEnd, Serving
 from feedmill.runtime import servingroles
 from feedmill.services.access.policykeeping import adopt_policies
 from feedmill.services.searching.cachedcopy import CachedCopies
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices
 
 BOB = read_identity("bob", "Default", ["staff"])
 SECRET = "zyxsecret"
@@ -179,10 +179,10 @@ def change_policies(harness: SearchHarness, *, after: bool) -> None:
         adopt_policies(unit, policies)
 
 
-def make_site(searcher: Searcher, harness: SearchHarness, who: Identity) -> SearchSite:
+def make_site(services: SearchServices, harness: SearchHarness, who: Identity) -> SearchSite:
     return SearchSite(
-        identify=lambda _request: searcher.classes_of(who),
-        copies=CachedCopies(searcher, harness.blobs),
+        identify=lambda _request: services.filters.find_filter(who),
+        copies=CachedCopies(services.documents, harness.blobs),
         clock=lambda: NOW,
         find_clusters=find_clusters,
     )
@@ -230,8 +230,8 @@ def without_times(answer: Answer) -> tuple[int, bytes, dict[str, str]]:
 def test_answers_are_those_of_a_world_without_what_is_hidden(
     worlds: tuple[SearchHarness, SearchHarness], who: Identity, share: float
 ) -> None:
-    searchers = [harness.searcher() for harness in worlds]
-    apps = [search_app(searcher, make_site(searcher, harness, who)) for searcher, harness in zip(searchers, worlds, strict=True)]
+    found = [harness.services() for harness in worlds]
+    apps = [search_app(services, make_site(services, harness, who)) for services, harness in zip(found, worlds, strict=True)]
     differing = []
     chance = random.Random(share)
     for path, query in (request for request in requests() if chance.random() < share):
@@ -243,8 +243,8 @@ def test_answers_are_those_of_a_world_without_what_is_hidden(
 
 def test_who_may_see_it_finds_what_is_hidden_from_others(worlds: tuple[SearchHarness, SearchHarness]) -> None:
     harness = worlds[0]
-    searcher = harness.searcher()
-    app = search_app(searcher, make_site(searcher, harness, ANN))
+    services = harness.services()
+    app = search_app(services, make_site(services, harness, ANN))
     found = ask(app, "/api/v1/search", urlencode({"q": SECRET, "getfields": "*"})).json
     assert sorted(result["url"] for result in found["results"]) == sorted([*HIDDEN[:3], HIDDEN[4]])
     assert SECRET in ask(app, "/search", urlencode({"q": "merger", "access": "s"})).text
@@ -253,8 +253,8 @@ def test_who_may_see_it_finds_what_is_hidden_from_others(worlds: tuple[SearchHar
 
 @pytest.mark.parametrize("who", [NOBODY, BOB], ids=["signed out", "bob"])
 def test_posted_and_headed_requests_and_cursors_answer_alike(worlds: tuple[SearchHarness, SearchHarness], who: Identity) -> None:
-    searchers = [harness.searcher() for harness in worlds]
-    apps = [search_app(searcher, make_site(searcher, harness, who)) for searcher, harness in zip(searchers, worlds, strict=True)]
+    found = [harness.services() for harness in worlds]
+    apps = [search_app(services, make_site(services, harness, who)) for services, harness in zip(found, worlds, strict=True)]
     routes = [route for route in apps[0].routes if isinstance(route, Route) and route.path in {*QUERY_ROUTES, *URL_ROUTES}]
     for route, method in ((each, method) for each in routes for method in sorted(each.methods or ()) if method != "GET"):
         for query in ("merger", SECRET, f"cache:{HIDDEN[0]}", f"info:{HIDDEN[1]}"):
@@ -283,7 +283,7 @@ def test_every_route_is_looked_at(tmp_path: Path) -> None:
     assert len(app.routes) == sum(isinstance(route, Route | Mount) for route in app.routes)
     source = inspect.getsource(servingroles)
     assert source.count("search_app(") == 1
-    assert "search_app(searcher, site)" in source
+    assert "search_app(services, site)" in source
 
 
 def test_every_parameter_is_looked_at() -> None:

@@ -59,7 +59,7 @@ def test_openapi_every_reference_leads_somewhere_and_names_are_unique(port: str)
 def test_openapi_names_every_resource(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     documented = {(resource.port, resource.path, resource.method) for resource in RESOURCES}
-    routes = {(SEARCH_PORT, *pair) for pair in routes_of(search_app(harness.searcher()))}
+    routes = {(SEARCH_PORT, *pair) for pair in routes_of(search_app(harness.services()))}
     resources = FeedResources.__new__(FeedResources)
     routes |= {(FEED_PORT, *pair) for pair in routes_of(Starlette(routes=resources.routes()))}
     assert documented == routes
@@ -70,7 +70,7 @@ def test_search_port_answers_what_the_document_says(tmp_path: Path) -> None:
     harness = open_harness(tmp_path)
     attributes = Attributes(last_modified=NOW)
     harness.add([harness.make(f"http://a.com/{n}", "word", title="Word", metadata=(("k", "v"),), attributes=attributes) for n in range(3)])
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     assert ask(app, SELF).json == build_openapi(SEARCH_PORT)
     answer = ask(app, "/api/v1/search", "q=word&facet=k&getfields=*&num=2&cursor=*").json
     assert len(answer["results"]) == 2

@@ -27,7 +27,7 @@ from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
 from feedmill.services.searchconfigprovider import SearchConfigProvider
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.resultlist import list_results
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
     opened.store.close()
 
 
-def searcher_of(harness: SearchHarness, point: DecisionPoint, **limits: Any) -> Searcher:
+def services_of(harness: SearchHarness, point: DecisionPoint, **limits: Any) -> SearchServices:
     rule = AuthorizationRule(
         label="pdp",
         mechanism=Mechanism.SAML,
@@ -47,7 +47,7 @@ def searcher_of(harness: SearchHarness, point: DecisionPoint, **limits: Any) -> 
         seconds=60.0,
     )
     late = LateBinding([SamlAuthorizer(rule, BlockingHttpClient(), utc_now)], time.monotonic, LateLimits(**({"seconds": 60.0} | limits)))
-    return Searcher(
+    return wire_search_services(
         harness.store, lambda _: harness.index, harness.blobs, search_config=SearchConfigProvider(lambda _: harness.serving), late=late
     )
 
@@ -68,21 +68,21 @@ def fill(harness: SearchHarness, *, early: int = 3, late: int = 30) -> tuple[lis
     return shown, hidden
 
 
-def urls_of(searcher: Searcher, access: AccessFilter, **given: Any) -> list[str]:
-    return [one.url for one in searcher.search(SearchRequest(query="needle", match=Match.ALL, **given), access).results]
+def urls_of(services: SearchServices, access: AccessFilter, **given: Any) -> list[str]:
+    return [one.url for one in services.searcher.search(SearchRequest(query="needle", match=Match.ALL, **given), access).results]
 
 
 def test_page_is_filled_with_what_another_server_permits_and_counts_none_of_it(harness: SearchHarness, point: DecisionPoint) -> None:
     shown, hidden = fill(harness)
     point.permit("ann", *hidden[:4])
-    searcher = searcher_of(harness, point)
+    services = services_of(harness, point)
     request = SearchRequest(query="needle", num=20, match=Match.ALL, facet_names=("kind",))
-    page = searcher.search(request, searcher.classes_of(ANN))
+    page = services.searcher.search(request, services.filters.find_filter(ANN))
     assert {one.url for one in page.results} == {*shown, *hidden[:4]}
     assert {one.url for one in page.results if one.is_late} == set(hidden[:4])
     assert (page.total, page.is_exact, page.length) == (3, True, 7)
     assert [(value.value, value.count) for value in page.facets[0].values] == [("open", 3)]
-    nobody = searcher.search(request, searcher.classes_of(Identity()))
+    nobody = services.searcher.search(request, services.filters.find_filter(Identity()))
     assert ({one.url for one in nobody.results}, nobody.total, nobody.length) == (set(shown), 3, 3)
 
 
@@ -90,10 +90,10 @@ def test_document_whose_acl_decides_is_never_asked_about(harness: SearchHarness,
     url = "http://a.example/acl"
     harness.add([harness.make(url, "needle", title="x")], acls={url: FOR_ANN})
     bob = a_user("bob")
-    searcher = searcher_of(harness, point)
+    services = services_of(harness, point)
     point.permit("bob", url)
-    assert urls_of(searcher, searcher.classes_of(ANN)) == [url]
-    assert urls_of(searcher, searcher.classes_of(bob)) == []
+    assert urls_of(services, services.filters.find_filter(ANN)) == [url]
+    assert urls_of(services, services.filters.find_filter(bob)) == []
     assert point.requests == []
 
 
@@ -102,14 +102,14 @@ def test_pages_neither_repeat_nor_leave_out_and_ask_little_more_than_they_need(h
     permitted = hidden[::2]
     point.decisions = {("ann", url): "Deny" for url in hidden}
     point.permit("ann", *permitted)
-    searcher = searcher_of(harness, point)
+    services = services_of(harness, point)
     seen: list[str] = []
     for start in range(0, 40, 5):
-        page = urls_of(searcher, searcher.classes_of(ANN), start=start, num=5)
+        page = urls_of(services, services.filters.find_filter(ANN), start=start, num=5)
         assert start > 0 or len(point.asked) <= 20
         seen += page
     assert sorted(seen) == sorted([*shown, *permitted])
-    assert seen == urls_of(searcher, searcher.classes_of(ANN), num=100)
+    assert seen == urls_of(services, services.filters.find_filter(ANN), num=100)
     assert point.asked == hidden
 
 
@@ -122,9 +122,9 @@ def test_what_acls_permit_is_listed_also_behind_the_bound(
     shown, hidden = fill(harness, early=12, late=80)
     point.permit("ann", *hidden)
     point.delay_seconds = delay_seconds
-    searcher = searcher_of(harness, point, **limits)
+    services = services_of(harness, point, **limits)
     begun = time.monotonic()
-    found = urls_of(searcher, searcher.classes_of(ANN), num=200)
+    found = urls_of(services, services.filters.find_filter(ANN), num=200)
     assert time.monotonic() - begun < 50
     assert set(shown) <= set(found)
     assert len(set(found)) == len(found)
@@ -136,13 +136,14 @@ def test_what_acls_permit_is_listed_also_behind_the_bound(
 def test_thinned_list_pages_over_late_documents(harness: SearchHarness, point: DecisionPoint) -> None:
     _, hidden = fill(harness, early=2, late=30)
     point.permit("ann", *hidden[:20])
-    searcher = searcher_of(harness, point)
+    services = services_of(harness, point)
     request = SearchRequest(query="needle", num=8, match=Match.ALL)
-    first = list_results(searcher, searcher.prepare(request, searcher.classes_of(ANN)), Collapsing(directories=False))
+    searcher, access = services.searcher, services.filters.find_filter(ANN)
+    first = list_results(searcher, searcher.prepare(request, access), Collapsing(directories=False))
     assert (len(first.results), first.has_more, first.total) == (8, True, 2)
     beyond = SearchRequest(query="needle", start=500, num=8, match=Match.ALL)
     for collapsing in (Collapsing(directories=False), Collapsing(snippets=False, directories=False)):
-        last = list_results(searcher, searcher.prepare(beyond, searcher.classes_of(ANN)), collapsing)
+        last = list_results(searcher, searcher.prepare(beyond, access), collapsing)
         assert (last.start, len(last.results), last.has_more, last.total) == (16, 6, False, 2)
 
 
@@ -162,13 +163,13 @@ def test_document_is_given_out_only_after_a_permit(harness: SearchHarness, point
 
 
 def app_of(harness: SearchHarness, point: DecisionPoint) -> Any:
-    searcher = searcher_of(harness, point)
+    services = services_of(harness, point)
 
     def identify(request: Request) -> AccessFilter:
         name = request.headers.get("user", "")
-        return searcher.classes_of(a_user(name) if name else Identity())
+        return services.filters.find_filter(a_user(name) if name else Identity())
 
-    return search_app(searcher, SearchSite(identify=identify, copies=CachedCopies(searcher, harness.blobs)))
+    return search_app(services, SearchSite(identify=identify, copies=CachedCopies(services.documents, harness.blobs)))
 
 
 def search_xml(app: Any, query: str, access: str, user: str = "ann") -> Answer:
@@ -239,8 +240,8 @@ def test_document_that_gets_an_acl_while_it_is_asked_about_is_decided_by_it(harn
         return body
 
     point.spoil = guard
-    searcher = searcher_of(harness, point)
-    found = urls_of(searcher, searcher.classes_of(bob))
+    services = services_of(harness, point)
+    found = urls_of(services, services.filters.find_filter(bob))
     assert hidden[0] not in found
     assert hidden[1] in found
 
@@ -260,19 +261,19 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
         acls={urls["acl"]: FOR_ANN, urls["unconfirmed"]: FOR_ANN, urls["refused"]: FOR_ANN, urls["denied"]: for_bob},
     )
     point.permit("ann", *(urls[name] for name in ("acl", "denied", "refused", "policy", "none")))
-    searcher = searcher_of(harness, point, confirms=True)
-    access = searcher.classes_of(ANN)
-    page = searcher.search(SearchRequest(query="needle", num=20, match=Match.ALL), access)
+    services = services_of(harness, point, confirms=True)
+    access = services.filters.find_filter(ANN)
+    page = services.searcher.search(SearchRequest(query="needle", num=20, match=Match.ALL), access)
     assert {one.url for one in page.results} == {urls[name] for name in ("open", "acl", "policy", "none")}
     assert page.total == 1
     assert not {urls["denied"], urls["refused"]} & set(point.asked)
-    assert searcher.get_document(urls["acl"], access).document.url == urls["acl"]
+    assert services.documents.get_document(urls["acl"], access).document.url == urls["acl"]
     for hidden in ("unconfirmed", "denied", "refused"):
         with pytest.raises(NotFound):
-            searcher.get_document(urls[hidden], access)
-    assert urls_of(searcher, searcher.classes_of(Identity())) == [urls["open"]]
+            services.documents.get_document(urls[hidden], access)
+    assert urls_of(services, services.filters.find_filter(Identity())) == [urls["open"]]
     group = Identity(groups=(Subject(scope=Scope.GROUP, name="x"),))
-    assert searcher.classes_of(group).only_secure().permitted == frozenset()
+    assert services.filters.find_filter(group).only_secure().permitted == frozenset()
 
 
 def test_page_asks_no_more_than_it_needs_whatever_is_hidden(harness: SearchHarness, point: DecisionPoint) -> None:
@@ -281,8 +282,8 @@ def test_page_asks_no_more_than_it_needs_whatever_is_hidden(harness: SearchHarne
         shown, hidden = fill(harness, early=0, late=late)
         point.decisions = {("ann", url): "Deny" for url in hidden}
         before = len(point.asked)
-        searcher = searcher_of(harness, point)
-        assert urls_of(searcher, searcher.classes_of(ANN), num=10) == shown
+        services = services_of(harness, point)
+        assert urls_of(services, services.filters.find_filter(ANN), num=10) == shown
         asked.append(len(point.asked) - before)
     assert asked == [33, 33]
 

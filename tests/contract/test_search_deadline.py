@@ -85,7 +85,7 @@ def harness(tmp_path: Path, index: SlowIndex) -> Iterator[SearchHarness]:
 
 
 def bounded(harness: SearchHarness, seconds: float, at_once: int = 8) -> ASGIApp:
-    return search_app(harness.searcher(), SearchSite(bounds=SearchBounds(deadline_seconds=seconds, at_once=at_once)))
+    return search_app(harness.services(), SearchSite(bounds=SearchBounds(deadline_seconds=seconds, at_once=at_once)))
 
 
 def test_hits_that_do_not_come_in_time_leave_an_empty_answer_that_says_so(harness: SearchHarness) -> None:

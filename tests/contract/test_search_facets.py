@@ -39,7 +39,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def test_search_api_facets_are_counted_over_the_whole_result(harness: SearchHarness) -> None:
-    answer = ask(search_app(harness.searcher()), "/api/v1/search", [("q", "word"), ("num", "1"), ("facet", "TEAM"), ("facet", "none")])
+    answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "word"), ("num", "1"), ("facet", "TEAM"), ("facet", "none")])
     none = {"value": None, "low": None, "high": None}
     assert answer.json["facets"] == [
         {
@@ -57,7 +57,7 @@ def test_search_api_facets_are_counted_over_the_whole_result(harness: SearchHarn
 
 
 def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     (facet,) = ask(app, "/api/v1/search", [("q", "word"), ("num", "0"), ("client", "shop"), ("facet", "Price")]).json["facets"]
     assert facet == {
         "name": "price",
@@ -69,19 +69,19 @@ def test_search_api_facet_of_a_front_end_has_its_label_type_and_ranges(harness: 
 
 
 def test_search_api_facets_show_no_value_that_only_hidden_documents_hold(harness: SearchHarness) -> None:
-    values = ask(search_app(harness.searcher()), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"]
+    values = ask(search_app(harness.services()), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"]
     assert "Board" not in [value["value"] for value in values]
     nobody = SearchSite(identify=lambda _: AccessFilter(permitted=frozenset()))
-    assert ask(search_app(harness.searcher(), nobody), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"] == []
+    assert ask(search_app(harness.services(), nobody), "/api/v1/search", "q=word&facet=team").json["facets"][0]["values"] == []
 
 
 def test_search_api_facets_describe_the_loosened_list(harness: SearchHarness) -> None:
-    body = ask(search_app(harness.searcher()), "/api/v1/search", "q=n1+n2&facet=team").json
+    body = ask(search_app(harness.services()), "/api/v1/search", "q=n1+n2&facet=team").json
     assert (body["total"], [value["count"] for value in body["facets"][0]["values"]]) == (2, [1, 1])
 
 
 def test_search_api_choice_of_a_facet_finds_what_was_counted(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     for choice, found in [("inmeta:team=sales", 2), ("inmeta:Team=Legal%2520Affairs", 1), ("inmeta:price:10..20", 2), ("words+here", 4)]:
         assert ask(app, "/api/v1/search", f"q=word&dnavs={choice}").json["total"] == found
     assert ask(app, "/api/v1/search", "dnavs=inmeta:team=sales+inmeta:price:..9").json["total"] == 1
@@ -89,14 +89,14 @@ def test_search_api_choice_of_a_facet_finds_what_was_counted(harness: SearchHarn
 
 def test_search_api_too_many_facets_are_bounded_and_said(harness: SearchHarness) -> None:
     body = ask(
-        search_app(harness.searcher()), "/api/v1/search", [("q", "word"), ("facet", ""), *(("facet", f"f{n}") for n in range(50))]
+        search_app(harness.services()), "/api/v1/search", [("q", "word"), ("facet", ""), *(("facet", f"f{n}") for n in range(50))]
     ).json
     assert len(body["facets"]) == 20
     assert body["warnings"] == ["only the first 20 facets were counted"]
 
 
 def test_search_xml_has_the_facets_of_the_front_end(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     found = etree.fromstring(ask(app, "/search", "q=word&client=shop&num=2").body)
     result_list = found.find("RES")
     assert result_list is not None
@@ -117,14 +117,14 @@ def test_search_xml_has_the_facets_of_the_front_end(harness: SearchHarness) -> N
 @given(query=st.text(st.sampled_from("abq=&%+.*:;\"'()<>{}[]|-~\\/ä東\x00\u202e0123456789"), max_size=60))
 def test_any_query_string_is_answered(harness: SearchHarness, path: str, query: str) -> None:
     sent = quote(f"q={query}&facet={query}&dnavs={query}&token={query}&max={query}&url={query}&" + query, safe="=&%+")
-    answer = ask(search_app(harness.searcher()), path, sent)
+    answer = ask(search_app(harness.services()), path, sent)
     assert answer.status in (200, 204, 400), answer.text
     if answer.status == 400:
         assert "cursor=" in answer.text or "callback=" in answer.text
 
 
 def test_page_shows_facets_and_what_was_chosen(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     text = ask(app, "/", [("q", "word"), ("client", "shop")]).text
     assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Ateam%3DLegal%2520Affairs"' in text
     assert 'href="/?q=word&amp;client=shop&amp;dnavs=inmeta%3Aprice%3A10..20"' in text

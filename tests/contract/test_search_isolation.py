@@ -34,7 +34,7 @@ def url_of(number: int) -> str:
 
 
 def search(harness: SearchHarness, num: int = 1000) -> ResultPage:
-    return harness.searcher().search(SearchRequest(query="needle", num=num), ANONYMOUS)
+    return harness.services().searcher.search(SearchRequest(query="needle", num=num), ANONYMOUS)
 
 
 def test_result_that_cannot_be_made_is_left_out_with_a_warning(harness: SearchHarness) -> None:
@@ -58,7 +58,7 @@ def test_result_whose_row_cannot_be_read_is_left_out_with_a_warning(
     assert url_of(77) not in {result.url for result in page.results}
     assert page.warnings == ("one result is left out, since it could not be shown",)
     with pytest.raises(NotFound):
-        harness.searcher().get_document(url_of(77), ANONYMOUS)
+        harness.services().documents.get_document(url_of(77), ANONYMOUS)
 
 
 @pytest.mark.parametrize("step", ["snippet", "title"])
@@ -76,15 +76,15 @@ def test_document_about_which_nobody_can_decide_is_not_shown(harness: SearchHarn
     assert (len(page.results), page.total) == (197, 197)
     assert page.warnings == ()
     harness.add([harness.make("http://a.com/markedsecret", "hidden needle")], acls={"http://a.com/markedsecret": FOR_ANN})
-    ann = harness.searcher().classes_of(ANN)
+    ann = harness.services().filters.find_filter(ANN)
     with injected("decision=raise:marked"):
-        assert harness.searcher().search(SearchRequest(query="hidden"), ann).results == ()
-    assert len(harness.searcher().search(SearchRequest(query="hidden"), ann).results) == 1
+        assert harness.services().searcher.search(SearchRequest(query="hidden"), ann).results == ()
+    assert len(harness.services().searcher.search(SearchRequest(query="hidden"), ann).results) == 1
 
 
 def test_answers_of_the_port_have_the_warning(harness: SearchHarness) -> None:
-    searcher = harness.searcher()
-    app = search_app(searcher, SearchSite(copies=CachedCopies(searcher, harness.blobs)))
+    services = harness.services()
+    app = search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs)))
     with injected("result=raise:marked"):
         told = ask(app, "/api/v1/search", [("q", "needle"), ("num", "1000")])
         assert (told.status, "3 results are left out" in told.text) == (200, True)
@@ -93,8 +93,8 @@ def test_answers_of_the_port_have_the_warning(harness: SearchHarness) -> None:
 
 
 def test_cached_copy_that_cannot_be_made_is_an_error_of_its_own(harness: SearchHarness) -> None:
-    searcher = harness.searcher()
-    app = search_app(searcher, SearchSite(copies=CachedCopies(searcher, harness.blobs)))
+    services = harness.services()
+    app = search_app(services, SearchSite(copies=CachedCopies(services.documents, harness.blobs)))
     with injected("copy=raise:marked"):
         answer = ask(app, "/cache", [("url", url_of(3))])
         assert (answer.status, "cannot be shown" in answer.text) == (404, True)
@@ -103,16 +103,17 @@ def test_cached_copy_that_cannot_be_made_is_an_error_of_its_own(harness: SearchH
 
 def test_suggestions_come_from_titles_that_do_not_fail(harness: SearchHarness) -> None:
     harness.add([harness.make("http://b.com/marked", title="zebra marked"), harness.make("http://b.com/good", title="zebra good")])
+    services = harness.services()
     with injected("suggest=raise:marked"):
-        found = suggest(harness.searcher(), Typing(text="zeb", limit=10), ANONYMOUS)
+        found = suggest(services.states, services.documents, Typing(text="zeb", limit=10), ANONYMOUS)
         assert ("zebra good" in found, "zebra marked" in found) == (True, False)
-    assert set(suggest(harness.searcher(), Typing(text="zeb", limit=10), ANONYMOUS)) >= {"zebra good", "zebra marked"}
+    assert set(suggest(services.states, services.documents, Typing(text="zeb", limit=10), ANONYMOUS)) >= {"zebra good", "zebra marked"}
 
 
 def test_clusters_are_made_of_results_that_do_not_fail(harness: SearchHarness) -> None:
     names = ["marked1", "good1", "good2"]
     harness.add([harness.make(f"http://c.com/{name}", "gearbox engine clutch", title="Gearbox engine clutch") for name in names])
     with injected("cluster=raise:marked"):
-        found = cluster_results(harness.searcher(), SearchRequest(query="gearbox"), ANONYMOUS, find_clusters)
+        found = cluster_results(harness.services().searcher, SearchRequest(query="gearbox"), ANONYMOUS, find_clusters)
     assert {result.url for result in found.results} == {"http://c.com/good1", "http://c.com/good2"}
     assert all(place < 2 for cluster in found.clusters for place in cluster.places)

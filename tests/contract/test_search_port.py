@@ -11,7 +11,7 @@ from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.document import Attributes
 from feedmill.model.errors import Corrupt
 from feedmill.ports import SearchIndex
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import wire_search_services
 
 # what either port of searching reads besides the query
 _READ_PARAMETERS = """
@@ -34,7 +34,7 @@ def test_search_api_answers_as_documented(harness: SearchHarness) -> None:
     attributes = Attributes(display_url="http://shown.com/1", last_modified=NOW)
     metadata = (("dc.title", "x"), ("Topic", "y"))
     harness.add([harness.make("http://a.com/1", "the needle", title="Größe", metadata=metadata, attributes=attributes)])
-    answer = ask(search_app(harness.searcher()), "/api/v1/search", [("q", "needle"), ("getfields", "dc%2Etitle.TOPIC"), ("what", "ever")])
+    answer = ask(search_app(harness.services()), "/api/v1/search", [("q", "needle"), ("getfields", "dc%2Etitle.TOPIC"), ("what", "ever")])
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     body = answer.json
     (result,) = body.pop("results")
@@ -86,20 +86,20 @@ def test_search_api_answers_as_documented(harness: SearchHarness) -> None:
 )
 def test_search_api_odd_parameters_are_never_an_error(harness: SearchHarness, parameters: str, found: int) -> None:
     harness.add([harness.make(f"http://a.com/{number}", "a") for number in range(12)])
-    answer = ask(search_app(harness.searcher()), "/api/v1/search", parameters)
+    answer = ask(search_app(harness.services()), "/api/v1/search", parameters)
     assert answer.status == 200
     assert len(answer.json["results"]) == found
 
 
 def test_search_api_unknown_collection_holds_nothing_and_says_so(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "a")])
-    body = ask(search_app(harness.searcher()), "/api/v1/search", [("q", "a"), ("site", "press")]).json
+    body = ask(search_app(harness.services()), "/api/v1/search", [("q", "a"), ("site", "press")]).json
     assert (body["total"], body["results"], body["warnings"]) == (0, [], ["there is no collection press"])
 
 
 def test_search_languages_narrow_everywhere(harness: SearchHarness) -> None:
     harness.add([harness.make(f"http://a.com/{code}", "word", language=code or None) for code in ("en", "fr", "zh", "nb", "")])
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
 
     def found(languages: str, query: str = "word") -> str:
         results = ask(app, "/api/v1/search", [("q", query), ("lr", languages)]).json["results"]
@@ -124,7 +124,7 @@ def test_search_api_refinements_narrow_and_order(harness: SearchHarness) -> None
     pages = [("1", "10", "legal affairs"), ("2", "9", "Legal Affairs"), ("3", "8", "sales"), ("4", "", "")]
     for name, price, team in pages:
         harness.add([harness.make(f"http://a.com/{name}.pdf", "word", metadata=(("price", price), ("team", team)) if price else ())])
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
 
     def names(*parameters: tuple[str, str]) -> str:
         results = ask(app, "/api/v1/search", parameters).json["results"]
@@ -141,13 +141,13 @@ def test_search_api_refinements_narrow_and_order(harness: SearchHarness) -> None
 
 def test_search_page_links_keep_refinements(harness: SearchHarness) -> None:
     harness.add([harness.make(f"http://a.com/{number}", "word", metadata=(("k", "v"),)) for number in range(15)])
-    text = ask(search_app(harness.searcher()), "/", [("q", "word"), ("requiredfields", "k:v"), ("sort", "meta:a b:D")]).text
+    text = ask(search_app(harness.services()), "/", [("q", "word"), ("requiredfields", "k:v"), ("sort", "meta:a b:D")]).text
     assert "requiredfields=k%3Av&amp;sort=meta%3Aa%2520b%3AD&amp;start=10" in text
 
 
 def test_documents_api_secure_answers_as_unknown(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/open", title="T", metadata=(("k", "v"),)), harness.make("http://a.com/closed", secure=True)])
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     body = ask(app, "/api/v1/documents", [("url", "http://a.com/open")]).json
     assert (body["title"], body["metadata"], body["searchable"]) == ("T", {"k": ["v"]}, True)
     assert not {"datasource", "acl"} & set(body)
@@ -159,16 +159,16 @@ def test_documents_api_secure_answers_as_unknown(harness: SearchHarness) -> None
 
 def test_search_api_asker_is_told_apart_by_identify(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "a")], acls={"http://a.com/1": FOR_ANN})
-    app = search_app(harness.searcher(), SearchSite(identify=lambda request: harness.searcher().classes_of(ANN)))
+    app = search_app(harness.services(), SearchSite(identify=lambda request: harness.services().filters.find_filter(ANN)))
     assert ask(app, "/api/v1/search", [("q", "a")]).json["total"] == 1
-    assert ask(search_app(harness.searcher()), "/api/v1/search", [("q", "a")]).json["total"] == 0
+    assert ask(search_app(harness.services()), "/api/v1/search", [("q", "a")]).json["total"] == 0
 
 
 # --- the page -------------------------------------------------------------------------------------------------------------------
 
 
 def test_page_without_a_query_is_a_search_box(harness: SearchHarness) -> None:
-    answer = ask(search_app(harness.searcher()), "/")
+    answer = ask(search_app(harness.services()), "/")
     assert answer.status == 200
     assert '<input id="q" name="q"' in answer.text
     assert "Nothing was found" not in answer.text
@@ -183,7 +183,7 @@ def test_page_shows_results_with_marks_date_and_title_or_url(harness: SearchHarn
             harness.make("http://a.com/no%20title", "needle"),
         ]
     )
-    text = ask(search_app(harness.searcher()), "/", [("q", "needle")]).text
+    text = ask(search_app(harness.services()), "/", [("q", "needle")]).text
     assert "the <mark>needle</mark>" in text
     assert 'datetime="2026-03-01T12:30:00+00:00">1 Mar 2026</time>' in text
     assert '<a href="http://a.com/1" rel="noopener">Title</a>' in text
@@ -196,7 +196,7 @@ def test_page_hostile_documents_and_queries_stay_text(harness: SearchHarness) ->
     attributes = Attributes(display_url="javascript:alert(1)//http://")
     document = harness.make("http://a.com/1", f"needle {hostile}", title=hostile, language='"><b>', attributes=attributes)
     harness.add([document])
-    text = ask(search_app(harness.searcher()), "/", [("q", f'needle "{hostile}')]).text
+    text = ask(search_app(harness.services()), "/", [("q", f'needle "{hostile}')]).text
     assert text.count("<script") == text.count('<script src="/static/search.js?v=') == 1
     assert 'href="javascript' not in text.lower()
     assert '<a href="http://a.com/1" rel="noopener">' in text
@@ -206,13 +206,13 @@ def test_page_hostile_documents_and_queries_stay_text(harness: SearchHarness) ->
 
 def test_page_url_that_no_browser_should_open_is_no_link(harness: SearchHarness) -> None:
     harness.add([harness.make("data:text/html,needle", "needle", title="Here")])
-    text = ask(search_app(harness.searcher()), "/", [("q", "needle")]).text
+    text = ask(search_app(harness.services()), "/", [("q", "needle")]).text
     assert "<h2>Here</h2>" in text
 
 
 def test_page_walks_through_pages(harness: SearchHarness) -> None:
     harness.add([harness.make(f"http://a.com/{number}", "a") for number in range(25)])
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     first, last = ask(app, "/", [("q", "a")]).text, ask(app, "/", [("q", "a"), ("start", "20"), ("match", "all")]).text
     assert '<a class="step" rel="next" href="/?q=a&amp;start=10">Next</a>' in first
     assert 'rel="prev"' not in first
@@ -226,7 +226,7 @@ def test_page_long_title_is_shortened_at_a_word(harness: SearchHarness) -> None:
     harness.add(
         [harness.make("http://a.com/1", "x", title="needle " + "word " * 60), harness.make("http://a.com/2", "needle", title="y" * 400)]
     )
-    text = ask(search_app(harness.searcher()), "/", "q=needle").text
+    text = ask(search_app(harness.services()), "/", "q=needle").text
     assert "<mark>needle</mark>" + " word" * 28 + " …</a>" in text
     assert ">" + "y" * 150 + " …</a>" in text
 
@@ -251,7 +251,7 @@ def test_page_says_where_parts_of_the_query_suffice(harness: SearchHarness, quer
             harness.make("http://a.com/3", "thread"),
         ]
     )
-    text = ask(search_app(harness.searcher()), "/", query).text
+    text = ask(search_app(harness.services()), "/", query).text
     parted = text.partition('<p class="parting">')
     assert parted[2].partition("</p>")[0] == said
     if said:
@@ -260,16 +260,16 @@ def test_page_says_where_parts_of_the_query_suffice(harness: SearchHarness, quer
 
 
 def test_page_nothing_found_and_warnings_are_said(harness: SearchHarness) -> None:
-    text = ask(search_app(harness.searcher()), "/", [("q", "nowhere OR")]).text
+    text = ask(search_app(harness.services()), "/", [("q", "nowhere OR")]).text
     assert "Nothing was found for <q" in text
     assert "OR without a term on both sides was ignored" in text
-    assert f">{'x' * 149}…</q>" in ask(search_app(harness.searcher()), "/", [("q", "x" * 900)]).text
+    assert f">{'x' * 149}…</q>" in ask(search_app(harness.services()), "/", [("q", "x" * 900)]).text
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=any_query() | any_text() | st.text(max_size=60), start=st.text(max_size=8), num=st.text(max_size=8))
 def test_search_port_any_parameters_answer(harness: SearchHarness, query: str, start: str, num: str) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     parameters = [("q", query), ("start", start), ("num", num)]
     assert ask(app, "/api/v1/search", parameters).status == 200
     assert ask(app, "/", parameters).status == 200
@@ -280,7 +280,7 @@ def test_search_port_any_parameters_answer(harness: SearchHarness, query: str, s
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(_READ_PARAMETERS), value=any_query() | any_text())
 def test_search_port_any_value_of_a_parameter_is_answered_or_refused(harness: SearchHarness, name: str, value: str) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     for path in ("/api/v1/search", "/search"):
         assert ask(app, path, [("q", "word"), (name, value)]).status in (200, 400, 404)
 
@@ -300,7 +300,7 @@ def test_search_port_any_value_of_a_parameter_is_answered_or_refused(harness: Se
     ],
 )
 def test_search_port_odd_queries_are_answered(harness: SearchHarness, query: str) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     assert ask(app, "/api/v1/search", [("q", query)]).status == 200
     assert ask(app, "/search", [("q", query), ("output", "xml_no_dtd"), ("client", "default_frontend")]).status == 200
 
@@ -310,7 +310,7 @@ def test_search_port_odd_queries_are_answered(harness: SearchHarness, query: str
 )
 def test_search_port_operator_without_operand_is_ignored_with_a_warning(harness: SearchHarness, query: str) -> None:
     harness.add([harness.make("http://a.com/1", "an invoice")])
-    found = ask(search_app(harness.searcher()), "/api/v1/search", [("q", query)]).json
+    found = ask(search_app(harness.services()), "/api/v1/search", [("q", query)]).json
     assert [result["url"] for result in found["results"]] == ["http://a.com/1"]
     assert any("was ignored" in warning for warning in found["warnings"])
 
@@ -319,17 +319,17 @@ def test_search_port_operator_without_operand_is_ignored_with_a_warning(harness:
 
 
 def test_search_port_small_resources(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     assert ask(app, "/sw_version.txt").text == "7.4.0-0"
-    assert ask(search_app(harness.searcher(), SearchSite(version="7.6.1")), "/sw_version.txt").text == "7.6.1"
+    assert ask(search_app(harness.services(), SearchSite(version="7.6.1")), "/sw_version.txt").text == "7.6.1"
     assert ask(app, "/healthz").status == ask(app, "/readyz").status == 200
-    assert ask(search_app(harness.searcher(), SearchSite(find_problems=lambda: ["no"])), "/readyz").status == 503
+    assert ask(search_app(harness.services(), SearchSite(find_problems=lambda: ["no"])), "/readyz").status == 503
     assert ask(app, "/static/search.css").headers["content-type"].startswith("text/css")
     assert ask(app, "/", method="HEAD").status == 200
 
 
 def test_search_port_unknown_paths_and_methods_are_refused(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     assert ask(app, "/nowhere").status == 404
     assert ask(app, "/api/v1/nowhere").json["error"]["code"] == "not_found"
     refused = ask(app, "/api/v1/search", method="POST")
@@ -340,7 +340,7 @@ def test_search_port_unknown_paths_and_methods_are_refused(harness: SearchHarnes
 
 
 def test_search_port_every_answer_guards_the_browser(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     for path in ("/", "/api/v1/search", "/nowhere", "/static/search.css", "/healthz"):
         headers = ask(app, path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
@@ -355,7 +355,7 @@ def test_search_port_store_that_fails_hides_why(harness: SearchHarness) -> None:
     def open_index(folder: str) -> SearchIndex:
         raise Corrupt(f"secret place {folder}")
 
-    app = search_app(Searcher(harness.store, open_index, harness.blobs))
+    app = search_app(wire_search_services(harness.store, open_index, harness.blobs))
     answer = ask(app, "/api/v1/search", [("q", "a")])
     assert answer.status == 500
     assert "secret" not in answer.text

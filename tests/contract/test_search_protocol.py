@@ -17,7 +17,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def gsp(harness: SearchHarness, query: str, method: str = "GET", **site: Any) -> Any:
-    answer = ask(search_app(harness.searcher(), SearchSite(clock=lambda: NOW, **site)), "/search", query, method)
+    answer = ask(search_app(harness.services(), SearchSite(clock=lambda: NOW, **site)), "/search", query, method)
     assert answer.status == 200, answer.text
     assert answer.headers["content-type"].startswith("text/xml")
     return etree.fromstring(answer.body)
@@ -97,7 +97,7 @@ def test_search_total_of_secure_searches_is_not_told(harness: SearchHarness) -> 
 def test_search_access_tells_public_from_secure(harness: SearchHarness) -> None:
     documents = [harness.make("http://a.com/1", "needle", title="open"), harness.make("http://b.com/1", "needle", title="shut")]
     harness.add(documents, acls={"http://b.com/1": FOR_ANN})
-    everything = harness.searcher().classes_of(ANN)
+    everything = harness.services().filters.find_filter(ANN)
     assert urls(gsp(harness, "q=needle&access=s")) == []
     assert urls(gsp(harness, "q=needle&access=a")) == ["http://a.com/1"]
     assert urls(gsp(harness, "q=needle", identify=lambda _: everything)) == ["http://a.com/1"]
@@ -126,15 +126,15 @@ def test_search_query_in_any_encoding_is_understood(harness: SearchHarness, quer
 
 def test_search_answers_in_the_encoding_asked_for(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "Käse", title="日")])
-    answer = ask(search_app(harness.searcher()), "/search", "q=K%C3%A4se&oe=latin1")
+    answer = ask(search_app(harness.services()), "/search", "q=K%C3%A4se&oe=latin1")
     assert answer.headers["content-type"] == "text/xml; charset=ISO-8859-1"
     assert b"<Q>K\xe4se</Q>" in answer.body
     assert b"<T>&#26085;</T>" in answer.body
 
 
 def test_search_output_xml_names_the_dtd(harness: SearchHarness) -> None:
-    assert b"<!DOCTYPE GSP SYSTEM" in ask(search_app(harness.searcher()), "/search", "q=a&output=xml").body
-    assert b"<!DOCTYPE" not in ask(search_app(harness.searcher()), "/search", "q=a&output=xml_no_dtd").body
+    assert b"<!DOCTYPE GSP SYSTEM" in ask(search_app(harness.services()), "/search", "q=a&output=xml").body
+    assert b"<!DOCTYPE" not in ask(search_app(harness.services()), "/search", "q=a&output=xml_no_dtd").body
 
 
 def test_search_getfields_gives_one_element_a_value(harness: SearchHarness) -> None:
@@ -187,5 +187,5 @@ def test_search_of_a_site_is_not_thinned(harness: SearchHarness, query: str) -> 
 
 def test_search_posted_form_is_read_and_bounded(harness: SearchHarness) -> None:
     spread(harness, 1)
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     assert len(urls(etree.fromstring(ask(app, "/search", "q=needle", "POST").body))) == 1

@@ -24,7 +24,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def gsp(harness: SearchHarness, query: str, **site: Any) -> Any:
-    answer = ask(search_app(harness.searcher(), SearchSite(clock=lambda: NOW, **site)), "/search", query)
+    answer = ask(search_app(harness.services(), SearchSite(clock=lambda: NOW, **site)), "/search", query)
     assert answer.status == 200, answer.text
     return etree.fromstring(answer.body)
 
@@ -257,7 +257,7 @@ def test_metadata_that_is_demanded_must_be_there(harness: SearchHarness, paramet
         (("k%y", "100%"),),
     )
     harness.add([harness.make(f"http://{number}.com/", "needle", title=f"T{number}", metadata=meta) for number, meta in enumerate(held, 1)])
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     assert "".join(sorted(url[0] for url in urls(gsp(harness, f"q=needle&filter=0&{parameters}")))) == found
     listed = ask(app, "/api/v1/search", f"q=needle&{parameters}").json
     assert "".join(sorted(result["url"][7] for result in listed["results"])) == found
@@ -288,7 +288,7 @@ def test_result_has_its_elements_in_their_order(harness: SearchHarness) -> None:
 
 
 def test_result_of_an_old_document_without_title_and_copy_leaves_out_what_it_lacks(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher(), SearchSite(clock=lambda: NOW + timedelta(days=3)))
+    app = search_app(harness.services(), SearchSite(clock=lambda: NOW + timedelta(days=3)))
     harness.add([harness.make("http://a.com/", "needle", robots=("noarchive",))])
     result = etree.fromstring(ask(app, "/search", "q=needle").body).find("RES/R")
     assert result is not None
@@ -302,12 +302,12 @@ def test_result_of_an_old_document_without_title_and_copy_leaves_out_what_it_lac
 @pytest.mark.parametrize(("days", "date"), [(0, "1 Mar 2026"), (2, "1 Mar 2026"), (3, None)])
 def test_crawl_date_is_told_for_two_days(harness: SearchHarness, days: int, date: str | None) -> None:
     harness.add([harness.make("http://a.com/", "needle")])
-    app = search_app(harness.searcher(), SearchSite(clock=lambda: NOW + timedelta(days=days)))
+    app = search_app(harness.services(), SearchSite(clock=lambda: NOW + timedelta(days=days)))
     assert etree.fromstring(ask(app, "/search", "q=needle").body).findtext("RES/R/CRAWLDATE") == date
 
 
 def test_answer_without_results_keeps_everything_else(harness: SearchHarness) -> None:
-    answer = ask(search_app(harness.searcher()), "/search", "q=none&output=xml&oe=latin1")
+    answer = ask(search_app(harness.services()), "/search", "q=none&output=xml&oe=latin1")
     assert answer.body.startswith(b'<?xml version="1.0" encoding="ISO-8859-1" standalone="no"?>\n<!DOCTYPE GSP SYSTEM "google.dtd">\n')
     assert [one.tag for one in etree.fromstring(answer.body)] == ["TM", "Q", "PARAM", "PARAM", "PARAM", "PARAM"]
 
@@ -316,4 +316,4 @@ def test_answer_without_results_keeps_everything_else(harness: SearchHarness) ->
     ("query", "status"), [("proxystylesheet=", 400), ("proxystylesheet=none", 404), ("proxystylesheet=default_frontend", 200)]
 )
 def test_stylesheet_that_is_empty_or_unknown_is_an_error(harness: SearchHarness, query: str, status: int) -> None:
-    assert ask(search_app(harness.searcher()), "/search", f"q=needle&{query}").status == status
+    assert ask(search_app(harness.services()), "/search", f"q=needle&{query}").status == status

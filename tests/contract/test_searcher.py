@@ -13,7 +13,7 @@ from feedmill.model.search import Match, SearchRequest
 from feedmill.ports import IndexTask, Lane, SearchIndex, Stage
 from feedmill.services.keyvalues import INDEX_FOLDER
 from feedmill.services.searchconfigprovider import SearchConfigProvider
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import wire_search_services
 
 Ask = Callable[..., ResultPage]
 
@@ -26,7 +26,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def search(harness: SearchHarness, query: str, access: AccessFilter = ANONYMOUS, **given: object) -> ResultPage:
-    return harness.searcher().search(SearchRequest(query=query, **given), access)  # type: ignore[arg-type]
+    return harness.services().searcher.search(SearchRequest(query=query, **given), access)  # type: ignore[arg-type]
 
 
 def urls(page: ResultPage) -> list[str]:
@@ -36,7 +36,7 @@ def urls(page: ResultPage) -> list[str]:
 def test_searcher_before_any_index_finds_nothing(harness: SearchHarness) -> None:
     page = search(harness, "a")
     assert (page.results, page.total, page.is_exact) == ((), 0, True)
-    assert harness.searcher().find_problems() == []
+    assert harness.services().states.find_problems() == []
 
 
 def test_searcher_that_meets_the_end_of_a_rebuild_looks_again(harness: SearchHarness) -> None:
@@ -51,12 +51,14 @@ def test_searcher_that_meets_the_end_of_a_rebuild_looks_again(harness: SearchHar
 
     with harness.store.writing() as unit:
         unit.key_values.put(INDEX_FOLDER, "1")
-    searcher = Searcher(harness.store, open_index, harness.blobs, search_config=SearchConfigProvider(lambda _kept: harness.serving))
-    assert urls(searcher.search(SearchRequest(query="needle"), ANONYMOUS)) == ["http://a.com/1"]
+    services = wire_search_services(
+        harness.store, open_index, harness.blobs, search_config=SearchConfigProvider(lambda _kept: harness.serving)
+    )
+    assert urls(services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)) == ["http://a.com/1"]
     with harness.store.writing() as unit:
         unit.key_values.put(INDEX_FOLDER, "broken")
     with pytest.raises(Corrupt):
-        searcher.search(SearchRequest(query="needle"), ANONYMOUS)
+        services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)
 
 
 def test_searcher_empty_query_finds_nothing_but_with_a_restriction_lists(harness: SearchHarness) -> None:
@@ -97,7 +99,7 @@ def test_searcher_hit_that_the_store_hides_does_not_leave(harness: SearchHarness
 
 def test_searcher_guarded_document_is_for_whom_its_acl_permits(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "needle"), harness.make("http://a.com/2", "needle")], acls={"http://a.com/1": FOR_ANN})
-    ann = harness.searcher().classes_of(ANN)
+    ann = harness.services().filters.find_filter(ANN)
     assert urls(search(harness, "needle")) == ["http://a.com/2"]
     assert sorted(urls(search(harness, "needle", ann))) == ["http://a.com/1", "http://a.com/2"]
     assert urls(search(harness, "needle", ann.only_secure())) == ["http://a.com/1"]
@@ -112,18 +114,18 @@ def test_searcher_class_set_alone_opens_nothing(harness: SearchHarness) -> None:
     forged = AccessFilter(permitted=frozenset({0, 1, 2, 3}))
     assert search(harness, "needle", forged).total == 0
     with pytest.raises(NotFound):
-        harness.searcher().get_document("http://a.com/1", forged)
+        harness.services().documents.get_document("http://a.com/1", forged)
 
 
 def test_searcher_other_folder_is_opened_once(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/1", "needle")])
-    searcher = harness.searcher()
+    services = harness.services()
     for _ in range(2):
-        searcher.search(SearchRequest(query="needle"), ANONYMOUS)
+        services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)
     with harness.store.writing() as unit:
         unit.key_values.put(INDEX_FOLDER, "second")
     for _ in range(2):
-        searcher.search(SearchRequest(query="needle"), ANONYMOUS)
+        services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)
     assert harness.opened == ["first", "second"]
 
 
@@ -193,12 +195,12 @@ def test_searcher_num_and_start_beyond_the_end_still_count(harness: SearchHarnes
 
 def test_searcher_document_by_url_only_for_who_may_see_it(harness: SearchHarness) -> None:
     harness.add([harness.make("http://a.com/open"), harness.make("http://a.com/closed")], acls={"http://a.com/closed": FOR_ANN})
-    searcher = harness.searcher()
-    assert searcher.get_document("http://a.com/open", ANONYMOUS).is_searchable
-    assert searcher.get_document("http://a.com/closed", searcher.classes_of(ANN)).is_searchable
+    services = harness.services()
+    assert services.documents.get_document("http://a.com/open", ANONYMOUS).is_searchable
+    assert services.documents.get_document("http://a.com/closed", services.filters.find_filter(ANN)).is_searchable
     for url in ("http://a.com/closed", "http://a.com/none"):
         with pytest.raises(NotFound):
-            searcher.get_document(url, ANONYMOUS)
+            services.documents.get_document(url, ANONYMOUS)
 
 
 def test_searcher_document_not_in_the_index_is_not_searchable(harness: SearchHarness) -> None:
@@ -208,5 +210,5 @@ def test_searcher_document_not_in_the_index_is_not_searchable(harness: SearchHar
     mark = IndexTask(document_id=ids[0], version=1, stage=Stage.INDEX, lane=Lane.QUICK, feed_id=1, datasource="hr")
     with harness.store.writing() as unit:
         unit.index_tasks.put_many([mark])
-    searcher = harness.searcher()
-    assert not any(searcher.get_document(document.url, ANONYMOUS).is_searchable for document in (marked, hidden, named))
+    services = harness.services()
+    assert not any(services.documents.get_document(document.url, ANONYMOUS).is_searchable for document in (marked, hidden, named))

@@ -30,7 +30,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def test_xml_has_related_queries_and_three_keymatches_before_the_results(harness: SearchHarness) -> None:
-    answer = ask(search_app(harness.searcher()), "/search", "q=needle&output=xml_no_dtd")
+    answer = ask(search_app(harness.services()), "/search", "q=needle&output=xml_no_dtd")
     found: Any = etree.fromstring(answer.body)
     assert [one.tag for one in found if one.tag != "PARAM"] == ["TM", "Q", "Synonyms", "GM", "GM", "GM", "RES"]
     assert [(one.get("q"), one.text) for one in found.findall("Synonyms/OneSynonym")] == [
@@ -43,31 +43,31 @@ def test_xml_has_related_queries_and_three_keymatches_before_the_results(harness
 
 @pytest.mark.parametrize(("numgm", "count"), [("", 3), ("0", 0), ("1", 1), ("50", 4), ("x", 3), ("-1", 3), ("999", 4)])
 def test_xml_has_as_many_keymatches_as_asked_for(harness: SearchHarness, numgm: str, count: int) -> None:
-    found: Any = etree.fromstring(ask(search_app(harness.searcher()), "/search", f"q=needle&numgm={numgm}").body)
+    found: Any = etree.fromstring(ask(search_app(harness.services()), "/search", f"q=needle&numgm={numgm}").body)
     assert len(found.findall("GM")) == count
 
 
 def test_xml_has_keymatches_where_nothing_was_found(harness: SearchHarness) -> None:
-    found: Any = etree.fromstring(ask(search_app(harness.searcher()), "/search", "q=odd").body)
+    found: Any = etree.fromstring(ask(search_app(harness.services()), "/search", "q=odd").body)
     assert (found.findtext("GM/GL"), found.findtext("GM/GD"), found.find("RES")) == ("javascript:alert(1)", "javascript:alert(1)", None)
 
 
 def test_front_end_without_any_offers_nothing(harness: SearchHarness) -> None:
-    found: Any = etree.fromstring(ask(search_app(harness.searcher()), "/search", "q=needle&client=plain").body)
+    found: Any = etree.fromstring(ask(search_app(harness.services()), "/search", "q=needle&client=plain").body)
     assert (found.find("GM"), found.find("Synonyms")) == (None, None)
     assert found.findtext("RES/M") == "12"
 
 
 def test_json_has_keymatches_and_related_queries(harness: SearchHarness) -> None:
-    told = ask(search_app(harness.searcher()), "/api/v1/search", "q=needle").json
+    told = ask(search_app(harness.services()), "/api/v1/search", "q=needle").json
     assert told["keymatches"] == [{"url": match.url, "title": match.title} for match in MATCHES[:3]]
     assert told["related"] == ["pins & needles", "thread"]
-    told = ask(search_app(harness.searcher()), "/api/v1/search", "q=needle&client=plain").json
+    told = ask(search_app(harness.services()), "/api/v1/search", "q=needle&client=plain").json
     assert (told["keymatches"], told["related"]) == ([], [])
 
 
 def test_page_shows_keymatches_on_its_first_page_and_links_no_script(harness: SearchHarness) -> None:
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     first = ask(app, "/", "q=needle").text
     assert '<a href="http://promo.com/0?a=1&amp;b=2" rel="noopener">Promo &lt;0&gt;</a>' in first
     assert 'href="/?q=pins+%26+needles"' in first

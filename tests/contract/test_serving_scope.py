@@ -48,7 +48,7 @@ def fill(harness: SearchHarness) -> None:
 def answers(harness: SearchHarness, **asked: str) -> tuple[int, list[str]]:
     """Asks as JSON and as XML, which must agree, and gives total and URLs."""
     pairs = [("q", "needle"), ("num", "100"), *asked.items()]
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     told = ask(app, "/api/v1/search", pairs).json
     xml: Any = etree.fromstring(ask(app, "/search", [*pairs, ("filter", "0")]).body)
     urls = sorted(result["url"] for result in told["results"])
@@ -86,7 +86,7 @@ def test_front_end_removes_urls_from_hits_and_totals_and_no_other_does(harness: 
 
 def test_front_end_given_as_proxystylesheet_counts_where_no_client_is_named(harness: SearchHarness) -> None:
     fill(harness)
-    body = ask(search_app(harness.searcher()), "/search", "q=needle&proxystylesheet=default_frontend&num=100").text
+    body = ask(search_app(harness.services()), "/search", "q=needle&proxystylesheet=default_frontend&num=100").text
     assert "gone.com" not in body
 
 
@@ -101,26 +101,26 @@ def test_removed_url_that_the_index_does_not_know_yet_is_removed_all_the_same(ha
 
 def test_info_and_link_do_not_regard_the_collection(harness: SearchHarness) -> None:
     fill(harness)
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
     assert ask(app, "/api/v1/search", [("q", "info:http://hr.com/3"), ("site", "press")]).json["total"] == 1
     assert ask(app, "/api/v1/search", [("q", "info:http://gone.com/5"), ("site", "press")]).json["total"] == 0
 
 
 def test_collection_alone_is_no_query(harness: SearchHarness) -> None:
     fill(harness)
-    assert ask(search_app(harness.searcher()), "/api/v1/search", [("site", "press")]).json["total"] == 0
+    assert ask(search_app(harness.services()), "/api/v1/search", [("site", "press")]).json["total"] == 0
 
 
 @pytest.mark.parametrize("match", ["any", "auto", "all"])
 def test_collection_holds_however_many_words_must_occur(harness: SearchHarness, match: str) -> None:
     fill(harness)
-    told = ask(search_app(harness.searcher()), "/api/v1/search", [("q", "needle number"), ("site", "hr"), ("match", match)]).json
+    told = ask(search_app(harness.services()), "/api/v1/search", [("q", "needle number"), ("site", "hr"), ("match", match)]).json
     assert told["total"] == 4
 
 
 def test_page_keeps_collection_and_front_end_in_its_links(harness: SearchHarness) -> None:
     fill(harness)
-    body = ask(search_app(harness.searcher()), "/", "q=needle&site=press&client=intranet&num=2").text
+    body = ask(search_app(harness.services()), "/", "q=needle&site=press&client=intranet&num=2").text
     assert "site=press&amp;client=intranet" in body
     assert '<input type="hidden" name="site" value="press">' in body
 
@@ -128,7 +128,7 @@ def test_page_keeps_collection_and_front_end_in_its_links(harness: SearchHarness
 def test_suggestions_come_of_the_collection_and_not_of_removed_urls(harness: SearchHarness) -> None:
     titles = {"http://a.com/press/1": "Press word", "http://hr.com/3": "Press people", "http://gone.com/5": "Press gone"}
     harness.add([harness.make(url, "text", title=title) for url, title in titles.items()])
-    app = search_app(harness.searcher())
+    app = search_app(harness.services())
 
     def suggested(query: str) -> list[str]:
         return sorted(ask(app, "/api/v1/suggest", f"q=press+&{query}").json["suggestions"])

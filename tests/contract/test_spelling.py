@@ -22,7 +22,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def search(harness: SearchHarness, query: str, **parameters: str) -> Any:
-    return ask(search_app(harness.searcher()), "/api/v1/search", [("q", query), *parameters.items()]).json
+    return ask(search_app(harness.services()), "/api/v1/search", [("q", query), *parameters.items()]).json
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_spelling_is_looked_for_where_a_loosened_query_found_enough(harness: Sea
 
 
 def test_spelling_stands_in_the_xml(harness: SearchHarness) -> None:
-    found = etree.fromstring(ask(search_app(harness.searcher()), "/search", "q=travle").body)
+    found = etree.fromstring(ask(search_app(harness.services()), "/search", "q=travle").body)
     suggestion = found.find("Spelling/Suggestion")
     assert suggestion is not None
     assert (suggestion.get("q"), suggestion.text) == ("travel", "<b><i>travel</i></b>")
-    assert etree.fromstring(ask(search_app(harness.searcher()), "/search", "q=travel").body).find("Spelling") is None
+    assert etree.fromstring(ask(search_app(harness.services()), "/search", "q=travel").body).find("Spelling") is None
 
 
 # --- what is like a document ----------------------------------------------------------------------------------------------------

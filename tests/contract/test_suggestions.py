@@ -24,7 +24,7 @@ def harness(tmp_path: Path) -> Iterator[SearchHarness]:
 
 
 def suggest(harness: SearchHarness, query: str, path: str = "/suggest", site: SearchSite | None = None) -> Answer:
-    return ask(search_app(harness.searcher(), site), path, query)
+    return ask(search_app(harness.services(), site), path, query)
 
 
 def test_suggest_forms_of_the_appliance(harness: SearchHarness) -> None:
@@ -64,7 +64,7 @@ def test_suggest_titles_that_the_index_still_shows_are_checked_by_the_store(harn
 
 
 def test_suggest_callback_is_a_script_of_public_suggestions(harness: SearchHarness) -> None:
-    everything = SearchSite(identify=lambda _: harness.searcher().classes_of(ANN))
+    everything = SearchSite(identify=lambda _: harness.services().filters.find_filter(ANN))
     assert suggest(harness, "q=trad&access=a", site=everything).json[1][:1] == ["trade"]
     answer = suggest(harness, "q=trad&access=a&callback=a.b$c", site=everything)
     assert answer.text == '/* GSA Suggest Service JSONP Response. */ a.b$c(["trad", []])'
@@ -76,20 +76,20 @@ def test_suggest_callback_is_a_script_of_public_suggestions(harness: SearchHarne
 
 @pytest.mark.parametrize("name", ["alert(1)", "a b", "<script>", "1a", "a..b", "a" * 500, "a;b", "a\u2028"])
 def test_suggest_senseless_callback_is_refused(harness: SearchHarness, name: str) -> None:
-    answer = ask(search_app(harness.searcher()), "/suggest", [("q", "a"), ("callback", name)])
+    answer = ask(search_app(harness.services()), "/suggest", [("q", "a"), ("callback", name)])
     assert answer.status == 400
     assert "function" in answer.text
 
 
 def test_suggest_typed_text_cannot_leave_the_script(harness: SearchHarness) -> None:
-    answer = ask(search_app(harness.searcher()), "/suggest", [("q", '</script>\u2028"&'), ("callback", "f")])
+    answer = ask(search_app(harness.services()), "/suggest", [("q", '</script>\u2028"&'), ("callback", "f")])
     body = answer.text.partition("f(")[2][:-1]
     assert not {"<", ">", "&", "\u2028"} & set(body)
     assert json.loads(body)[0] == '</script>\u2028"&'
 
 
 def test_suggest_api_shows_what_the_asker_may_see(harness: SearchHarness) -> None:
-    everything = SearchSite(identify=lambda _: harness.searcher().classes_of(ANN))
+    everything = SearchSite(identify=lambda _: harness.services().filters.find_filter(ANN))
     assert suggest(harness, "q=trad", "/api/v1/suggest", everything).json == {
         "query": "trad",
         "suggestions": ["trade", "trade secret", "trade secret merger"],

@@ -21,21 +21,21 @@ from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
 from feedmill.services.authorization.headauthorizer import HeadAuthorizer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from feedmill.settings.authorization import limits_of, rules_of
 
-__all__ = ["build_circuit_note", "build_clicks", "build_searcher", "find_clusters"]
+__all__ = ["build_circuit_note", "build_clicks", "build_search_services", "find_clusters"]
 
 
-def build_searcher(context: AppContext) -> Searcher:
-    """Builds the service that answers searches."""
+def build_search_services(context: AppContext) -> SearchServices:
+    """Builds the services that answer searches."""
     ranking = Ranking(**context.settings.ranking.model_dump())
-    return Searcher(
+    return wire_search_services(
         context.store,
         lambda folder: TantivyIndex(context.data / "index" / folder, ranking),
         context.blobs,
         search_config=build_search_config_provider(context),
-        directory=PermissionCache(context.store, order=early_order_of(context)),
+        permissions=PermissionCache(context.store, order=early_order_of(context)),
         late=_build_late_binding(context) if context.settings.authorization else None,
     )
 

@@ -37,10 +37,10 @@ def search(
     else:
         request = SearchRequest(query=query, start=start, num=num, match=match, getfields=tuple(getfields.split(".")) if getfields else ())
         # with a server elsewhere, nothing of the engine is loaded
-        from feedmill.bootstrap.search import build_searcher
+        from feedmill.bootstrap.search import build_search_services
 
         with workplace(data, config).read() as context:
-            page = json.loads(render_page(build_searcher(context).search(request, ANONYMOUS), shows_scores=True))
+            page = json.loads(render_page(build_search_services(context).searcher.search(request, ANONYMOUS), shows_scores=True))
     if as_json:
         print_json(page)
     else:

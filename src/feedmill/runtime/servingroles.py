@@ -10,7 +10,7 @@ from feedmill.bootstrap.audit import open_auditing
 from feedmill.bootstrap.context import AppContext, utc_now
 from feedmill.bootstrap.intake import build_intake
 from feedmill.bootstrap.queues import build_queue_watch
-from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_searcher, find_clusters
+from feedmill.bootstrap.search import build_circuit_note, build_clicks, build_search_services, find_clusters
 from feedmill.bootstrap.signin import build_push_check, build_signing
 from feedmill.bootstrap.signinproviders import make_openid, make_saml
 from feedmill.bootstrap.stylesheets import build_stylesheet_engine
@@ -35,11 +35,11 @@ from feedmill.runtime.roles import Ports
 from feedmill.runtime.runstate import find_server, find_start
 from feedmill.runtime.server.listeners import make_listeners
 from feedmill.runtime.server.uvicorn_runner import serve
+from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.indexing.rebuilding import request_rebuild
 from feedmill.services.overview import read_gauges
 from feedmill.services.queues import QueueWatch
 from feedmill.services.searching.cachedcopy import CachedCopies
-from feedmill.services.searching.searcher import Searcher
 from feedmill.services.signin.signing import ensure_key
 from feedmill.services.signin.throttle import Throttle
 from feedmill.settings import read_snapshot
@@ -86,9 +86,9 @@ def run_web(context: AppContext, ports: Ports) -> None:
     """Serves searches, on the search port."""
     settings = context.settings
     build_circuit_note(context).clear()
-    searcher, signing, token = build_searcher(context), build_signing(context), read_token(context.data)
+    search, signing, token = build_search_services(context), build_signing(context), read_token(context.data)
     frontends = FrontEnds(
-        lambda: {name: frontend.stylesheet for name, frontend in searcher.serving().frontends.items()},
+        lambda: {name: frontend.stylesheet for name, frontend in search.states.read_config().serving.frontends.items()},
         build_stylesheet_engine(context),
         image_sources=settings.search.image_sources,
     )
@@ -96,18 +96,18 @@ def run_web(context: AppContext, ports: Ports) -> None:
     site = SearchSite(
         find_problems=_problems_of(context),
         frontends=frontends,
-        copies=CachedCopies(searcher, context.blobs),
+        copies=CachedCopies(search.documents, context.blobs),
         find_clusters=find_clusters,
         clicks=build_clicks(context),
         signin=signin,
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
-    search = search_app(searcher, site)
+    app = search_app(search, site)
     if ports.is_successor:
         # else who signed in would wait for it, where the process before need not
-        searcher.directory.load()
-    listeners = make_listeners(settings, ports.sockets, {"search": search})
-    with _kept_up(searcher):
+        search.permissions.load()
+    listeners = make_listeners(settings, ports.sockets, {"search": app})
+    with _follow(search.permissions):
         ports.take_over()
         serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
 
@@ -123,10 +123,10 @@ def run_admin(context: AppContext, ports: Ports) -> None:
 
 
 @contextmanager
-def _kept_up(searcher: Searcher) -> Iterator[None]:
-    """Lets the searcher's directory follow the store in a thread of its own."""
+def _follow(permissions: PermissionCache) -> Iterator[None]:
+    """Lets the permission cache follow the store in a thread of its own."""
     is_over = threading.Event()
-    following = threading.Thread(target=searcher.directory.keep_up, args=(is_over,), name="directory", daemon=True)
+    following = threading.Thread(target=permissions.keep_up, args=(is_over,), name="directory", daemon=True)
     following.start()
     try:
         yield

@@ -62,7 +62,7 @@ from feedmill.model.search import SearchRequest
 from feedmill.runtime.metrics import observe_query
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices
 from feedmill.wire.results.json import render_document, render_page
 
 log = structlog.get_logger(__name__)
@@ -113,16 +113,16 @@ class SearchSite:
         return (*self.allow_origins, public_url) if public_url else self.allow_origins
 
 
-def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
+def search_app(services: SearchServices, site: SearchSite | None = None, *, routes: Iterable[Route | Mount] = ()) -> Starlette:
     """Builds the application of the search port; ``routes`` are added to its own."""
     site = site or SearchSite()
 
     def identify_by_current_user(request: Request) -> AccessFilter:
         current_user = find_current_user(request)
-        return searcher.classes_of(current_user.identity, current_user.login, find_deadline(request))
+        return services.filters.find_filter(current_user.identity, current_user.login, find_deadline(request))
 
     identify = site.identify or identify_by_current_user
-    endpoints = _Endpoints(searcher, site, identify)
+    endpoints = _Endpoints(services, site, identify)
     tools = ProtocolTools(
         identify=identify,
         clock=site.clock,
@@ -130,17 +130,17 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
         copies=site.copies,
         signin=site.signin,
     )
-    suggestions = Suggestions(searcher, identify)
+    suggestions = Suggestions(services, identify)
     clients = site.signin.authenticator.clients if site.signin is not None else Clients()
     threads = SearchThreads(site.bounds, clients)
     in_thread = threads.endpoint
-    protocol = SearchProtocol(searcher, tools, endpoints.show_results, threads)
+    protocol = SearchProtocol(services.searcher, tools, endpoints.show_results, threads)
     own = [
         Route("/", in_thread(endpoints.show), methods=["GET"]),
         Route("/search", protocol.answer, methods=["GET", "POST"]),
         Route("/cache", in_thread(protocol.show_copy), methods=["GET"]),
         Route("/suggest", in_thread(suggestions.answer), methods=["GET", "POST"]),
-        Route("/cluster", in_thread(ClusterRoute(searcher, identify, site.find_clusters).answer), methods=["GET", "POST"]),
+        Route("/cluster", in_thread(ClusterRoute(services.searcher, identify, site.find_clusters).answer), methods=["GET", "POST"]),
         Route("/click", click_route(site.clicks, site.clock, clients), methods=["GET", "POST"]),
         Route("/api/v1/search", in_thread(endpoints.search), methods=["GET"]),
         Route("/api/v1/suggest", in_thread(suggestions.answer_api), methods=["GET"]),
@@ -167,10 +167,12 @@ def search_app(searcher: Searcher, site: SearchSite | None = None, *, routes: It
 class _Endpoints:
     """The requests of the search port; those that search run in threads, since the searcher is synchronous."""
 
-    def __init__(self, searcher: Searcher, site: SearchSite, identify: Identify) -> None:
+    def __init__(self, services: SearchServices, site: SearchSite, identify: Identify) -> None:
         self.site = site
         self._identify = identify
-        self._searcher = searcher
+        self._searcher = services.searcher
+        self._documents = services.documents
+        self._states = services.states
         self._templates = make_templates()
 
     def show(self, request: Request) -> Response:
@@ -209,7 +211,7 @@ class _Endpoints:
         url = request.query_params.get("url", "")
         if not url:
             raise BadRequest("url= is missing")
-        found = self._searcher.get_document(url, self._identify(request), find_deadline(request))
+        found = self._documents.get_document(url, self._identify(request), find_deadline(request))
         return Response(render_document(found.document, is_searchable=found.is_searchable), media_type=_JSON, headers=KEPT_IN_PRIVATE)
 
     async def describe(self, _request: Request) -> Response:
@@ -222,7 +224,7 @@ class _Endpoints:
 
     def find_problems(self) -> list[str]:
         """Lists what keeps the port from its work."""
-        return self._searcher.find_problems() + self.site.find_problems()
+        return self._states.find_problems() + self.site.find_problems()
 
     def answer_error(self, request: Request, exc: Exception) -> Response:
         """Answers what the searcher raised."""

@@ -28,7 +28,8 @@ from feedmill.runtime.metrics import observe_query
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from feedmill.services.searching.resultlist import list_results
-from feedmill.services.searching.searcher import PlannedSearch, Searcher
+from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchstate import PlannedSearch
 from feedmill.wire.results.charsets import UTF_8, find_charset
 from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
 

@@ -20,7 +20,7 @@ from feedmill.http.search.gsasearch import restrict
 from feedmill.http.search.parameters import read_number
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchservices import SearchServices
 from feedmill.services.searching.suggesting import MAX_SUGGESTIONS, Typing, suggest
 
 DEFAULT_MAX = 10
@@ -35,8 +35,8 @@ Identify = Callable[[Request], AccessFilter]
 class Suggestions:
     """Answers what asks for suggestions."""
 
-    def __init__(self, searcher: Searcher, identify: Identify) -> None:
-        self._searcher = searcher
+    def __init__(self, services: SearchServices, identify: Identify) -> None:
+        self._services = services
         self._identify = identify
 
     def answer(self, request: Request) -> Response:
@@ -67,7 +67,8 @@ class Suggestions:
     def _suggest(self, typed: str, number: str, request: Request, access: AccessFilter) -> tuple[str, ...]:
         site, client = (request.query_params.get(name, "") for name in ("site", "client"))
         limit = read_number(number, default=DEFAULT_MAX, at_most=MAX_SUGGESTIONS)
-        return suggest(self._searcher, Typing(text=typed, limit=limit, site=site, client=client), access, find_deadline(request))
+        typing = Typing(text=typed, limit=limit, site=site, client=client)
+        return suggest(self._services.states, self._services.documents, typing, access, find_deadline(request))
 
 
 def _shape(typed: str, found: tuple[str, ...], form: str, *, is_legacy: bool) -> Any:

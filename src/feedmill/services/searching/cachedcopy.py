@@ -21,7 +21,7 @@ from feedmill.ports import BlobStore
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.documentreader import DocumentReader
 
 MAX_CHARACTERS = 1_000_000
 MAX_MARKS = 5_000
@@ -47,8 +47,8 @@ class CachedCopy:
 class CachedCopies:
     """Returns cached copies to users who may see the documents."""
 
-    def __init__(self, searcher: Searcher, blobs: BlobStore) -> None:
-        self._searcher = searcher
+    def __init__(self, documents: DocumentReader, blobs: BlobStore) -> None:
+        self._documents = documents
         self._blobs = blobs
 
     def get(
@@ -58,13 +58,13 @@ class CachedCopies:
 
         Errors: NotFound, also if the user may not see it, if it requests noarchive, or if it cannot be read; OutOfTime.
         """
-        named = self._searcher.find_urls_by_digest(copied) if copied is not None else []
+        named = self._documents.find_urls_by_digest(copied) if copied is not None else []
         if copied is not None:
             # the same number of look-ups in every case, so that the response time does not reveal whether documents exist
             named += [""] * (MOST_NAMED - len(named))
         for url in (*named, *urls):
             try:
-                document = self._searcher.get_document(url, access, deadline).document
+                document = self._documents.get_document(url, access, deadline).document
             except NotFound:
                 continue
             if may_show_copy(document):

@@ -12,14 +12,35 @@ from feedmill.core.text.plainwords import is_plain, iter_words
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word
 from feedmill.ports import SearchIndex
+from feedmill.services.searching.documentreader import DocumentReader
+from feedmill.services.searching.resultmaking import READ_CHARACTERS, ResultMaker
+from feedmill.services.searching.searchstate import PlannedSearch
 
-READ_CHARACTERS = 20_000
 TITLE_WEIGHT = 3
+MAX_RELATED = 3
 MIN_CHARACTERS = 3
 TRIED_WORDS = 40
 KEPT_WORDS = 12
 
 NOTHING = Not(Everything())
+
+
+def resolve_urls(index: SearchIndex, root: Node, search: PlannedSearch, documents: DocumentReader, maker: ResultMaker) -> Node:
+    """Replaces ``related:`` by a query for similar documents, and ``info:`` of a document that the user may not see by nothing.
+
+    The engine therefore never searches for the URL of a hidden document: its response time would reveal whether it holds that URL.
+    """
+    infos, urls = dict.fromkeys(list_infos(root)), list_related(root)[:MAX_RELATED]
+    if not urls and not infos:
+        return root
+    absent = documents.find_absent(list(infos), search.access)
+    found: dict[str, Node] = {}
+    for url in urls:
+        document = documents.find_typed(url, search.access, search.deadline)
+        if document is not None:
+            title = document.text.title if document.text is not None else None
+            found[url] = find_like(index, document.url, title or "", maker.read_text(document), search.access)
+    return replace_urls(root, found, absent)
 
 
 def list_related(root: Node) -> list[str]:
@@ -40,7 +61,7 @@ def list_infos(root: Node) -> list[str]:
     return list_infos(root.part) if isinstance(root, Not) else []
 
 
-def resolve_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
+def replace_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
     """Replaces each ``related:`` by the query found for it, and ``info:`` of an absent URL by a query that matches nothing."""
     match root:
         case Related(url):
@@ -48,11 +69,11 @@ def resolve_urls(root: Node, found: dict[str, Node], absent: Set[str]) -> Node:
         case Info(url) if url in absent:
             return NOTHING
         case And(parts):
-            return And(tuple(resolve_urls(part, found, absent) for part in parts))
+            return And(tuple(replace_urls(part, found, absent) for part in parts))
         case Or(parts):
-            return Or(tuple(resolve_urls(part, found, absent) for part in parts))
+            return Or(tuple(replace_urls(part, found, absent) for part in parts))
         case Not(part):
-            return Not(resolve_urls(part, found, absent))
+            return Not(replace_urls(part, found, absent))
         case _:
             return root
 

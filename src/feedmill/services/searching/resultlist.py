@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from feedmill.core.ranking.collapsing import ResultCollapser
 from feedmill.model.results import Collapsing, ResultPage
-from feedmill.services.searching.searcher import PlannedSearch, Searcher
+from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchstate import PlannedSearch
 
 MAX_REACH = 1_000
 LOOK_AHEAD = 200

@@ -1,6 +1,8 @@
 """Makes results from documents: what is shown of each, with the words of the query marked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
 
 from feedmill.core.documents.visibility import (
     find_description,
@@ -19,17 +21,54 @@ from feedmill.model.search import Hit
 from feedmill.ports import BlobStore
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
+from feedmill.services.searching.documentreader import DocumentReader
+from feedmill.services.searching.searchstate import PlannedSearch
+
+DECIDED_AT_ONCE = 100
+READ_CHARACTERS = 20_000
 
 RESULT_STEP = "result"
 SNIPPET_STEP = "snippet"
 TITLE_STEP = "title"
 
 
-class ResultMaker:
-    """Makes results, with texts from the blob store. May be used from several threads."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeResults:
+    """The results of hits, the number of those hits, and how many visible hits failed to become a result."""
 
-    def __init__(self, blobs: BlobStore) -> None:
+    results: tuple[Result, ...] = ()
+    tried: int = 0
+    failed: int = 0
+
+
+class ResultMaker:
+    """Makes results of documents from the store, with texts from the blob store. May be used from several threads."""
+
+    def __init__(self, documents: DocumentReader, blobs: BlobStore) -> None:
+        self._documents = documents
         self._blobs = blobs
+
+    def make_results(self, search: PlannedSearch, sought: Sought, hits: Sequence[Hit], granted: Set[str]) -> MadeResults:
+        """Makes results from hits while there is time; a result that fails is left out. Shape: ``granted`` as in ``DocumentReader``."""
+        plan, deadline = search.plan, search.deadline
+        results, tried, failed = list[Result](), 0, 0
+        for first in range(0, len(hits), DECIDED_AT_ONCE):
+            batch = hits[first : first + DECIDED_AT_ONCE]
+            visible = self._documents.list_visible([hit.key for hit in batch], search.access, granted, deadline)
+            documents = {document.id: document for document in visible}
+            for hit in batch:
+                if deadline.is_over:
+                    deadline.give_up()
+                    return MadeResults(results=tuple(results), tried=tried, failed=failed)
+                tried += 1
+                document = documents.get(hit.key)
+                if document is None or plan.removes(document.url):
+                    continue
+                make = partial(self.make, document, hit, sought, plan.request.getfields, is_late=document.url in granted)
+                result = attempt(make, None, step=RESULT_STEP, url=document.url)
+                failed += result is None
+                results += [] if result is None else [result]
+        return MadeResults(results=tuple(results), tried=tried, failed=failed)
 
     def make(self, document: Document, hit: Hit, sought: Sought, getfields: Sequence[str], *, is_late: bool) -> Result:
         """Makes a result of a document that may be shown. Shape: ``is_late``: another server permitted it.
@@ -81,8 +120,22 @@ class ResultMaker:
             # a text that was just replaced, or cannot be read, costs its snippet and not the page
             return ""
 
+    def read_titles_and_texts(self, documents: Sequence[Document]) -> list[str]:
+        """Reads the titles of documents and the beginnings of their texts."""
+        titles = [document.text.title or "" for document in documents if document.text is not None]
+        return titles + [self.read_text(document)[:READ_CHARACTERS] for document in documents]
+
 
 def _mark_title(document: Document, sought: Sought) -> tuple[tuple[int, int], ...]:
     fault_point(TITLE_STEP, document.url)
     title = document.text.title if document.text is not None else None
     return tuple(find_marks(title or "", sought.terms, sought.fold, sought.find_forms))
+
+
+def report_failed(count: int) -> str:
+    """Returns the warning for results that could not be made."""
+    return (
+        "one result is left out, since it could not be shown"
+        if count == 1
+        else f"{count} results are left out, since they could not be shown"
+    )

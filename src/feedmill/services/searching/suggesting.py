@@ -21,7 +21,8 @@ from feedmill.model.search import Sort
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.documentreader import DocumentReader
+from feedmill.services.searching.searchstate import SearchStates
 
 MAX_TYPED_CHARACTERS = 200
 MAX_TYPED_WORDS = 10
@@ -43,11 +44,14 @@ class Typing:
     client: str = ""
 
 
-def suggest(searcher: Searcher, asked: Typing, access: AccessFilter, deadline: Deadline | None = None) -> tuple[str, ...]:
+def suggest(
+    states: SearchStates, reader: DocumentReader, asked: Typing, access: AccessFilter, deadline: Deadline | None = None
+) -> tuple[str, ...]:
     """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then."""
     typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)
     deadline = deadline or Deadline()
-    index, scope = searcher.find_index(deadline), searcher.find_scope(asked.site, asked.client)
+    state = states.read(deadline)
+    index, scope = state.index, state.config.find_scope(asked.site, asked.client)
     words = [typed[word.start : word.end] for word in iter_words(typed[:MAX_TYPED_CHARACTERS])][:MAX_TYPED_WORDS]
     if index is None or scope is None or not words or limit <= 0:
         return ()
@@ -63,7 +67,7 @@ def suggest(searcher: Searcher, asked: Typing, access: AccessFilter, deadline: D
         for word in completed:
             holding = And((*before, InTitle(word)))
             keys.update((hit.key, None) for hit in index.search(holding, access, start=0, num=TITLES_A_WORD, sort=Sort()).hits)
-    documents = searcher.list_visible(list(keys), access, deadline=deadline)
+    documents = reader.list_visible(list(keys), access, deadline=deadline)
     found = _complete(documents, typed[:MAX_TYPED_CHARACTERS])
     return tuple(_in_order(found, completed, len(words))[:limit])
 

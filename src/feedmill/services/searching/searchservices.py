@@ -1,0 +1,55 @@
+"""The services behind the search port, wired to one store and one index."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from feedmill.ports import BlobStore, Store
+from feedmill.services.access.accessfilters import AccessFilters
+from feedmill.services.access.permissioncache import PermissionCache
+from feedmill.services.access.resulttrimming import ResultTrimmer
+from feedmill.services.authorization.rules import LateBinding
+from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
+from feedmill.services.searching.documentreader import DocumentReader
+from feedmill.services.searching.enginethreads import EngineThreads
+from feedmill.services.searching.pagefilling import PageFiller
+from feedmill.services.searching.resultmaking import ResultMaker
+from feedmill.services.searching.searcher import Searcher
+from feedmill.services.searching.searchstate import IndexProvider, SearchStates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchServices:
+    """What answers searches, each service with the others that it needs."""
+
+    searcher: Searcher
+    documents: DocumentReader
+    filters: AccessFilters
+    states: SearchStates
+    permissions: PermissionCache
+
+
+def wire_search_services(
+    store: Store,
+    open_index: IndexProvider,
+    blobs: BlobStore,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+    search_config: SearchConfigProvider | None = None,
+    permissions: PermissionCache | None = None,
+    late: LateBinding | None = None,
+    threads: EngineThreads | None = None,
+) -> SearchServices:
+    """Returns the services. Without ``search_config`` nothing is set, and without ``late`` no other server decides about documents."""
+    permissions = permissions or PermissionCache(store)
+    trimmer = ResultTrimmer(permissions)
+    documents = DocumentReader(store, trimmer, late)
+    states = SearchStates(store, open_index, search_config or SearchConfigProvider(nothing_set), threads or EngineThreads())
+    filler = PageFiller(store, trimmer, late) if late is not None else None
+    return SearchServices(
+        searcher=Searcher(states, documents, ResultMaker(documents, blobs), filler, clock),
+        documents=documents,
+        filters=AccessFilters(permissions, late),
+        states=states,
+        permissions=permissions,
+    )
