@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from feedmill.adapters.index.tantivy.reader import TantivyIndex, TantivyWriter
 from feedmill.core.query.builder import read_request
 from feedmill.core.query.matching import loosen
-from feedmill.core.queryplan import select_facets
+from feedmill.core.query.plan import select_facets
 from feedmill.http.search.parameters import read_search
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.search import IndexDocument, SearchRequest

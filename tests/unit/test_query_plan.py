@@ -4,7 +4,7 @@ import sys
 from types import FrameType
 
 from feedmill.core.query.language import parse_query
-from feedmill.core.queryplan import MAX_FACETS
+from feedmill.core.query.plan import MAX_FACETS
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.facets import Facet, FacetType
 from feedmill.model.query import And, Everything, MetaEquals, Not, UnderPattern, Word

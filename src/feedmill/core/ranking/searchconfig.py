@@ -11,9 +11,9 @@ from feedmill.core.query.builder import read_request
 from feedmill.core.query.expansion import holds_operator, prepare_expansion
 from feedmill.core.query.nodes import join_all
 from feedmill.core.query.patternsets import node_of_patterns
+from feedmill.core.query.plan import QueryPlan, select_facets
 from feedmill.core.query.sites import EVERYWHERE, disregards_collections, read_site
 from feedmill.core.query.terms import read_words
-from feedmill.core.queryplan import QueryPlan, select_facets
 from feedmill.core.ranking.bias import prepare_bias
 from feedmill.core.ranking.keymatches import KeyMatchTable, RelatedTable
 from feedmill.core.urls.patterns import PatternSet

@@ -29,7 +29,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from feedmill.core.queryplan import QueryPlan
+from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.clientaddress import Clients

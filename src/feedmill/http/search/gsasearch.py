@@ -11,7 +11,7 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from feedmill.core.queryplan import QueryPlan
+from feedmill.core.query.plan import QueryPlan
 from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import unquote, urlencode
 
-from feedmill.core.queryplan import QueryPlan
+from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import Chosen, ShownFacet, show_chosen, show_facets
 from feedmill.http.search.filekinds import FileKind, find_kind

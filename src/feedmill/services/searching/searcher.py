@@ -13,7 +13,7 @@ from dataclasses import replace
 from feedmill.core.documents.visibility import has_robots_rule
 from feedmill.core.query.matching import ENOUGH, loosen
 from feedmill.core.query.nodes import parts_of
-from feedmill.core.queryplan import QueryPlan
+from feedmill.core.query.plan import QueryPlan
 from feedmill.model.access import AccessFilter
 from feedmill.model.document import Document
 from feedmill.model.errors import OutOfTime

@@ -6,7 +6,7 @@ Both are read in one transaction, so that a search sees an index and a search co
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from feedmill.core.queryplan import QueryPlan
+from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.searchconfig import CompiledSearchConfig
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import FeedmillError
