@@ -83,7 +83,7 @@ def fill(store: SqlStore, documents: int) -> None:
         put_acls(store, made, BEGIN)
         with store.writing() as unit:
             keys = {url: AccessKey(acl=in_one_order(each)) for url, each in made.items()}
-            numbers = unit.classes.number_many(list(keys.values()))
+            numbers = unit.access.classes.number_many(list(keys.values()))
             guarded = {"datasource": "b", "secure": True, "updated_at": BEGIN}
             unit.documents.writer.save_many([a_document(url, access_class=numbers[key], **guarded) for url, key in keys.items()], at=BEGIN)
 
@@ -94,7 +94,7 @@ def put_acls(store: SqlStore, acls: dict[str, Acl], at: datetime) -> None:
         StoredAcl(url=url, acl=each, origin=AclOrigin.ELEMENT, datasource="b", feed_id=1, seen_feed_id=1) for url, each in acls.items()
     ]
     with store.writing() as unit:
-        unit.acls.save_many(stored, at=at)
+        unit.access.acls.save_many(stored, at=at)
 
 
 def put_groups(store: SqlStore, feed_id: int, at: datetime, more: list[str] | None = None) -> None:

@@ -112,11 +112,11 @@ class _Filling:
         keys = [AccessKey(acl=in_one_order(acl)) for acl in acls]
         event = Event(kind=EventKind.FED, at=now, feed_id=self._feed_id)
         with self._context.store.writing() as unit:
-            numbers = unit.classes.number_many(keys)
+            numbers = unit.access.classes.number_many(keys)
             found = [self._document(page, *refs, numbers[key]) for page, refs, key in zip(pages, kept, keys, strict=True)]
             ids = unit.documents.writer.save_many(found)
             unit.documents.writer.add_events([(ids[each.url], 0, event) for each in found])
-            unit.acls.save_many([self._stored(url_of(page.number), acl) for page, acl in zip(pages, acls, strict=True)], at=now)
+            unit.access.acls.save_many([self._stored(url_of(page.number), acl) for page, acl in zip(pages, acls, strict=True)], at=now)
         return [(page.number, ids[document.url], document.access_class) for page, document in zip(pages, found, strict=True)]
 
     def _keep(self, page: Page) -> tuple[BlobRef, BlobRef]:

@@ -110,7 +110,9 @@ def test_document_in_the_index_is_searchable(tmp_path: Path) -> None:
         push(gate, "hr")
         save(gate.store, make_document())
         with gate.store.writing() as unit:
-            unit.acls.save_many([StoredAcl(url=URL, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)], at=NOW)
+            unit.access.acls.save_many(
+                [StoredAcl(url=URL, acl=acl, origin=AclOrigin.ELEMENT, datasource="hr", feed_id=1, seen_feed_id=1)], at=NOW
+            )
         shown = ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d")
         assert shown == {
             "url": URL,

@@ -137,7 +137,7 @@ class FeedHarness:
 
     def acls(self, *urls: str) -> dict[str, StoredAcl]:
         with self.store.reading() as unit:
-            return unit.acls.find_many(urls)
+            return unit.access.acls.find_many(urls)
 
     def events(self, url: str) -> list[Event]:
         document = self.document(url)

@@ -69,7 +69,7 @@ class SearchHarness:
         with self.store.writing() as unit:
             guards = dict(acls or {})
             documents = [_guarded(unit, document, guards.pop(document.url, None)) for document in documents]
-            unit.acls.save_many([_stored(url, acl) for url, acl in guards.items()], at=NOW)
+            unit.access.acls.save_many([_stored(url, acl) for url, acl in guards.items()], at=NOW)
             ids = unit.documents.writer.save_many(documents)
         if into_index:
             writer = MemoryWriter(self.index)
@@ -106,13 +106,13 @@ def _stored(url: str, acl: Acl) -> StoredAcl:
 
 
 def _guarded(unit: UnitOfWork, document: Document, acl: Acl | None) -> Document:
-    policy = unit.policies.current().find(document.url)
+    policy = unit.access.policies.current().find(document.url)
     if acl is None and (policy is None or not document.secure):
         return document
     key = AccessKey(acl=None if acl is None else in_one_order(acl), rule=0 if policy is None else policy.number)
     if acl is not None:
-        unit.acls.save_many([_stored(document.url, acl)], at=NOW)
-    return replace(document, secure=True, access_class=unit.classes.number_many([key])[key])
+        unit.access.acls.save_many([_stored(document.url, acl)], at=NOW)
+    return replace(document, secure=True, access_class=unit.access.classes.number_many([key])[key])
 
 
 ANN = Identity(users=(Subject(scope=Scope.USER, name="ann"),))

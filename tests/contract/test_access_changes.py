@@ -68,7 +68,7 @@ def visible_now(harness: FeedHarness, identity: Identity) -> set[str]:
     live = harness.live()
     with harness.store.reading() as unit:
         acls = read_chains(unit, list(live))
-        forms, book = resolve_many(unit, [identity])[identity], unit.policies.current()
+        forms, book = resolve_many(unit, [identity])[identity], unit.access.policies.current()
     found = set()
     for address, document in live.items():
         verdict = decide_for(address, forms, acls.get).verdict
@@ -138,7 +138,7 @@ def adopt(harness: FeedHarness, policies: dict[str, list[str]]) -> None:
         for pattern, names in policies.items()
     ]
     with harness.store.writing() as unit:
-        unit.policies.replace(made, at=harness.clock())
+        unit.access.policies.replace(made, at=harness.clock())
     sweep = PolicyAclSweep(harness.store, lambda: harness.admission.rules, SilentNotifier(), harness.clock)
     while sweep.step():
         pass
@@ -251,14 +251,14 @@ def test_changes_of_policies_and_by_them_are_told(new_harness: Callable[[], Feed
     harness = new_harness()
     permits = Entry(access=Access.PERMIT, principal=principal("ann"))
     with harness.store.writing() as unit:
-        unit.policies.replace([PolicyAcl(pattern=url("a"), entries=(permits,)), PolicyAcl(pattern=url("b"))], at=harness.clock())
+        unit.access.policies.replace([PolicyAcl(pattern=url("a"), entries=(permits,)), PolicyAcl(pattern=url("b"))], at=harness.clock())
     since = harness.clock()
     harness.push(*(put(name, attributes=Attributes(authmethod=AuthMethod.NTLM)) for name in ("a", "b", "c")))
     between = harness.clock()
     assert [(each.url, each.is_gained) for each in changes_of(harness, "ann", since)] == [(url("a"), True)]
     assert [(each.url, each.is_gained) for each in changes_of(harness, "", since)] == []
     with harness.store.writing() as unit:
-        unit.policies.replace([PolicyAcl(pattern=url("a")), PolicyAcl(pattern=url("b"), entries=(permits,))], at=harness.clock())
+        unit.access.policies.replace([PolicyAcl(pattern=url("a")), PolicyAcl(pattern=url("b"), entries=(permits,))], at=harness.clock())
     harness.clock()
     changed = {each.url: each for each in changes_of(harness, "ann", between)}
     causes = {page: (each.is_gained, each.origin.cause) for page, each in changed.items() if each.origin}
@@ -269,7 +269,7 @@ def test_changes_of_policies_and_by_them_are_told(new_harness: Callable[[], Feed
     assert explaining(harness).explain_with_policy(Question(url=url("a"), identity=USERS[""]), at=since).ruling is None
     assert changed[url("b")].after == f'permitted by user "ann", in the policy for {url("b")}'
     with harness.store.writing() as unit:
-        unit.policies.forget_versions(between)
+        unit.access.policies.forget_versions(between)
     assert set(changed) == {each.url for each in changes_of(harness, "ann", between)}
 
 
@@ -278,7 +278,7 @@ def test_permits_that_must_be_confirmed_are_told_as_none_yet(new_harness: Callab
     permits = Entry(access=Access.PERMIT, principal=principal("ann"))
     with harness.store.writing() as unit:
         policies = [PolicyAcl(pattern=url("b")), PolicyAcl(pattern=url("c"), entries=(permits,))]
-        unit.policies.replace(policies, at=harness.clock())
+        unit.access.policies.replace(policies, at=harness.clock())
     guarded = Attributes(authmethod=AuthMethod.NTLM)
     harness.push(put("a", acl=acl("ann")), put("b", acl=acl("ann")), put("c", attributes=guarded), put("d", acl=acl("bob")))
     confirming = Explaining(harness.store, lambda: harness.now, KEPT, confirms=True)

@@ -52,8 +52,8 @@ def explaining_of(store: SqlStore) -> Explaining:
 
 def put_acls(store: SqlStore, acls: dict[str, Acl | None]) -> None:
     with store.writing() as unit:
-        unit.acls.save_many([an_acl(url, acl=acl) for url, acl in acls.items() if acl is not None], at=NOW)
-        unit.acls.remove_many([url for url, acl in acls.items() if acl is None], at=NOW)
+        unit.access.acls.save_many([an_acl(url, acl=acl) for url, acl in acls.items() if acl is not None], at=NOW)
+        unit.access.acls.remove_many([url for url, acl in acls.items() if acl is None], at=NOW)
 
 
 def publish(store: SqlStore, feed_id: int, groups: dict[str, Sequence[Principal]], *, source: str = "src", whole: bool = False) -> None:
@@ -79,7 +79,7 @@ def seen(store: SqlStore, directory: PermissionCache, who: Identity) -> set[str]
     """Returns the URLs whose class somebody may see."""
     permitted = directory.classes_of(who).permitted
     with store.reading() as unit:
-        return {url for url, number in unit.acls.find_classes(list(URLS)).items() if number in permitted}
+        return {url for url, number in unit.access.acls.find_classes(list(URLS)).items() if number in permitted}
 
 
 def test_directory_of_nobody_needs_no_store(store: SqlStore) -> None:
@@ -121,7 +121,7 @@ def test_directory_class_newer_than_a_set_is_not_in_it(store: SqlStore) -> None:
     before = directory.classes_of(ANN).permitted
     put_acls(store, {URLS[1]: Acl(entries=(permit("ann"), permit("bob")))})
     with store.reading() as unit:
-        number = unit.acls.find_classes([URLS[1]])[URLS[1]]
+        number = unit.access.acls.find_classes([URLS[1]])[URLS[1]]
     assert number not in before
     assert number in directory.classes_of(ANN).permitted
     assert -1 not in before
@@ -131,9 +131,9 @@ def test_classes_that_nothing_decides_are_found_whoever_asks(store: SqlStore) ->
     directory = PermissionCache(store)
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),)), URLS[1]: Acl(), URLS[2]: Acl(inherit_from=URLS[3])})
     with store.writing() as unit:
-        policy = unit.policies.replace([PolicyAcl(pattern="a/")]).policies[0]
-        ruled = unit.classes.number_many([AccessKey(acl=None, rule=policy.number)])
-        classes = unit.acls.find_classes(list(URLS))
+        policy = unit.access.policies.replace([PolicyAcl(pattern="a/")]).policies[0]
+        ruled = unit.access.classes.number_many([AccessKey(acl=None, rule=policy.number)])
+        classes = unit.access.acls.find_classes(list(URLS))
     undecided = directory.undecided()
     assert AccessClass.PUBLIC not in undecided
     assert AccessClass.CLOSED in undecided
@@ -297,7 +297,7 @@ def compare(store: SqlStore, rounds: int, seed: int, identities: int = 12) -> in
 
 def compare_now(store: SqlStore, directory: PermissionCache, identities: Sequence[Identity]) -> int:
     with store.reading() as unit:
-        classes = unit.acls.find_classes(list(URLS))
+        classes = unit.access.acls.find_classes(list(URLS))
         acls = read_chains(unit, URLS)
         undecided, find_parents = directory.undecided(), remembering(unit.groups.memberships.find_parents)
         for who in identities:
@@ -354,51 +354,57 @@ def test_acls_that_say_the_same_make_one_class(store: SqlStore) -> None:
     keys = [AccessKey(acl=in_one_order(each)) for each in (first, second)]
     assert keys[0] == keys[1]
     with store.writing() as unit:
-        numbers = unit.classes.number_many([*keys, AccessKey(acl=first, rule=7), AccessKey(acl=None, rule=7)])
+        numbers = unit.access.classes.number_many([*keys, AccessKey(acl=first, rule=7), AccessKey(acl=None, rule=7)])
     assert len(numbers) == len(set(numbers.values())) == 3
     assert min(numbers.values()) > 1
     with store.writing() as unit:
-        assert unit.classes.number_many(keys)[keys[0]] == numbers[keys[0]]
-        assert unit.classes.get_many(list(numbers.values())) == {number: key for key, number in numbers.items()}
+        assert unit.access.classes.number_many(keys)[keys[0]] == numbers[keys[0]]
+        assert unit.access.classes.get_many(list(numbers.values())) == {number: key for key, number in numbers.items()}
 
 
 def test_number_of_a_class_that_is_gone_is_not_given_again(store: SqlStore) -> None:
     key, other = AccessKey(acl=Acl(entries=(permit("ann"),))), AccessKey(acl=Acl(entries=(permit("bob"),)))
     with store.writing() as unit:
-        first = unit.classes.number_many([key])[key]
-        assert unit.classes.remove_unused(after=0, limit=10) == first
-        assert unit.classes.remove_unused(after=first, limit=10) is None
-        assert unit.classes.get_many([first]) == {}
-        assert unit.classes.number_many([other])[other] > first
+        first = unit.access.classes.number_many([key])[key]
+        assert unit.access.classes.remove_unused(after=0, limit=10) == first
+        assert unit.access.classes.remove_unused(after=first, limit=10) is None
+        assert unit.access.classes.get_many([first]) == {}
+        assert unit.access.classes.number_many([other])[other] > first
 
 
 def test_class_in_use_is_not_removed(store: SqlStore) -> None:
     put_acls(store, {URLS[0]: Acl(entries=(permit("ann"),))})
     used = AccessKey(acl=Acl(entries=(permit("bob"),)))
     with store.writing() as unit:
-        number = unit.classes.number_many([used])[used]
+        number = unit.access.classes.number_many([used])[used]
         unit.documents.writer.save_many([a_document(URLS[1], secure=True, access_class=number)])
-        newest = unit.classes.newest()
-        unit.classes.remove_unused(after=0, limit=10)
-        assert len(unit.classes.get_many(range(newest + 1))) == 2
+        newest = unit.access.classes.newest()
+        unit.access.classes.remove_unused(after=0, limit=10)
+        assert len(unit.access.classes.get_many(range(newest + 1))) == 2
 
 
 def test_versions_that_did_not_hold_any_more_are_forgotten(store: SqlStore) -> None:
     first, second, third = (Acl(entries=(permit(name),)) for name in ("ann", "bob", "eve"))
     with store.writing() as unit:
-        unit.acls.save_many([an_acl(URLS[0], acl=first), an_acl(URLS[1], acl=first), an_acl(URLS[2], acl=first)], at=NOW - minutes(9))
-        unit.acls.save_many([an_acl(URLS[0], acl=first, seen_feed_id=7)], at=NOW - minutes(8))
-        unit.acls.save_many([an_acl(URLS[0], acl=second)], at=NOW - minutes(7))
-        unit.acls.remove_many([URLS[1], "http://none/"], at=NOW - minutes(6), feed_id=3)
-        unit.acls.save_many([an_acl(URLS[0], acl=third)], at=NOW)
-        kept = unit.acls.list_versions(after=0, limit=10)
+        unit.access.acls.save_many(
+            [an_acl(URLS[0], acl=first), an_acl(URLS[1], acl=first), an_acl(URLS[2], acl=first)], at=NOW - minutes(9)
+        )
+        unit.access.acls.save_many([an_acl(URLS[0], acl=first, seen_feed_id=7)], at=NOW - minutes(8))
+        unit.access.acls.save_many([an_acl(URLS[0], acl=second)], at=NOW - minutes(7))
+        unit.access.acls.remove_many([URLS[1], "http://none/"], at=NOW - minutes(6), feed_id=3)
+        unit.access.acls.save_many([an_acl(URLS[0], acl=third)], at=NOW)
+        kept = unit.access.acl_versions.list_versions(after=0, limit=10)
         assert [(each.url, each.at) for each in kept[3:]] == [(URLS[0], NOW - minutes(7)), (URLS[1], NOW - minutes(6)), (URLS[0], NOW)]
         assert (kept[4].access_class, kept[4].feed_id) == (None, 3)
-        last = unit.acls.forget_versions(NOW - minutes(1), after=0, limit=10)
+        last = unit.access.acl_versions.forget_versions(NOW - minutes(1), after=0, limit=10)
         assert last == kept[4].number
-        assert unit.acls.forget_versions(NOW - minutes(1), after=last, limit=10) is None
-        assert [each.number for each in unit.acls.list_versions(after=0, limit=10)] == [kept[2].number, kept[3].number, kept[5].number]
-        assert unit.acls.newest_version() == kept[5].number
+        assert unit.access.acl_versions.forget_versions(NOW - minutes(1), after=last, limit=10) is None
+        assert [each.number for each in unit.access.acl_versions.list_versions(after=0, limit=10)] == [
+            kept[2].number,
+            kept[3].number,
+            kept[5].number,
+        ]
+        assert unit.access.acl_versions.newest_version() == kept[5].number
 
 
 def test_access_key_of_a_document_is_everybodys_nobodys_or_its_acl() -> None:
@@ -417,10 +423,10 @@ def test_explain_at_a_time_goes_by_the_acls_that_held_then(store: SqlStore) -> N
     folder, document, *_ = URLS
     opened = Acl(entries=(permit("ann"),), inheritance_type=InheritanceType.CHILD_OVERRIDES)
     with store.writing() as unit:
-        unit.acls.save_many([an_acl(document, acl=Acl(inherit_from=folder))], at=NOW - minutes(9))
-        unit.acls.save_many([an_acl(folder, acl=opened)], at=NOW - minutes(6))
-        unit.acls.save_many([an_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
-        unit.acls.remove_many([document], at=NOW - minutes(2))
+        unit.access.acls.save_many([an_acl(document, acl=Acl(inherit_from=folder))], at=NOW - minutes(9))
+        unit.access.acls.save_many([an_acl(folder, acl=opened)], at=NOW - minutes(6))
+        unit.access.acls.save_many([an_acl(folder, acl=replace(opened, entries=(deny("ann"),)))], at=NOW - minutes(4))
+        unit.access.acls.remove_many([document], at=NOW - minutes(2))
     explaining, question = explaining_of(store), Question(url=document, identity=ANN)
     told = [explaining.explain(question, at=NOW - minutes(ago)) for ago in (10, 8, 6, 5, 3, 1)]
     assert [each.verdict.value for each in told] == ["INDETERMINATE", "INDETERMINATE", "PERMIT", "PERMIT", "DENY", "INDETERMINATE"]
@@ -447,7 +453,7 @@ def test_review_lists_what_nobody_sees_what_is_public_and_groups_that_do_not_exi
     put_acls(store, dict(acls))
     publish(store, 1, {"Staff": [user("ann")]})
     with store.writing() as unit:
-        classes = unit.acls.find_classes(list(acls))
+        classes = unit.access.acls.find_classes(list(acls))
         guarded = [a_document(url, secure=True, access_class=classes[url]) for url in acls]
         others = [a_document(URLS[4], secure=True), a_document(URLS[5]), a_document(URLS[6], datasource="other")]
         unit.documents.writer.save_many([*guarded, *others])
@@ -465,7 +471,7 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
     put_acls(store, {"http://acl/": Acl(entries=(permit("ann"),)), "http://shut/": Acl(entries=(deny("ann"),))})
     guarding = Text(source=BlobRef("x:1"), metadata=(("google:aclusers", "ann"),))
     with store.writing() as unit:
-        classes = unit.acls.find_classes(["http://acl/", "http://shut/"])
+        classes = unit.access.acls.find_classes(["http://acl/", "http://shut/"])
         unit.documents.writer.save_many(
             [
                 *(a_document(f"http://a/{number}", secure=True, access_class=classes["http://shut/"]) for number in range(5)),
@@ -486,4 +492,7 @@ def test_review_goes_through_documents_piece_by_piece(store: SqlStore, monkeypat
     put_acls(store, {"http://shut/": Acl(entries=(deny("ann"),)), "http://acl/": Acl(entries=(permit("bob"),))})
     assert [document.url for document in review.iter_for_nobody()] == nobody
     with store.reading() as unit:
-        assert list(unit.class_periods.list_held(after=public[-1].id or 0, limit=10).values()) == [AccessClass.CLOSED, AccessClass.CLOSED]
+        assert list(unit.access.class_periods.list_held(after=public[-1].id or 0, limit=10).values()) == [
+            AccessClass.CLOSED,
+            AccessClass.CLOSED,
+        ]

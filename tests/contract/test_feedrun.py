@@ -317,7 +317,7 @@ def snapshot(harness: FeedHarness) -> object:
     with harness.store.reading() as unit:
         documents = unit.documents.reader.find_many(urls)
         events = {found.url: unit.documents.reader.list_events(found.id or 0) for found in documents.values()}
-        acls = unit.acls.find_many(urls)
+        acls = unit.access.acls.find_many(urls)
     return (
         {
             name: (is_live(d), d.datasource, d.version, d.metadata, d.secure, d.events, d.content and harness.blobs.read(d.content))

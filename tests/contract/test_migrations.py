@@ -109,7 +109,7 @@ def find_numbers(store: SqlStore, acls: list[Acl]) -> list[int]:
     """Returns the class of each ACL, with new numbers for unknown ones, and leaves the store as it is."""
     numbers: list[int] = []
     with suppress(RolledBack), store.writing() as unit:
-        numbers.extend(unit.classes.number_many([AccessKey(acl=acl) for acl in acls]).values())
+        numbers.extend(unit.access.classes.number_many([AccessKey(acl=acl) for acl in acls]).values())
         raise RolledBack
     return numbers
 
@@ -163,14 +163,14 @@ def test_upgrade_with_acls_reads_them_and_their_classes(upgraded: SqlStore) -> N
     child = Acl(entries=(BOB,), inheritance_type=InheritanceType.AND_BOTH_PERMIT, inherit_from=PARENT)
     parent = Acl(entries=(LONE, HYPHEN), inheritance_type=InheritanceType.PARENT_OVERRIDES)
     with upgraded.reading() as unit:
-        assert unit.acls.find_many(list(CLASSES)) == {
+        assert unit.access.acls.find_many(list(CLASSES)) == {
             GUARDED: stored(GUARDED, Acl(entries=both)),
             SAME: stored(SAME, Acl(entries=(OTHER, STREET, INTERNS, ANNS))),
             CHILD: stored(CHILD, child),
             PARENT: stored(PARENT, parent),
         }
-        assert unit.acls.find_classes(list(CLASSES)) == CLASSES
-        assert unit.classes.get_many([2, 3, 4]) == {
+        assert unit.access.acls.find_classes(list(CLASSES)) == CLASSES
+        assert unit.access.classes.get_many([2, 3, 4]) == {
             2: AccessKey(acl=Acl(entries=(INTERNS, STREET, ANNS, OTHER))),
             3: AccessKey(acl=child),
             4: AccessKey(acl=Acl(entries=(HYPHEN, LONE), inheritance_type=InheritanceType.PARENT_OVERRIDES)),
@@ -186,7 +186,7 @@ def test_upgrade_with_acls_stores_the_keys_by_which_users_are_found(upgraded: Sq
         4: b"".join(digest_of(key_of(each.principal)) + b"\0" for each in (HYPHEN, LONE)),
     }
     with upgraded.reading() as unit:
-        (packed,) = unit.classes.iter_packed(after=1)
+        (packed,) = unit.access.classes.iter_packed(after=1)
     found = dict(zip(packed.numbers, map(bytes, packed.keys), strict=True))
     assert found == (keys if revision < "0005" else keys | {5: b""})
     assert set(packed.rules) == {0}
@@ -200,7 +200,7 @@ def test_upgrade_with_acls_finds_their_classes_again(upgraded: SqlStore, revisio
 
 def test_upgrade_with_acls_reads_their_versions(upgraded: SqlStore, revision: str) -> None:
     with upgraded.reading() as unit:
-        versions = unit.acls.list_versions(after=0, limit=100)
+        versions = unit.access.acl_versions.list_versions(after=0, limit=100)
     now = {version.url: version.access_class for version in versions}
     assert {version.feed_id for version in versions} == {1}
     if revision < "0005":
@@ -222,7 +222,7 @@ def test_upgrade_with_index_requests_a_rebuild_where_entries_have_no_class(upgra
 
 def test_upgrade_with_earlier_classes_reads_them(upgraded: SqlStore, revision: str) -> None:
     with upgraded.reading() as unit:
-        periods = unit.class_periods.list_of([2])[2]
+        periods = unit.access.class_periods.list_of([2])[2]
         since = unit.key_values.get("history.since")
     found = [(period.access_class, period.since, period.feed_id) for period in periods]
     assert found == ([(2, LONG_AGO, 0)] if revision < "0009" else [(0, BEGUN, 1), (2, BEGUN + MINUTE, 1)])
@@ -297,8 +297,8 @@ def test_upgrade_with_links_and_failures_reads_them(upgraded: SqlStore, revision
 def test_upgrade_with_policies_reads_them(upgraded: SqlStore, revision: str) -> None:
     policy = PolicyAcl(pattern="docs.test/plans/", entries=(AUDITORS,), name="plans", number=3)
     with upgraded.reading() as unit:
-        assert list(unit.policies.current().policies) == ([policy] if revision >= "0007" else [])
-        versions = [(each.since, each.policies) for each in unit.policies.list_since(BEGUN)]
+        assert list(unit.access.policies.current().policies) == ([policy] if revision >= "0007" else [])
+        versions = [(each.since, each.policies) for each in unit.access.policies.list_since(BEGUN)]
     assert versions == ([(BEGUN, (policy,))] if revision >= "0010" else [])
 
 

@@ -253,7 +253,7 @@ def test_what_acl_or_policy_permits_is_shown_where_it_must_be_confirmed_and_is_a
     urls = {name: f"http://a.example/{name}" for name in names}
     with harness.store.writing() as unit:
         refusing = PolicyAcl(pattern="a.example/refused", entries=(replace(FOR_ANN.entries[0], access=Access.DENY),))
-        unit.policies.replace([PolicyAcl(pattern="a.example/policy", entries=FOR_ANN.entries), refusing])
+        unit.access.policies.replace([PolicyAcl(pattern="a.example/policy", entries=FOR_ANN.entries), refusing])
     secure = {name: name not in ("open",) for name in names}
     for_bob = Acl(entries=(Entry(access=Access.PERMIT, principal=Principal(scope=Scope.USER, name="bob")),))
     harness.add(

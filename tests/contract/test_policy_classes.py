@@ -116,13 +116,13 @@ def test_same_policies_again_change_nothing(harness: FeedHarness) -> None:
     assert adopt(harness, *made)
     assert not adopt(harness, *made)
     with harness.store.reading() as unit:
-        generation = unit.policies.generation()
+        generation = unit.access.policies.generation()
     adopt_of_settings(harness.store, lambda _: made)
     with harness.store.reading() as unit:
-        assert unit.policies.generation() == generation
+        assert unit.access.policies.generation() == generation
     adopt_of_settings(harness.store, lambda _: made[1:])
     with harness.store.reading() as unit:
-        assert unit.policies.generation() == generation + 1
+        assert unit.access.policies.generation() == generation + 1
 
 
 def test_new_pattern_takes_away_at_once_and_gives_after_the_sweep(harness: FeedHarness) -> None:
@@ -214,7 +214,7 @@ def test_change_of_patterns_of_one_host_closes_no_other(harness: FeedHarness) ->
     sweep(harness)
     with harness.store.reading() as unit:
         assert read_closed(unit) == set()
-        kept = {one.pattern: one.number for one in unit.policies.current().policies}
+        kept = {one.pattern: one.number for one in unit.access.policies.current().policies}
     adopt(harness, policy("docs.test/", "ann"), policy("other.test/", "ann"), policy("other.test/x/", "ann"))
     with harness.store.reading() as unit:
         assert read_closed(unit) == {0, kept["other.test/"]}
@@ -293,7 +293,7 @@ def compare(
         with harness.store.reading() as unit:
             shown = {one.url for one in ResultTrimmer(directory).select(unit, documents, access)}
             acls = read_chains(unit, [document.url for document in documents])
-            book = unit.policies.current()
+            book = unit.access.policies.current()
         for document in documents:
             verdict = by_reference(document, who, acls, book, order)
             leaves = document.url in shown

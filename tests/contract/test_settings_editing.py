@@ -319,7 +319,7 @@ def test_fault_that_was_there_before_hinders_no_other_change(search_config: Desk
 
 def policies(search_config: Desk) -> list[tuple[str, str, int]]:
     with search_config.store.reading() as unit:
-        return [(one.pattern, one.name, len(one.entries)) for one in unit.policies.current().policies]
+        return [(one.pattern, one.name, len(one.entries)) for one in unit.access.policies.current().policies]
 
 
 def test_policy_that_is_put_is_in_force_in_the_same_transaction(search_config: Desk) -> None:

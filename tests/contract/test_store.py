@@ -64,7 +64,7 @@ def write_everything_and_break(unit: UnitOfWork) -> None:
     ids = unit.documents.writer.save_many([a_document(URL)])
     assert ids == {URL: 1}
     unit.documents.writer.add_events([(1, 0, an_event())])
-    unit.acls.save_many([an_acl(URL)], at=NOW)
+    unit.access.acls.save_many([an_acl(URL)], at=NOW)
     unit.index_tasks.put_many([a_mark(1)])
     unit.key_values.put("a", "1")
     raise Broken
@@ -76,7 +76,7 @@ def test_writing_with_exception_keeps_nothing(store: SqlStore) -> None:
     with store.reading() as unit:
         assert unit.documents.reader.find_many([URL]) == {}
         assert unit.documents.reader.list_events(1) == []
-        assert unit.acls.find_many([URL]) == {}
+        assert unit.access.acls.find_many([URL]) == {}
         assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
         assert unit.key_values.get("a") is None
 

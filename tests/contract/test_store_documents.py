@@ -253,29 +253,33 @@ def test_acls_with_every_field_are_kept_and_replaced_and_removed(store: SqlStore
     kept = an_acl(LONG_URL + "/a", acl=acl, origin=AclOrigin.METADATA, datasource="x", feed_id=2**40, seen_feed_id=2**41)
     plain = an_acl("http://plain/")
     with store.writing() as unit:
-        unit.acls.save_many([], at=NOW)
-        unit.acls.save_many([kept, plain], at=NOW)
+        unit.access.acls.save_many([], at=NOW)
+        unit.access.acls.save_many([kept, plain], at=NOW)
     with store.reading() as unit:
-        assert unit.acls.find_many([kept.url, plain.url, "http://none/"]) == {kept.url: kept, plain.url: plain}
+        assert unit.access.acls.find_many([kept.url, plain.url, "http://none/"]) == {kept.url: kept, plain.url: plain}
     replaced = an_acl(kept.url)
     with store.writing() as unit:
-        unit.acls.save_many([replaced], at=NOW)
-        unit.acls.remove_many([plain.url, "http://none/"], at=NOW)
-        unit.acls.remove_many([], at=NOW)
-        assert unit.acls.find_many([kept.url, plain.url]) == {kept.url: replaced}
+        unit.access.acls.save_many([replaced], at=NOW)
+        unit.access.acls.remove_many([plain.url, "http://none/"], at=NOW)
+        unit.access.acls.remove_many([], at=NOW)
+        assert unit.access.acls.find_many([kept.url, plain.url]) == {kept.url: replaced}
 
 
 def test_acl_with_parent_that_no_database_takes_keeps_a_parent_that_is_none(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.acls.save_many([an_acl("http://a/", acl=Acl(inherit_from="http://b/\0"))], at=NOW)
-        assert unit.acls.find_many(["http://a/"])["http://a/"].acl.inherit_from == "http://b/␀"
+        unit.access.acls.save_many([an_acl("http://a/", acl=Acl(inherit_from="http://b/\0"))], at=NOW)
+        assert unit.access.acls.find_many(["http://a/"])["http://a/"].acl.inherit_from == "http://b/␀"
 
 
 def test_list_of_source_with_bounds_lists_those(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.acls.save_many([an_acl(f"http://a/{number}", seen_feed_id=number % 2) for number in range(6)], at=NOW)
-        unit.acls.save_many([an_acl("http://b/", datasource="other")], at=NOW)
-        assert {acl.url for acl in unit.acls.list_of_source("src", limit=10)} == {f"http://a/{number}" for number in range(6)}
-        assert {acl.url for acl in unit.acls.list_of_source("src", limit=10, unseen_by=1)} == {"http://a/0", "http://a/2", "http://a/4"}
-        assert len(unit.acls.list_of_source("src", limit=2)) == 2
-        assert unit.acls.list_of_source("none", limit=2) == []
+        unit.access.acls.save_many([an_acl(f"http://a/{number}", seen_feed_id=number % 2) for number in range(6)], at=NOW)
+        unit.access.acls.save_many([an_acl("http://b/", datasource="other")], at=NOW)
+        assert {acl.url for acl in unit.access.acls.list_of_source("src", limit=10)} == {f"http://a/{number}" for number in range(6)}
+        assert {acl.url for acl in unit.access.acls.list_of_source("src", limit=10, unseen_by=1)} == {
+            "http://a/0",
+            "http://a/2",
+            "http://a/4",
+        }
+        assert len(unit.access.acls.list_of_source("src", limit=2)) == 2
+        assert unit.access.acls.list_of_source("none", limit=2) == []

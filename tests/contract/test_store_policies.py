@@ -18,20 +18,20 @@ def a_policy(pattern: str, *entries: Entry, name: str = "") -> PolicyAcl:
 
 def put(store: SqlStore, *policies: PolicyAcl) -> dict[str, int]:
     with store.writing() as unit:
-        return {policy.pattern: policy.number for policy in unit.policies.replace(policies).policies}
+        return {policy.pattern: policy.number for policy in unit.access.policies.replace(policies).policies}
 
 
 def test_policies_are_given_back_in_their_order(store: SqlStore) -> None:
     numbers = put(store, a_policy("b.com/", STAFF, name="b"), a_policy("a.com/ü"))
     with store.reading() as unit:
-        held = unit.policies.current()
+        held = unit.access.policies.current()
         assert [(policy.pattern, policy.entries, policy.name, policy.number) for policy in held.policies] == [
             ("b.com/", (STAFF,), "b", numbers["b.com/"]),
             ("a.com/ü", (), "", numbers["a.com/ü"]),
         ]
-        assert unit.policies.current() is held
+        assert unit.access.policies.current() is held
     with store.reading() as unit:
-        assert unit.policies.current() is held
+        assert unit.access.policies.current() is held
 
 
 def test_pattern_keeps_its_number_also_while_it_is_not_in_force(store: SqlStore) -> None:
@@ -45,13 +45,13 @@ def test_pattern_keeps_its_number_also_while_it_is_not_in_force(store: SqlStore)
 
 def test_every_change_has_a_generation_of_its_own(store: SqlStore) -> None:
     with store.reading() as unit:
-        before = unit.policies.generation()
-        assert unit.policies.current().policies == ()
+        before = unit.access.policies.generation()
+        assert unit.access.policies.current().policies == ()
     put(store, a_policy("a.com/"))
     put(store)
     with store.reading() as unit:
-        assert unit.policies.generation() == before + 2
-        assert unit.policies.current().policies == ()
+        assert unit.access.policies.generation() == before + 2
+        assert unit.access.policies.current().policies == ()
 
 
 class Broken(Exception):
@@ -60,8 +60,8 @@ class Broken(Exception):
 
 def change_and_break(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.policies.replace([a_policy("b.com/")])
-        assert [policy.pattern for policy in unit.policies.current().policies] == ["b.com/"]
+        unit.access.policies.replace([a_policy("b.com/")])
+        assert [policy.pattern for policy in unit.access.policies.current().policies] == ["b.com/"]
         raise Broken
 
 
@@ -70,4 +70,4 @@ def test_change_that_is_rolled_back_leaves_what_was(store: SqlStore) -> None:
     with pytest.raises(Broken):
         change_and_break(store)
     with store.reading() as unit:
-        assert [policy.pattern for policy in unit.policies.current().policies] == ["a.com/"]
+        assert [policy.pattern for policy in unit.access.policies.current().policies] == ["a.com/"]

@@ -422,8 +422,8 @@ def test_history_goes_when_its_time_is_over_and_leaves_what_holds_now(harness: F
     assert set(harness.live()) == {url("kept"), url("opened")}
     with harness.store.reading() as unit:
         assert unit.groups.memberships.find_parents(list(signed_in_keys(Subject(scope=Scope.USER, name="bob"))))
-        [number] = unit.acls.find_classes([url("kept")]).values()
-        assert unit.classes.get_many([number])
+        [number] = unit.access.acls.find_classes([url("kept")]).values()
+        assert unit.access.classes.get_many([number])
         assert count_rows(harness, access_classes) == 1
 
 

@@ -3,12 +3,10 @@
 The ports of signing in and late binding are in ``ports.signin`` and ``ports.http``. docs/glossary.md explains every class.
 """
 
+from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
 from feedmill.ports.blobs import BlobFile, BlobGarbage, BlobStore
 from feedmill.ports.clock import Clock
 from feedmill.ports.documents import (
-    Acls,
-    Classes,
-    ClassPeriods,
     DocumentReader,
     DocumentScan,
     DocumentUpkeep,
@@ -36,10 +34,12 @@ from feedmill.ports.links import Links, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
-from feedmill.ports.store import DocumentRepositories, FeedRepositories, GroupRepositories, Store, UnitOfWork
+from feedmill.ports.store import AccessRepositories, DocumentRepositories, FeedRepositories, GroupRepositories, Store, UnitOfWork
 from feedmill.ports.work import Extractor, FeedFile, FeedFiles, InFlight, Notifier
 
 __all__ = [
+    "AccessRepositories",
+    "AclVersions",
     "Acls",
     "BlobFile",
     "BlobGarbage",

@@ -7,7 +7,8 @@ exception rolls it back. ``with store.reading() as unit`` is a snapshot; it neve
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from feedmill.ports.documents import Acls, Classes, ClassPeriods, DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
+from feedmill.ports.access import Acls, AclVersions, Classes, ClassPeriods
+from feedmill.ports.documents import DocumentReader, DocumentScan, DocumentUpkeep, DocumentWriter
 from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import FeedLog, FeedQueue, FeedReader, FeedUpkeep, Sources
 from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupSnapshotBuilder, GroupSnapshots, Memberships
@@ -86,6 +87,30 @@ class GroupRepositories(Protocol):
         """The memberships of earlier times."""
 
 
+class AccessRepositories(Protocol):
+    """Who may see what: ACLs, access classes and policy ACLs."""
+
+    @property
+    def acls(self) -> Acls:
+        """The ACLs."""
+
+    @property
+    def acl_versions(self) -> AclVersions:
+        """The ACLs of earlier times."""
+
+    @property
+    def classes(self) -> Classes:
+        """The access classes."""
+
+    @property
+    def class_periods(self) -> ClassPeriods:
+        """Which access classes documents were in."""
+
+    @property
+    def policies(self) -> Policies:
+        """The policy ACLs."""
+
+
 class UnitOfWork(Protocol):
     """The repositories of one transaction."""
 
@@ -98,16 +123,8 @@ class UnitOfWork(Protocol):
         """The documents."""
 
     @property
-    def acls(self) -> Acls:
-        """The ACLs."""
-
-    @property
-    def classes(self) -> Classes:
-        """The access classes."""
-
-    @property
-    def class_periods(self) -> ClassPeriods:
-        """Which access classes documents were in."""
+    def access(self) -> AccessRepositories:
+        """ACLs, access classes and policy ACLs."""
 
     @property
     def index_tasks(self) -> IndexTasks:
@@ -140,10 +157,6 @@ class UnitOfWork(Protocol):
     @property
     def stored_settings(self) -> StoredSettings:
         """The settings that the admin API stored."""
-
-    @property
-    def policies(self) -> Policies:
-        """The policy ACLs."""
 
     @property
     def accounts(self) -> Accounts:

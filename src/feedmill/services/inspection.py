@@ -50,7 +50,7 @@ def inspect_url(store: Store, url: str) -> Inspection:
         document = unit.documents.reader.find_many([url]).get(url)
         if document is None or document.id is None or document.state is not DocumentState.LIVE:
             raise unknown_document(url)
-        acl = unit.acls.find_many([url]).get(url)
+        acl = unit.access.acls.find_many([url]).get(url)
         mark = unit.index_tasks.find_many([document.id]).get(document.id)
         failure = unit.failures.find_many([document.id]).get(document.id)
         history = unit.documents.reader.list_events(document.id)

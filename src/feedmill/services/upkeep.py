@@ -149,17 +149,17 @@ class Upkeep:
         """Removes old versions of ACLs and policies, then classes that nothing uses."""
         before = self._clock() - self._limits.history
         with self._store.writing() as unit:
-            unit.policies.forget_versions(before)
+            unit.access.policies.forget_versions(before)
         yield
         reached: int | None = 0
         while reached is not None:
             with self._store.writing() as unit:
-                reached = unit.acls.forget_versions(before, after=reached, limit=DOCUMENTS_AT_ONCE)
+                reached = unit.access.acl_versions.forget_versions(before, after=reached, limit=DOCUMENTS_AT_ONCE)
             yield
         reached = 0
         while reached is not None:
             with self._store.writing() as unit:
-                reached = unit.classes.remove_unused(after=reached, limit=DOCUMENTS_AT_ONCE)
+                reached = unit.access.classes.remove_unused(after=reached, limit=DOCUMENTS_AT_ONCE)
             yield
 
 

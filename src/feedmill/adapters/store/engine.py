@@ -68,13 +68,37 @@ class SqlGroupRepositories:
         return SqlGroupHistory(self.connection, self.memberships)
 
 
+class SqlAccessRepositories:
+    """Implements ``ports.AccessRepositories``."""
+
+    classes = _on_connection(SqlClasses)
+    class_periods = _on_connection(SqlClassPeriods)
+
+    def __init__(self, connection: sa.Connection, policy_cache: PolicyCache) -> None:
+        self.connection = connection
+        self._policy_cache = policy_cache
+
+    @cached_property
+    def acls(self) -> SqlAcls:
+        """The ACLs."""
+        return SqlAcls(self.connection, self.classes)
+
+    @property
+    def acl_versions(self) -> SqlAcls:
+        """The ACLs of earlier times."""
+        return self.acls
+
+    @cached_property
+    def policies(self) -> SqlPolicies:
+        """The policy ACLs."""
+        return SqlPolicies(self.connection, self._policy_cache)
+
+
 class SqlUnit:
     """Implements ``ports.UnitOfWork``."""
 
     feeds = _on_connection(SqlFeedRepositories)
     documents = _on_connection(SqlDocumentRepositories)
-    classes = _on_connection(SqlClasses)
-    class_periods = _on_connection(SqlClassPeriods)
     index_tasks = _on_connection(SqlIndexTasks)
     links = _on_connection(SqlLinks)
     failures = _on_connection(SqlFailures)
@@ -93,14 +117,9 @@ class SqlUnit:
         self._policy_cache = policy_cache
 
     @cached_property
-    def acls(self) -> SqlAcls:
-        """The ACLs."""
-        return SqlAcls(self.connection, self.classes)
-
-    @cached_property
-    def policies(self) -> SqlPolicies:
-        """The policy ACLs."""
-        return SqlPolicies(self.connection, self._policy_cache or PolicyCache())
+    def access(self) -> SqlAccessRepositories:
+        """ACLs, access classes and policy ACLs."""
+        return SqlAccessRepositories(self.connection, self._policy_cache or PolicyCache())
 
 
 class SqlStore:

@@ -53,13 +53,13 @@ class AccessReview:
         with self._store.reading() as unit:
             visible = self._find_visible(unit)
             at_once = FIRST_AT_ONCE
-            while held := unit.class_periods.list_held(after=after, limit=at_once):
+            while held := unit.access.class_periods.list_held(after=after, limit=at_once):
                 yield from _read(unit, [id_ for id_, number in held.items() if number not in visible])
                 after, at_once = max(held), min(2 * at_once, MOST_AT_ONCE)
 
     def _find_visible(self, unit: UnitOfWork) -> ClassMap:
         """Returns the classes that at least one user could see. Reuses the last result if nothing has changed since."""
-        moment = unit.classes.newest(), unit.acls.newest_version(), unit.policies.generation()
+        moment = unit.access.classes.newest(), unit.access.acl_versions.newest_version(), unit.access.policies.generation()
         known = self._visible
         if known is None or known[0] != moment:
             known = self._visible = moment, _visible_to_anybody(unit, self._order)
@@ -71,7 +71,7 @@ class AccessReview:
         They are ordered by id, after ``after``.
         """
         with self._store.reading() as unit:
-            policies = unit.policies.current()
+            policies = unit.access.policies.current()
             sources = frozenset(unit.documents.scan.list_guarded_sources())
             at_once = FIRST_AT_ONCE
             while (sources or policies.policies) and (
@@ -99,10 +99,10 @@ class AccessReview:
 
 def _visible_to_anybody(unit: UnitOfWork, order: Sequence[Early]) -> ClassMap:
     table = ClassTable()
-    fresh = table.add(unit.classes.iter_packed(0))
-    table.set_acls(unit.acls.find_classes(fresh))
+    fresh = table.add(unit.access.classes.iter_packed(0))
+    table.set_acls(unit.access.acls.find_classes(fresh))
     policies = PolicyTable(order)
-    policies.set(unit.policies.current().policies)
+    policies.set(unit.access.policies.current().policies)
     return policies.combine_for_anybody(table.permitted_to_anybody(), table.unsaid(), table.rules)
 
 
@@ -112,10 +112,10 @@ def _read(unit: UnitOfWork, ids: Sequence[int]) -> Iterator[Document]:
 
 
 def _iter_named(unit: UnitOfWork) -> Iterator[Principal]:
-    for policy in unit.policies.current().policies:
+    for policy in unit.access.policies.current().policies:
         yield from (entry.principal for entry in policy.entries)
     after = 0
-    while numbers := unit.acls.list_classes(after=after, limit=AT_ONCE):
-        for key in unit.classes.get_many(numbers).values():
+    while numbers := unit.access.acls.list_classes(after=after, limit=AT_ONCE):
+        for key in unit.access.classes.get_many(numbers).values():
             yield from (entry.principal for entry in (key.acl.entries if key.acl is not None else ()))
         after = numbers[-1]

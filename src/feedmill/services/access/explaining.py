@@ -117,8 +117,8 @@ class _Moment:
 
     def read_policies(self) -> PolicySet:
         if self.at is None:
-            return self.unit.policies.current()
-        versions = self.unit.policies.list_since(self.at)
+            return self.unit.access.policies.current()
+        versions = self.unit.access.policies.list_since(self.at)
         return PolicySet(versions[0].policies) if versions and versions[0].since <= self.at else PolicySet()
 
     def is_public(self, url: str) -> bool:
@@ -127,7 +127,7 @@ class _Moment:
             return False
         if self.at is None:
             return document.state is DocumentState.LIVE and class_of(document) == AccessClass.PUBLIC
-        return class_at(self.unit.class_periods.list_of([document.id]).get(document.id, ()), self.at) == AccessClass.PUBLIC
+        return class_at(self.unit.access.class_periods.list_of([document.id]).get(document.id, ()), self.at) == AccessClass.PUBLIC
 
 
 def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:

@@ -204,9 +204,9 @@ class PermissionCache:
         with self._store.reading() as unit:
             return (
                 unit.groups.snapshots.generation() == self._generation
-                and unit.policies.generation() == self._policy_generation
-                and unit.classes.newest() <= self._classes.newest
-                and unit.acls.newest_version() <= self._version
+                and unit.access.policies.generation() == self._policy_generation
+                and unit.access.classes.newest() <= self._classes.newest
+                and unit.access.acl_versions.newest_version() <= self._version
             )
 
     def _refresh_once(self) -> None:
@@ -222,12 +222,12 @@ class PermissionCache:
                 self._generation = generation
                 self._known.clear()
                 log.info("groups_read", generation=generation)
-            policies = unit.policies.generation()
+            policies = unit.access.policies.generation()
             if policies != self._policy_generation:
-                self._policies.set(unit.policies.current().policies, read_closed(unit))
+                self._policies.set(unit.access.policies.current().policies, read_closed(unit))
                 self._policy_generation = policies
                 self._forget_classes()
-            newest, version = unit.classes.newest(), unit.acls.newest_version()
+            newest, version = unit.access.classes.newest(), unit.access.acl_versions.newest_version()
             if newest > self._classes.newest or version > self._version:
                 self._read_classes(unit, version)
                 self._classes.reach(newest)
@@ -235,11 +235,11 @@ class PermissionCache:
 
     def _read_classes(self, unit: UnitOfWork, version: int) -> None:
         """Adds new classes, then sets the classes of the ACLs from which others inherit."""
-        fresh = self._classes.add(unit.classes.iter_packed(self._classes.newest))
-        self._classes.set_acls(unit.acls.find_classes(fresh))
+        fresh = self._classes.add(unit.access.classes.iter_packed(self._classes.newest))
+        self._classes.set_acls(unit.access.acls.find_classes(fresh))
         after, self._version = self._version, version
         if after:
-            while versions := unit.acls.list_versions(after=after, limit=VERSIONS_AT_ONCE):
+            while versions := unit.access.acl_versions.list_versions(after=after, limit=VERSIONS_AT_ONCE):
                 self._classes.set_acls({each.url: each.access_class for each in versions})
                 after = versions[-1].number
 

@@ -17,10 +17,10 @@ from feedmill.services.keyvalues import POLICIES_CLOSED
 
 def adopt_policies(unit: UnitOfWork, wanted: Sequence[PolicyAcl]) -> bool:
     """Puts exactly these policies in force. Returns whether that changed anything. Errors: BadRequest for an invalid pattern."""
-    before = unit.policies.current()
+    before = unit.access.policies.current()
     if _bare(before.policies) == _bare(wanted):
         return False
-    after = unit.policies.replace(wanted)
+    after = unit.access.policies.replace(wanted)
     shadowed = list_shadowed(before, after)
     if shadowed:
         unit.key_values.put(POLICIES_CLOSED, json.dumps(sorted(shadowed | read_closed(unit))))
@@ -34,7 +34,7 @@ def adopt_of_settings(store: Store, find_wanted: Callable[[UnitOfWork], Sequence
     again, since another process may have changed them meanwhile.
     """
     with store.reading() as unit:
-        if _bare(unit.policies.current().policies) == _bare(find_wanted(unit)):
+        if _bare(unit.access.policies.current().policies) == _bare(find_wanted(unit)):
             return
     with store.writing() as unit:
         adopt_policies(unit, find_wanted(unit))
@@ -49,7 +49,7 @@ def open_again(unit: UnitOfWork) -> None:
     """Opens all closed classes."""
     unit.key_values.put(POLICIES_CLOSED, "[]")
     # processes that cache classes read them again only when the generation of the policies changes
-    unit.policies.replace(unit.policies.current().policies)
+    unit.access.policies.replace(unit.access.policies.current().policies)
 
 
 def _bare(policies: Sequence[PolicyAcl]) -> list[PolicyAcl]:

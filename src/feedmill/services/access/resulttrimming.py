@@ -55,7 +55,7 @@ class ResultTrimmer:
             return TrimmedResults(shown=[each for each in early if class_of(each) == AccessClass.PUBLIC])
         acls = self._chains.read(unit, [each.url for each in guarded])
         # policies are read only if an ACL leaves a document undecided, which is rare
-        read_book = functools.cache(unit.policies.current)
+        read_book = functools.cache(unit.access.policies.current)
         confirms = access.late is not None and access.late.confirms
         verdicts = {each.url: self._settle(each.url, forms, acls.get, read_book, permits_end=not confirms) for each in guarded}
         shown = [each for each in early if verdicts.get(each.url, Verdict.PERMIT) is Verdict.PERMIT]
@@ -106,7 +106,7 @@ class Chains:
     def read(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
         """Reads the ACLs of URLs and of their ancestors, a level at a time."""
         with self._lock:
-            self._forget(unit.acls.newest_version())
+            self._forget(unit.access.acl_versions.newest_version())
             found: dict[str, Acl] = {}
             wanted = list(dict.fromkeys(urls))
             for _ in range(MAX_CHAIN + 1):
@@ -128,27 +128,27 @@ class Chains:
     def _find(self, unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
         unknown = [url for url in urls if url not in self._classes]
         if unknown:
-            classes = unit.acls.find_classes(unknown)
+            classes = unit.access.acls.find_classes(unknown)
             self._classes.update((url, classes.get(url)) for url in unknown)
         numbers = {number for url in urls if (number := self._classes[url]) is not None}
         missing = [number for number in numbers if number not in self._acls]
         if missing:
-            self._acls.update((number, key.acl) for number, key in unit.classes.get_many(missing).items())
+            self._acls.update((number, key.acl) for number, key in unit.access.classes.get_many(missing).items())
         found = ((url, self._classes[url]) for url in urls)
         return {url: acl for url, number in found if number is not None and (acl := self._acls.get(number)) is not None}
 
 
 def read_chains(unit: UnitOfWork, urls: Sequence[str]) -> dict[str, Acl]:
     """Reads the ACLs of URLs, as they were written, and all ACLs from which they inherit, a level at a time."""
-    return _climb(urls, lambda wanted: {url: stored.acl for url, stored in unit.acls.find_many(wanted).items()})
+    return _climb(urls, lambda wanted: {url: stored.acl for url, stored in unit.access.acls.find_many(wanted).items()})
 
 
 def read_chains_at(unit: UnitOfWork, urls: Sequence[str], at: datetime) -> dict[str, Acl]:
     """Reads the ACLs of URLs and all ACLs from which they inherited at a time, as far as versions are stored."""
 
     def find(wanted: Sequence[str]) -> dict[str, Acl]:
-        classes = unit.acls.find_classes_at(wanted, at)
-        keys = unit.classes.get_many(list(set(classes.values())))
+        classes = unit.access.acl_versions.find_classes_at(wanted, at)
+        keys = unit.access.classes.get_many(list(set(classes.values())))
         return {url: key.acl for url, number in classes.items() if (key := keys.get(number)) is not None and key.acl is not None}
 
     return _climb(urls, find)

@@ -178,7 +178,7 @@ class ChangeBatch:
         """Reads the current state of URLs."""
         wanted = [url for url in dict.fromkeys(urls) if url not in self._states]
         documents = self._unit.documents.reader.find_many(wanted)
-        acls = self._unit.acls.find_many(wanted)
+        acls = self._unit.access.acls.find_many(wanted)
         for url in wanted:
             self._before[url] = self._states[url] = UrlState(url=url, document=documents.get(url), acl=acls.get(url))
 
@@ -271,7 +271,7 @@ class ChangeBatch:
         """Assigns the class of its access key to every live document; a document that changes class becomes a new version."""
         live = {url: state.live for url, state in self._states.items() if state.live is not None and self._may_move(url)}
         keys = self._run_each(CLASS_STEP, live, self._find_access_key)
-        numbers = self._unit.classes.number_many([key for key in keys.values() if isinstance(key, AccessKey)])
+        numbers = self._unit.access.classes.number_many([key for key in keys.values() if isinstance(key, AccessKey)])
         for url, document in live.items():
             key = keys[url]
             number = numbers[key] if isinstance(key, AccessKey) else int(key)
@@ -318,7 +318,7 @@ class ChangeBatch:
     @property
     def _policies(self) -> PolicySet:
         if self._book is None:
-            self._book = self._unit.policies.current()
+            self._book = self._unit.access.policies.current()
         return self._book
 
     def _is_to_save(self, document: Document) -> bool:
@@ -331,8 +331,8 @@ class ChangeBatch:
     def _save_acls(self, changed: list[str]) -> None:
         states = [(self._before[url].acl, self._states[url].acl, url) for url in changed]
         now, removed = self._feeding.now, [url for old, new, url in states if new is None and old is not None]
-        self._unit.acls.save_many([new for old, new, _ in states if new is not None and new != old], at=now)
-        self._unit.acls.remove_many(removed, at=now, feed_id=self._feeding.feed_id or 0)
+        self._unit.access.acls.save_many([new for old, new, _ in states if new is not None and new != old], at=now)
+        self._unit.access.acls.remove_many(removed, at=now, feed_id=self._feeding.feed_id or 0)
 
     def _is_new_version(self, document: Document) -> bool:
         before = self._before[document.url].document

@@ -295,7 +295,7 @@ class FeedRun:
         source, kept = self.feed.datasource, self._unswept | set(self._watch.left)
         found = unit.documents.scan.list_live(after=self._swept_to, limit=limit + len(kept), datasource=source, unseen_by=unseen_by)
         documents = [document for document in found if document.url not in kept][:limit]
-        acls = [] if documents else unit.acls.list_of_source(source, limit=limit + len(kept), unseen_by=unseen_by)
+        acls = [] if documents else unit.access.acls.list_of_source(source, limit=limit + len(kept), unseen_by=unseen_by)
         return documents, [acl for acl in acls if acl.url not in kept][:limit]
 
     def _sweep_apart(self) -> bool:

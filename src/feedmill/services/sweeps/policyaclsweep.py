@@ -55,7 +55,7 @@ class PolicyAclSweep:
     def step(self) -> bool:
         """Does the next bounded piece of work. Returns whether there is more to do now. Errors: Busy, Corrupt."""
         with self._store.reading() as unit:
-            book = unit.policies.current()
+            book = unit.access.policies.current()
             if is_swept(unit):
                 is_to_open = bool(read_closed(unit)) and not _has_waiting(unit)
                 piece = None
@@ -84,7 +84,7 @@ class PolicyAclSweep:
             is_end = False
             if piece.reached is not None:
                 unit.key_values.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
-            elif unit.policies.current().digest() == piece.digest:
+            elif unit.access.policies.current().digest() == piece.digest:
                 unit.key_values.put(POLICIES_SWEPT, piece.digest)
                 unit.key_values.put(POLICIES_CURSOR, "")
                 is_end = True
@@ -143,7 +143,7 @@ class _Piece:
 def _list_misplaced(unit: UnitOfWork, book: PolicySet, documents: Sequence[LiveUrl], watch: DocumentWatch) -> list[LiveUrl]:
     """Lists the documents whose class names another policy than the one that applies; public documents have none."""
     guarded = [document for document in documents if document.secure]
-    rules = unit.classes.find_rules(list({document.access_class for document in guarded}))
+    rules = unit.access.classes.find_rules(list({document.access_class for document in guarded}))
     return [one for one in guarded if _is_misplaced(book, one, rules.get(one.access_class, 0), watch)]
 
 
@@ -165,7 +165,7 @@ def _is_misplaced(book: PolicySet, document: LiveUrl, number: int, watch: Docume
 
 def is_swept(unit: UnitOfWork) -> bool:
     """Whether every document is in the class of the policy that applies to it."""
-    return (unit.key_values.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.policies.current().digest()
+    return (unit.key_values.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.access.policies.current().digest()
 
 
 def is_obeyed(unit: UnitOfWork) -> bool:

@@ -126,7 +126,7 @@ def _row(number: int, found: bytes, key: AccessKey) -> dict[str, object]:
 
 
 def pack_keys(acl: Acl) -> bytes:
-    """Returns the entries of an ACL as ``PackedClass.keys``."""
+    """Returns the entries of an ACL in the form of ``PackedClasses.keys``."""
     return b"".join(digest_of(key_of(entry.principal)) + (b"\1" if entry.access is Access.DENY else b"\0") for entry in acl.entries)
 
 
@@ -142,7 +142,7 @@ def _key_from_row(inheritance_type: str | None, inherit_from: str | None, entrie
 
 
 class SqlAcls:
-    """Implements ``ports.Acls``."""
+    """Implements ``Acls`` and ``AclVersions`` of ``ports``."""
 
     def __init__(self, connection: sa.Connection, classes: SqlClasses) -> None:
         self._connection = connection

@@ -26,7 +26,7 @@ from feedmill.wire.decisions import render_policy
 def tell_policies(store: Store, url: str | None = None) -> dict[str, Any]:
     """Tells the policies in force, or those whose patterns mean a URL, the one that counts first."""
     with store.reading() as unit:
-        book = unit.policies.current()
+        book = unit.access.policies.current()
         obeyed = is_obeyed(unit)
     found = book.policies if url is None else tuple(book.iter_matching(url))
     return {"policies": [render_policy(policy) for policy in found], "obeyed": obeyed}
@@ -56,4 +56,4 @@ def policy_routes(store: Store, editor: SettingsEditor) -> list[Route]:
 def export_policies(store: Store) -> str:
     """Returns the policies in force as lines of text."""
     with store.reading() as unit:
-        return render_policies(unit.policies.current().policies)
+        return render_policies(unit.access.policies.current().policies)

@@ -101,7 +101,7 @@ class AccessChanges:
             sight = AccessHistory(unit, begun.past, self._order)
             at_once = min(max(2 * limit, LEAST_EXAMINED), MOST_EXAMINED)
             for _ in range(max(1, self._examined_a_page // at_once)):
-                moved = unit.class_periods.list_moved(begun.classes, asked.since, after=after, limit=at_once)
+                moved = unit.access.class_periods.list_moved(begun.classes, asked.since, after=after, limit=at_once)
                 held = _read_held(unit, sight, moved)
                 seen = [id_ for id_, each in held.items() if sight.has_changed(each, asked.until)][: limit - len(changes)]
                 documents = unit.documents.reader.find_by_id(seen)
@@ -135,10 +135,10 @@ class AccessChanges:
 
 def _compare_classes(unit: UnitOfWork, sight: AccessHistory, asked: Comparison, order: Sequence[Early]) -> Sequence[int]:
     table = ClassTable()
-    urls = table.add(unit.classes.iter_packed(0))
+    urls = table.add(unit.access.classes.iter_packed(0))
     both = []
     for at in (asked.since, asked.until):
-        held = unit.acls.find_classes_at(urls, at)
+        held = unit.access.acl_versions.find_classes_at(urls, at)
         table.set_acls({url: held.get(url) for url in urls})
         keys, policies = list(_keys(sight.forms_at(at))), PolicyTable(order)
         policies.set(list(sight.policies_at(at).values()))
@@ -157,7 +157,7 @@ def _keys(forms: PrincipalKeys) -> Iterator[bytes]:
 
 def _read_held(unit: UnitOfWork, sight: AccessHistory, moved: Mapping[int, int | None]) -> dict[int, int | Sequence[ClassPeriod]]:
     """Reads the class of each document, or its class periods if it had several, and loads those classes into the cache."""
-    class_periods = unit.class_periods.list_of([id_ for id_, number in moved.items() if number is None])
+    class_periods = unit.access.class_periods.list_of([id_ for id_, number in moved.items() if number is None])
     numbers = {number for number in moved.values() if number is not None}
     sight.load(
         numbers.union(

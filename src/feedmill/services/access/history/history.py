@@ -98,7 +98,7 @@ class AccessHistory:
         missing = [number for number in set(numbers) if number > AccessClass.CLOSED and number not in keys]
         if len(keys) > REMEMBERED:
             keys.clear()
-        found = self._unit.classes.get_many(missing)
+        found = self._unit.access.classes.get_many(missing)
         keys.update((number, found.get(number)) for number in missing)
 
     def has_changed(self, held: int | Sequence[ClassPeriod], until: datetime) -> bool:
@@ -187,7 +187,7 @@ class AccessHistory:
         return verdict, _describe_ruling(ruling) if ruling is not None and mechanism is Early.POLICY else decision.reason
 
     def _key_of(self, number: int) -> AccessKey | None:
-        return _remember(self._known.keys, number, lambda: self._unit.classes.get_many([number]).get(number))
+        return _remember(self._known.keys, number, lambda: self._unit.access.classes.get_many([number]).get(number))
 
     def _chain_of(self, parent: str | None, at: datetime) -> Mapping[str, Acl]:
         """Returns the ACL of ``parent`` and those above it, as they were at a time."""
@@ -244,7 +244,7 @@ class AccessHistory:
             if acl is None or acl.inherit_from is None or acl.inherit_from in urls:
                 break
             urls.append(acl.inherit_from)
-        last = self._unit.acls.find_last_change(urls, after=self._known.since, until=at)
+        last = self._unit.access.acl_versions.find_last_change(urls, after=self._known.since, until=at)
         if last is None:
             return None
         source = self._source_of(last.feed_id)

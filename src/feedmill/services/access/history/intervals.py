@@ -73,7 +73,7 @@ def _read_memberships(unit: UnitOfWork, identity: Identity, since: datetime) -> 
 
 def list_books(unit: UnitOfWork, since: datetime) -> list[PolicyInterval]:
     """Lists the policy intervals; the first one holds at ``since``."""
-    versions = unit.policies.list_since(since)
+    versions = unit.access.policies.list_since(since)
     if not versions or versions[0].since > since:
         versions = [PolicyVersion(since=since, policies=()), *versions]
     return [PolicyInterval(since=each.since, policies={policy.number: policy for policy in each.policies}) for each in versions]
