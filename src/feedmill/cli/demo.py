@@ -42,7 +42,7 @@ def demo(
     place = Workplace(data=data, config=None)
     with _server(place) as (process, server):
         out.print(f"the server runs on {data}, its log is {data / 'server.log'}")
-        _feed_folder(place, server, MANUAL, "manual", MANUAL_URL)
+        _feed_folder(place, server, MANUAL, "manual", MANUAL_URL, include=("*.md",))
         for number, path in enumerate(folder or [], 1):
             name = "folder" if number == 1 else f"folder{number}"
             _feed_folder(place, server, path, name, f"{FOLDER_URL}{'' if number == 1 else f'{number}/'}")
@@ -93,7 +93,7 @@ def _wait_until_ready(process: subprocess.Popen[str], place: Workplace) -> RunSt
     return server
 
 
-def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, base_url: str) -> None:
+def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, base_url: str, include: tuple[str, ...] = ()) -> None:
     if not folder.is_dir():
         raise NotFound(f"there is no folder '{folder}'")
     plan = FeedPlan(
@@ -102,6 +102,7 @@ def _feed_folder(place: Workplace, server: RunState, folder: Path, name: str, ba
         datasource=name,
         kind=FeedKind.FULL,
         base_url=base_url,
+        include=include,
         exclude=(".git", "__pycache__"),
     )
     made = make_feeds(plan)
