@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := .tools/bin/uv
 UV_VERSION := 0.13.8
+DOCS_TOOLS := .tools/docs-packages
 FEEDMILL_KEYCLOAK ?= $(CURDIR)/.tools/keycloak-26.7.3
 
-.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check bench api-reference lock clean
+.PHONY: demo test test-full test-keycloak run-keycloak test-long test-real fuzz audit audit-tools explore install install-dev check docs bench api-reference lock clean
 
 demo: install ## install and run the main job; FOLDER=DIR feeds a folder of yours too, ONCE=1 ends after the sample result
 	$(BIN)/python -m feedmill.cli.demo $(if $(FOLDER),--folder "$(FOLDER)") $(if $(ONCE),--once)
@@ -16,7 +17,7 @@ test: check ## install and run all tests
 
 test-full: ## install the Debian packages that some tests need, and fail on any skip
 	bash .ci/packages
-	$(MAKE) audit-tools
+	$(MAKE) audit-tools $(DOCS_TOOLS)/.installed
 	FEEDMILL_NO_SKIPS=1 $(MAKE) test
 	$(if $(wildcard $(FEEDMILL_KEYCLOAK)/bin/kc.sh),$(MAKE) run-keycloak,@echo "no Keycloak: $(FEEDMILL_KEYCLOAK); 'make test-keycloak' fetches one")
 
@@ -53,6 +54,16 @@ check: install-dev ## ruff, mypy --strict, the ladder of imports, the declared d
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 
+docs: $(DOCS_TOOLS)/.installed ## build the manual as a site in build/site, with search; a broken link or anchor fails
+	rm -rf build/site
+	PYTHONPATH=$(DOCS_TOOLS) $(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --builder html --conf-dir docs --doctree-dir build/doctrees . build/site
+	@echo "open build/site/index.html"
+
+$(DOCS_TOOLS)/.installed: locks/docs.txt | $(BIN)/python
+	rm -rf $(DOCS_TOOLS)
+	$(UV) pip install --quiet --target $(DOCS_TOOLS) --python $(BIN)/python --require-hashes -r locks/docs.txt
+	touch $@
+
 bench: install-dev ## all benchmarks; each prints a ratio against a reference measured in the same run
 	$(BIN)/python -m bench
 
@@ -86,6 +97,7 @@ lock: | $(UV) ## write the lock files anew from pyproject.toml
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --generate-hashes --python-version 3.11 --quiet --no-header -o locks/runtime.txt
 	$(UV) pip compile pyproject.toml --extra office --extra postgres --extra signin --group build --group dev --generate-hashes --python-version 3.11 --quiet --no-header -o locks/dev.txt
 	$(UV) pip compile --group fuzz --generate-hashes --python-version 3.11 --quiet --no-header -o locks/fuzz.txt
+	$(UV) pip compile --group docs --generate-hashes --python-version 3.11 --quiet --no-header -o locks/docs.txt
 	$(UV) pip compile --group audit --generate-hashes --python-version 3.11 --quiet --no-header -o locks/audit.txt
 	echo uv==$(UV_VERSION) | $(UV) pip compile - --generate-hashes --python-version 3.11 --quiet --no-header --no-annotate -o locks/uv.txt
 
