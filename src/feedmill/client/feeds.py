@@ -4,8 +4,6 @@ Bytes, and text that XML cannot hold, are written as base64. A builder writes to
 closed. Push it before that, inside of its ``with`` block.
 """
 
-import base64
-import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +12,10 @@ from email.utils import format_datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
-from xml.sax.saxutils import escape, quoteattr
 
 from feedmill.model.errors import BadRequest
-
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE gsafeed PUBLIC "-//Google//DTD GSA Feeds//EN" "">\n<gsafeed>\n'
+from feedmill.wire.gsafeed import render as gsafeed
+from feedmill.wire.gsagroups import render as gsagroups
 
 FeedType = Literal["full", "incremental", "metadata-and-url"]
 
@@ -79,7 +75,7 @@ class FeedBuilder(_Builder):
         super().__init__()
         self.feedtype: FeedType = feedtype
         # the push's form fields decide; the header is required anyway
-        self._file.write(f"{_HEAD}<header><datasource>feed</datasource><feedtype>{feedtype}</feedtype></header>\n<group>\n")
+        self._file.write(gsafeed.begin_feed("feed", feedtype))
 
     def add(
         self,
@@ -102,23 +98,28 @@ class FeedBuilder(_Builder):
             "lock": "true" if lock else "",
             "pagerank": "" if pagerank is None else str(pagerank),
         }
-        parts = [_open_tag("record", {"url": url, "mimetype": mimetype, **{name: value for name, value in given.items() if value}})]
+        pairs = [(name, value) for name, values in (metadata or {}).items() for value in ([values] if isinstance(values, str) else values)]
+        parts = [gsafeed.begin_record(url, mimetype, given)]
         if acl is not None or inherit_from:
-            parts.append(_acl_element(None, acl or (), inherit_from, ""))
-        parts += [*_metadata_element(metadata or {}), *_content_element(content), "</record>\n"]
-        self._write("".join(parts))
+            principals = (_render(entry, with_access=True) for entry in acl or ())
+            parts.append(gsafeed.render_acl(principals, inherit_from=inherit_from))
+        parts.append(gsafeed.render_metadata(pairs))
+        if content is not None:
+            parts.append(gsafeed.render_content(content))
+        self._write("".join([*parts, gsafeed.END_RECORD]))
 
     def delete(self, url: str) -> None:
         """Deletes a document."""
-        self._write(_open_tag("record", {"url": url, "mimetype": "text/plain", "action": "delete"}) + "</record>\n")
+        self._write(gsafeed.render_delete(url))
 
     def add_acl(self, url: str, entries: Iterable[AclEntry], *, inherit_from: str = "", inheritance_type: str = "") -> None:
         """Sets the ACL of a URL. The URL need not be a document; it can be a folder from which other documents inherit."""
-        self._write(_acl_element(url, entries, inherit_from, inheritance_type) + "\n")
+        principals = (_render(entry, with_access=True) for entry in entries)
+        self._write(gsafeed.render_acl(principals, url=url, inherit_from=inherit_from, inheritance_type=inheritance_type) + "\n")
 
     def finish(self) -> Path:
         """Ends the feed and returns its file, which stays until the builder is closed."""
-        return self._end("</group>\n</gsafeed>\n")
+        return self._end(gsafeed.END_FEED)
 
 
 class GroupsBuilder(_Builder):
@@ -126,56 +127,20 @@ class GroupsBuilder(_Builder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._file.write('<?xml version="1.0" encoding="UTF-8"?>\n<xmlgroups>\n')
+        self._file.write(gsagroups.BEGIN_FEED)
 
     def add(self, group: str, members: Iterable[AclEntry], *, namespace: str = "Default") -> None:
         """Defines a group; ``access`` of the members does not matter."""
-        parts = [f"<membership>\n{_principal(AclEntry(name=group, scope='group', namespace=namespace), with_access=False)}\n<members>\n"]
-        parts += [f"{_principal(member, with_access=False)}\n" for member in members]
-        self._write("".join([*parts, "</members>\n</membership>\n"]))
+        defined = _render(AclEntry(name=group, scope="group", namespace=namespace), with_access=False)
+        self._write(gsagroups.render_membership(defined, (_render(member, with_access=False) for member in members)))
 
     def finish(self) -> Path:
         """Ends the feed and returns its file, which stays until the builder is closed."""
-        return self._end("</xmlgroups>\n")
+        return self._end(gsagroups.END_FEED)
 
 
-def _open_tag(name: str, attributes: Mapping[str, str]) -> str:
-    return f"<{name}{''.join(f' {key}={quoteattr(_clean(value))}' for key, value in attributes.items())}>"
-
-
-def _metadata_element(metadata: Mapping[str, str | Sequence[str]]) -> list[str]:
-    pairs = [(name, value) for name, values in metadata.items() for value in ([values] if isinstance(values, str) else values)]
-    if not pairs:
-        return []
-    return [
-        "<metadata>",
-        *(f"<meta name={quoteattr(_clean(name))} content={quoteattr(_clean(value))}/>" for name, value in pairs),
-        "</metadata>",
-    ]
-
-
-def _content_element(content: str | bytes | None) -> list[str]:
-    if content is None:
-        return []
-    if isinstance(content, str) and _ILLEGAL.search(content) is None and "\r" not in content:
-        return [f"<content>{escape(content)}</content>"]
-    data = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
-    return ['<content encoding="base64binary">', base64.b64encode(data).decode("ascii"), "</content>"]
-
-
-def _acl_element(url: str | None, entries: Iterable[AclEntry], inherit_from: str, inheritance_type: str) -> str:
-    given = {"url": url or "", "inherit-from": inherit_from, "inheritance-type": inheritance_type}
-    body = "".join(_principal(entry, with_access=True) for entry in entries)
-    return _open_tag("acl", {name: value for name, value in given.items() if value}) + body + "</acl>"
-
-
-def _principal(entry: AclEntry, *, with_access: bool) -> str:
-    sensitivity = "everything-case-sensitive" if entry.case_sensitive else "everything-case-insensitive"
-    given = {"namespace": entry.namespace, "case-sensitivity-type": sensitivity, "scope": entry.scope}
-    if with_access:
-        given["access"] = entry.access
-    return f"{_open_tag('principal', given)}{escape(_clean(entry.name))}</principal>"
-
-
-def _clean(text: str) -> str:
-    return _ILLEGAL.sub("\ufffd", text)
+def _render(entry: AclEntry, *, with_access: bool) -> str:
+    access = entry.access if with_access else ""
+    return gsafeed.render_principal(
+        entry.name, namespace=entry.namespace, case_sensitive=entry.case_sensitive, scope=entry.scope, access=access
+    )
