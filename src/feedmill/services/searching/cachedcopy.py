@@ -21,7 +21,7 @@ from feedmill.ports import BlobStore
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.searching.documentreader import DocumentReader
+from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_CHARACTERS = 1_000_000
 MAX_MARKS = 5_000
@@ -47,7 +47,7 @@ class CachedCopy:
 class CachedCopies:
     """Returns cached copies to users who may see the documents."""
 
-    def __init__(self, documents: DocumentReader, blobs: BlobStore) -> None:
+    def __init__(self, documents: VisibleDocuments, blobs: BlobStore) -> None:
         self._documents = documents
         self._blobs = blobs
 

@@ -12,9 +12,9 @@ from feedmill.core.text.plainwords import is_plain, iter_words
 from feedmill.model.access import AccessFilter
 from feedmill.model.query import And, Everything, Info, Node, Not, Or, Related, Some, Word
 from feedmill.ports import SearchIndex
-from feedmill.services.searching.documentreader import DocumentReader
 from feedmill.services.searching.resultmaking import READ_CHARACTERS, ResultMaker
 from feedmill.services.searching.searchstate import PlannedSearch
+from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 TITLE_WEIGHT = 3
 MAX_RELATED = 3
@@ -25,7 +25,7 @@ KEPT_WORDS = 12
 NOTHING = Not(Everything())
 
 
-def resolve_urls(index: SearchIndex, root: Node, search: PlannedSearch, documents: DocumentReader, maker: ResultMaker) -> Node:
+def resolve_urls(index: SearchIndex, root: Node, search: PlannedSearch, documents: VisibleDocuments, maker: ResultMaker) -> Node:
     """Replaces ``related:`` by a query for similar documents, and ``info:`` of a document that the user may not see by nothing.
 
     The engine therefore never searches for the URL of a hidden document: its response time would reveal whether it holds that URL.

@@ -21,8 +21,8 @@ from feedmill.model.search import Hit
 from feedmill.ports import BlobStore
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.searching.documentreader import DocumentReader
 from feedmill.services.searching.searchstate import PlannedSearch
+from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 DECIDED_AT_ONCE = 100
 READ_CHARACTERS = 20_000
@@ -44,12 +44,12 @@ class MadeResults:
 class ResultMaker:
     """Makes results of documents from the store, with texts from the blob store. May be used from several threads."""
 
-    def __init__(self, documents: DocumentReader, blobs: BlobStore) -> None:
+    def __init__(self, documents: VisibleDocuments, blobs: BlobStore) -> None:
         self._documents = documents
         self._blobs = blobs
 
     def make_results(self, search: PlannedSearch, sought: Sought, hits: Sequence[Hit], granted: Set[str]) -> MadeResults:
-        """Makes results from hits while there is time; a result that fails is left out. Shape: ``granted`` as in ``DocumentReader``."""
+        """Makes results from hits while there is time; a result that fails is left out. Shape: ``granted`` as in ``VisibleDocuments``."""
         plan, deadline = search.plan, search.deadline
         results, tried, failed = list[Result](), 0, 0
         for first in range(0, len(hits), DECIDED_AT_ONCE):

@@ -24,12 +24,12 @@ from feedmill.model.search import Cursor, Hits, Match, SearchRequest
 from feedmill.ports import SearchIndex
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
-from feedmill.services.searching.documentreader import DocumentReader
 from feedmill.services.searching.likeness import resolve_urls
 from feedmill.services.searching.pagefilling import Filled, PageFiller, Window
 from feedmill.services.searching.resultmaking import MadeResults, ResultMaker, report_failed
 from feedmill.services.searching.searchstate import PlannedSearch, SearchStates
 from feedmill.services.searching.spelling import find_spelling
+from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_NUM = 1_000
 FACETS_FAILED = "facets could not be counted"
@@ -41,7 +41,7 @@ class Searcher:
     def __init__(
         self,
         states: SearchStates,
-        documents: DocumentReader,
+        documents: VisibleDocuments,
         maker: ResultMaker,
         filler: PageFiller | None = None,
         clock: Callable[[], float] = time.perf_counter,

@@ -10,12 +10,12 @@ from feedmill.services.access.permissioncache import PermissionCache
 from feedmill.services.access.resulttrimming import ResultTrimmer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.searchconfigprovider import SearchConfigProvider, nothing_set
-from feedmill.services.searching.documentreader import DocumentReader
 from feedmill.services.searching.enginethreads import EngineThreads
 from feedmill.services.searching.pagefilling import PageFiller
 from feedmill.services.searching.resultmaking import ResultMaker
 from feedmill.services.searching.searcher import Searcher
 from feedmill.services.searching.searchstate import IndexProvider, SearchStates
+from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class SearchServices:
     """What answers searches, each service with the others that it needs."""
 
     searcher: Searcher
-    documents: DocumentReader
+    documents: VisibleDocuments
     filters: AccessFilters
     states: SearchStates
     permissions: PermissionCache
@@ -43,7 +43,7 @@ def wire_search_services(
     """Returns the services. Without ``search_config`` nothing is set, and without ``late`` no other server decides about documents."""
     permissions = permissions or PermissionCache(store)
     trimmer = ResultTrimmer(permissions)
-    documents = DocumentReader(store, trimmer, late)
+    documents = VisibleDocuments(store, trimmer, late)
     states = SearchStates(store, open_index, search_config or SearchConfigProvider(nothing_set), threads or EngineThreads())
     filler = PageFiller(store, trimmer, late) if late is not None else None
     return SearchServices(

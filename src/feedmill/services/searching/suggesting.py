@@ -21,8 +21,8 @@ from feedmill.model.search import Sort
 from feedmill.services.deadline import Deadline
 from feedmill.services.isolation.batches import attempt
 from feedmill.services.isolation.faultpoints import fault_point
-from feedmill.services.searching.documentreader import DocumentReader
 from feedmill.services.searching.searchstate import SearchStates
+from feedmill.services.searching.visibledocuments import VisibleDocuments
 
 MAX_TYPED_CHARACTERS = 200
 MAX_TYPED_WORDS = 10
@@ -45,7 +45,7 @@ class Typing:
 
 
 def suggest(
-    states: SearchStates, reader: DocumentReader, asked: Typing, access: AccessFilter, deadline: Deadline | None = None
+    states: SearchStates, reader: VisibleDocuments, asked: Typing, access: AccessFilter, deadline: Deadline | None = None
 ) -> tuple[str, ...]:
     """Returns completions, likeliest first; none if nothing was typed; at the deadline, those found by then."""
     typed, limit = asked.text, min(asked.limit, MAX_SUGGESTIONS)

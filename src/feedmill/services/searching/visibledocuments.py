@@ -30,7 +30,7 @@ class FoundDocument:
     is_searchable: bool
 
 
-class DocumentReader:
+class VisibleDocuments:
     """Reads documents for users. May be used from several threads."""
 
     def __init__(self, store: Store, trimmer: ResultTrimmer, late: LateBinding | None = None) -> None:
