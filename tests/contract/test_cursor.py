@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from indexharness import BOTH, DOCUMENT, Opened, put
 from searchharness import SearchHarness, ask, open_harness
 
-from feedmill.http.common.cursors import read_cursor, write_cursor
 from feedmill.http.search.app import search_app
+from feedmill.http.search.parameters import read_cursor, write_cursor
 from feedmill.model.access import ANONYMOUS
 from feedmill.model.errors import BadRequest
 from feedmill.model.query import Everything, Word

@@ -13,8 +13,8 @@ from feedmill.adapters.xslt.folder import StylesheetFolder
 from feedmill.adapters.xslt.stylesheets import compile_stylesheet
 from feedmill.adapters.xslt.transformer import ProcessTransformer
 from feedmill.http.search.app import SearchSite, search_app
-from feedmill.http.search.customxml import check_custom
 from feedmill.http.search.frontends import FrontEnds, StylesheetEngine
+from feedmill.http.search.gsasearch import check_custom
 from feedmill.model.errors import Corrupt
 
 HEAD = (

@@ -25,7 +25,7 @@ from feedmill.adapters.identity.saml.metadata import read_metadata
 from feedmill.adapters.identity.saml.provider import SamlIdentityProvider, SamlOptions
 from feedmill.core.access.principals import read_identity
 from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
-from feedmill.http.search import gsaparameters, parameters, refining
+from feedmill.http.search import gsaparameters, parameters
 from feedmill.http.search.app import SearchSite, search_app
 from feedmill.model.access import Access, Acl, Entry, InheritanceType, Principal, Scope
 from feedmill.model.document import Attributes, Document
@@ -296,4 +296,4 @@ def test_every_parameter_is_looked_at() -> None:
     told = {parameter["name"] for methods in described for operation in methods.values() for parameter in operation["parameters"]}
     tried = {name for variants in (*QUERY_ROUTES.values(), *URL_ROUTES.values()) for given in variants for name in given} | {"q", "url"}
     assert len(read) > 20
-    assert (read | told | gsaparameters._KNOWN | set(refining._FIELDS)) - tried - OF_NO_DOCUMENT == set()
+    assert (read | told | gsaparameters._KNOWN | set(parameters._FIELDS)) - tried - OF_NO_DOCUMENT == set()

@@ -13,8 +13,8 @@ from feedmill.core.text.measures import read_range
 from feedmill.core.urls.patterns import parse_pattern
 from feedmill.core.urls.targets import parse_target
 from feedmill.core.urls.validation import check_url, host_of
-from feedmill.http.common.cursors import read_cursor
 from feedmill.http.search.gsaparameters import echo_parameters, page_url, read_wanted, split_pairs
+from feedmill.http.search.parameters import read_cursor
 from feedmill.http.signin.cookies import Cookies
 from feedmill.http.signin.requestauthenticator import read_basic
 from feedmill.model.errors import BadRequest

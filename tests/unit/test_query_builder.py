@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from feedmill.core.query.builder import read_request
 from feedmill.core.query.fields import MAX_TERMS, read_fields
-from feedmill.http.search.refining import read_refined, read_sort, write_refined
+from feedmill.http.search.parameters import read_refined, read_sort, write_refined
 from feedmill.model.query import (
     And,
     Everything,

@@ -86,9 +86,9 @@ def run_web(context: AppContext, ports: Ports) -> None:
     """Serves searches, on the search port."""
     settings = context.settings
     build_circuit_note(context).clear()
-    search, signing, token = build_search_services(context), build_signing(context), read_token(context.data)
+    services, signing, token = build_search_services(context), build_signing(context), read_token(context.data)
     frontends = FrontEnds(
-        lambda: {name: frontend.stylesheet for name, frontend in search.states.read_config().serving.frontends.items()},
+        lambda: {name: frontend.stylesheet for name, frontend in services.states.read_config().serving.frontends.items()},
         build_stylesheet_engine(context),
         image_sources=settings.search.image_sources,
     )
@@ -96,18 +96,18 @@ def run_web(context: AppContext, ports: Ports) -> None:
     site = SearchSite(
         find_problems=_problems_of(context),
         frontends=frontends,
-        copies=CachedCopies(search.documents, context.blobs),
+        copies=CachedCopies(services.documents, context.blobs),
         find_clusters=find_clusters,
         clicks=build_clicks(context),
         signin=signin,
         bounds=SearchBounds(deadline_seconds=settings.search.deadline_seconds, at_once=settings.search.searches_per_client),
     )
-    app = search_app(search, site)
+    app = search_app(services, site)
     if ports.is_successor:
         # else who signed in would wait for it, where the process before need not
-        search.permissions.load()
+        services.permissions.load()
     listeners = make_listeners(settings, ports.sockets, {"search": app})
-    with _follow(search.permissions):
+    with _follow(services.permissions):
         ports.take_over()
         serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
 

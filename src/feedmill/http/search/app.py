@@ -34,7 +34,6 @@ from feedmill.core.ranking.concepts import Edge
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.currentuser import AuthenticationMiddleware, find_current_user
-from feedmill.http.common.cursors import read_cursor, write_cursor
 from feedmill.http.common.health import Problems, health_routes
 from feedmill.http.common.openapi import SEARCH_PORT, build_openapi
 from feedmill.http.common.origin import OriginCheck
@@ -48,7 +47,7 @@ from feedmill.http.search.clicks import ClickLog, NoClickLog, click_route
 from feedmill.http.search.clusters import ClusterRoute
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsasearch import ProtocolTools, SearchProtocol
-from feedmill.http.search.parameters import read_search
+from feedmill.http.search.parameters import read_cursor, read_search, write_cursor
 from feedmill.http.search.resultpage import show_page
 from feedmill.http.search.suggestions import Suggestions
 from feedmill.http.signin.check import SignInCheck

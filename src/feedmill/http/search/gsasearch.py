@@ -16,7 +16,6 @@ from feedmill.http.common.bodies import read_body
 from feedmill.http.common.cachecontrol import KEPT_IN_PRIVATE
 from feedmill.http.common.searchthreads import SearchThreads, find_deadline
 from feedmill.http.search.cachepage import POLICY, CopyAsked, read_cache_query, render_copy_page
-from feedmill.http.search.customxml import check_custom
 from feedmill.http.search.frontends import FrontEnds
 from feedmill.http.search.gsaparameters import UNCOLLAPSED, Wanted, echo_parameters, page_url, read_wanted, split_pairs
 from feedmill.http.signin.site import SignInSite
@@ -34,6 +33,7 @@ from feedmill.wire.results.charsets import UTF_8, find_charset
 from feedmill.wire.results.gsaxml import Reply, render_copy, render_results
 
 MAX_FORM_BYTES = 10_240
+MAX_CUSTOM_BYTES = 8_192
 
 Show = Callable[[ResultPage, QueryPlan, Request], Response]
 """Shows results on the built-in page, to the sender of a request."""
@@ -185,3 +185,14 @@ def _holds_site(node: Node) -> bool:
 async def _read_form(request: Request) -> bytes:
     refusal = f"a posted search has more than {MAX_FORM_BYTES} bytes; send fewer or shorter parameters"
     return await read_body(request, MAX_FORM_BYTES, refusal)
+
+
+def check_custom(text: str) -> bytes:
+    """Returns the bytes of ``proxycustom=`` for the stylesheet, empty for a blank text. Errors: BadRequest.
+
+    The process that applies the stylesheet parses them, never the server. Source: Search Protocol Reference, "Custom XML".
+    """
+    data = text.encode("utf-8", "replace") if text.strip() else b""
+    if len(data) > MAX_CUSTOM_BYTES:
+        raise BadRequest(f"proxycustom= has more than {MAX_CUSTOM_BYTES} bytes")
+    return data

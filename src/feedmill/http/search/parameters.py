@@ -1,14 +1,19 @@
-"""The parameters of a search request, as programs and people send them.
+"""The parameters of a search request, as programs and people send them, and as links to other pages of the same search repeat them.
 
-No value is an error: what is no number, out of range or unknown becomes the default.
+They are the same on ``/search``, on the page and in the JSON API. No value is an error, except of ``cursor=``: what is no number, out of
+range or unknown becomes the default.
+Source: Search Protocol Reference, "Request Format", "Sorting", "Filtering by metadata".
 """
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping
-from urllib.parse import unquote
+from dataclasses import astuple, replace
+from urllib.parse import quote, unquote
 
-from feedmill.http.search.refining import read_refined
-from feedmill.model.search import Match, SearchRequest
+from feedmill.model.errors import BadRequest
+from feedmill.model.search import Advanced, Cursor, Match, Occurrence, SearchRequest, Sort
 
 DEFAULT_NUM = 10
 MAX_NUM = 1_000
@@ -18,6 +23,20 @@ DEFAULT_KEYMATCHES = 3
 MAX_KEYMATCHES = 50
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_OCCURRENCES = {"title": Occurrence.TITLE, "url": Occurrence.URL}
+_FIELDS = {
+    "as_q": "all_words",
+    "as_epq": "phrase",
+    "as_oq": "any_words",
+    "as_eq": "no_words",
+    "as_sitesearch": "site",
+    "sitesearch": "within",
+    "as_filetype": "filetype",
+    "as_lq": "links_to",
+}
+FIRST_CURSOR = "*"
+MAX_CURSOR_CHARACTERS = 200
+_CURSOR = re.compile(r"(\d{1,18})\.([01])\.([0-9a-f]{12})")
 
 
 def read_search(values: Mapping[str, str], *, max_num: int = MAX_NUM) -> SearchRequest:
@@ -54,3 +73,106 @@ def _read_match(text: str) -> Match:
         return Match(text.strip().lower())
     except ValueError:
         return Match.AUTO
+
+
+# --- order, form and metadata ---------------------------------------------------------------------------------------------------
+
+
+def read_refined(request: SearchRequest, values: Mapping[str, str]) -> SearchRequest:
+    """Returns the request with what the parameters refine it by."""
+    return replace(
+        request,
+        required_fields=values.get("requiredfields", ""),
+        partial_fields=values.get("partialfields", ""),
+        sort=read_sort(values.get("sort", "")),
+        advanced=read_advanced(values),
+        navigation=values.get("dnavs", ""),
+        languages=values.get("lr", ""),
+    )
+
+
+def read_sort(text: str) -> Sort | None:
+    """Reads an order, which may end after the direction; None, by relevance, for ``date:...:L`` and for what is not understood."""
+    kind, *parts = text.split(":")
+    if kind == "date":
+        direction, mode = [*(part.upper() for part in parts), "", ""][:2]
+        if mode == "" and direction in ("A", "D"):
+            mode = "R"
+        return Sort(is_descending=direction != "A", is_whole=mode == "R") if mode in ("S", "R") else None
+    if kind == "meta" and parts and parts[0]:
+        return Sort(name=unquote(parts[0]), is_descending=parts[1:2] != [] and parts[1].upper() == "D")
+    return None
+
+
+def read_advanced(values: Mapping[str, str]) -> Advanced:
+    """Reads the fields of the advanced search form."""
+    return Advanced(
+        **{field: values.get(name, "") for name, field in _FIELDS.items()},
+        occurrence=_OCCURRENCES.get(values.get("as_occt", ""), Occurrence.ANYWHERE),
+        excludes_site=values.get("as_dt", "") == "e",
+        excludes_filetype=values.get("as_ft", "") == "e",
+    )
+
+
+def write_refined(request: SearchRequest) -> list[tuple[str, str]]:
+    """Returns the parameters that refine a request as it is refined, for links to its other pages."""
+    advanced, sort = request.advanced, request.sort
+    order = ""
+    if sort is not None:
+        direction = "D" if sort.is_descending else "A"
+        mode = "R" if sort.is_whole else "S"
+        order = f"meta:{quote(sort.name, safe='')}:{direction}" if sort.name else f"date:{direction}:{mode}:d1"
+    pairs = [
+        ("requiredfields", request.required_fields),
+        ("partialfields", request.partial_fields),
+        ("lr", request.languages),
+        ("sort", order),
+        ("dnavs", request.navigation),
+        *[(name, getattr(advanced, field)) for name, field in _FIELDS.items()],
+        ("as_occt", "" if advanced.occurrence is Occurrence.ANYWHERE else advanced.occurrence.value),
+        ("as_dt", "e" if advanced.excludes_site else ""),
+        ("as_ft", "e" if advanced.excludes_filetype else ""),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+# --- cursors --------------------------------------------------------------------------------------------------------------------
+
+
+def read_cursor(text: str, request: SearchRequest) -> Cursor:
+    """Reads a cursor: ``*`` begins a listing, and each response says where the next page begins.
+
+    A cursor belongs to its query, of which it holds a digest. It returns nothing that a search would not return, so it needs no secret.
+    Errors: BadRequest for a text that is no cursor, and for a cursor of another query.
+    """
+    if text == FIRST_CURSOR:
+        return Cursor()
+    try:
+        bare = base64.urlsafe_b64decode(text[:MAX_CURSOR_CHARACTERS] + "=" * (-len(text[:MAX_CURSOR_CHARACTERS]) % 4)).decode("ascii")
+    except ValueError:
+        bare = ""
+    found = _CURSOR.fullmatch(bare)
+    if found is None:
+        raise BadRequest("cursor= is none that was given; begin with cursor=* and go on with next_cursor of each answer")
+    if found[3] != _digest(request):
+        raise BadRequest("cursor= belongs to another query; go on with the parameters that it began with, or begin with cursor=*")
+    return Cursor(after=int(found[1]), is_loosened=found[2] == "1")
+
+
+def write_cursor(cursor: Cursor | None, request: SearchRequest) -> str | None:
+    """Writes a cursor, None where there is none."""
+    if cursor is None:
+        return None
+    bare = f"{cursor.after}.{int(bool(cursor.is_loosened))}.{_digest(request)}"
+    return base64.urlsafe_b64encode(bare.encode("ascii")).decode("ascii").rstrip("=")
+
+
+def _digest(request: SearchRequest) -> str:
+    """Returns a digest of what decides which documents match, and nothing else of a request.
+
+    The order of the parts and the constants between them are part of the format: clients hold cursors over an upgrade.
+    """
+    fields = (request.required_fields, request.partial_fields, None, astuple(request.advanced), request.navigation, None, ())
+    scope = (request.site, request.client, 0, request.expands, request.languages, False)
+    parts = (request.query, 0, 0, request.match, (), *fields, *scope)
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:12]

@@ -9,8 +9,7 @@ from feedmill.core.query.plan import QueryPlan
 from feedmill.core.ranking.scoring import HOLDS_ALL_BONUS
 from feedmill.http.search.facetlinks import Chosen, ShownFacet, show_chosen, show_facets
 from feedmill.http.search.filekinds import FileKind, find_kind
-from feedmill.http.search.parameters import DEFAULT_NUM
-from feedmill.http.search.refining import read_sort, write_refined
+from feedmill.http.search.parameters import DEFAULT_NUM, read_sort, write_refined
 from feedmill.model.results import Result, ResultPage, Snippet
 from feedmill.model.search import Match, SearchRequest
 from feedmill.model.serving import KeyMatch
