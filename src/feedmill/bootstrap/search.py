@@ -1,5 +1,6 @@
 """Builds the services that answer searches, with late binding (authorization by other servers) if it is configured."""
 
+import os
 import time
 from collections.abc import Callable
 
@@ -21,6 +22,7 @@ from feedmill.services.authorization.denyauthorizer import DenyAuthorizer
 from feedmill.services.authorization.headauthorizer import HeadAuthorizer
 from feedmill.services.authorization.rules import LateBinding
 from feedmill.services.authorization.samlauthorizer import SamlAuthorizer
+from feedmill.services.searching.enginethreads import LEAST_THREADS, EngineThreads
 from feedmill.services.searching.searchservices import SearchServices, wire_search_services
 from feedmill.settings.authorization import limits_of, rules_of
 
@@ -37,6 +39,7 @@ def build_search_services(context: AppContext) -> SearchServices:
         search_config=build_search_config_provider(context),
         permissions=PermissionCache(context.store, order=early_order_of(context)),
         late=_build_late_binding(context) if context.settings.authorization else None,
+        threads=EngineThreads(max(LEAST_THREADS, os.cpu_count() or 1)),
     )
 
 

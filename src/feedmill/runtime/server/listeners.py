@@ -12,9 +12,9 @@ from starlette.types import ASGIApp
 from feedmill.core.urls.hostnames import HostNames, find_host
 from feedmill.core.urls.networks import Networks
 from feedmill.http.common.hostcheck import DTD_PATHS, FEED_CLIENT_PATHS, FindNames
-from feedmill.http.common.ownnames import OwnNames
 from feedmill.runtime.server.connections import Share, ShareOf, share_by_client, share_by_trust
 from feedmill.runtime.server.gateprotocol import GateProtocol
+from feedmill.runtime.server.ownnames import OwnNames
 from feedmill.runtime.server.uvicorn_runner import Listener
 from feedmill.settings import Settings
 

@@ -43,7 +43,7 @@ def _fail(step: str, url: str) -> None:
     for mode, marker in _faults.get(step, ()):
         if marker in url:
             if mode == "kill":
-                os.kill(os.getpid(), signal.SIGKILL)
+                signal.raise_signal(signal.SIGKILL)
             while mode == "hang":
                 time.sleep(1.0)
             raise RuntimeError(f"injected fault in {step}")

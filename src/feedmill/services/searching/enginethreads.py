@@ -5,7 +5,6 @@ most half of the threads. A request that gets no thread before its deadline cont
 without it keeps its thread until it ends.
 """
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -22,8 +21,8 @@ _Answer = TypeVar("_Answer")
 class EngineThreads:
     """The threads of a process. May be used from several threads."""
 
-    def __init__(self, threads: int = 0) -> None:
-        self._count = threads or max(LEAST_THREADS, os.cpu_count() or 1)
+    def __init__(self, threads: int = LEAST_THREADS) -> None:
+        self._count = threads
         self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="engine")
         self._is_free = threading.Condition()
         self._running: Counter[str] = Counter()
