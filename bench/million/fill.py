@@ -51,7 +51,7 @@ def fill_index(data: Path, batches: "Queue[Batch | None]", done: Path) -> None:
     began, used, count = time.monotonic(), time.process_time(), 0
     with open_context(data, read_snapshot(data).settings, "bench-index") as context:
         with context.store.reading() as unit:
-            folder = unit.key_values.get(INDEX_FOLDER)
+            folder = unit.state.key_values.get(INDEX_FOLDER)
         assert folder is not None
         writer = TantivyWriter(data / "index" / folder)
         while batch := batches.get():
@@ -70,7 +70,7 @@ def keep_commit(context: AppContext, writer: TantivyWriter, done: Path, batch: B
     """Commits, and lets the store and a later filling know."""
     token = writer.commit()
     with context.store.writing() as unit:
-        unit.key_values.put(INDEX_TOKEN, token)
+        unit.state.key_values.put(INDEX_TOKEN, token)
     if batch is not None:
         done.write_text(str(batch[-1][0] + 1))
 

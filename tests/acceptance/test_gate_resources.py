@@ -143,7 +143,7 @@ def test_document_with_a_mark_is_not_searchable_yet(tmp_path: Path) -> None:
         push(gate, "hr")
         number = save(gate.store, make_document())
         with gate.store.writing() as unit:
-            unit.index_tasks.put_many(
+            unit.processing.index_tasks.put_many(
                 [IndexTask(document_id=number, version=1, stage=Stage.INDEX, lane=Lane.QUICK, feed_id=1, datasource="hr")]
             )
         shown = ask(gate, "/api/v1/documents?url=http://example.com/a%3Fb=c+d")

@@ -149,7 +149,9 @@ class FeedHarness:
         """Takes all marks off, as the indexer does once it has committed."""
         with self.store.writing() as unit:
             known = [d.id for d in unit.documents.reader.find_many([c.url for feed in self.feeds.values() for c in feed if c.url]).values()]
-            unit.index_tasks.remove(list(unit.index_tasks.find_many([key for key in known if key is not None]).values()))
+            unit.processing.index_tasks.remove(
+                list(unit.processing.index_tasks.find_many([key for key in known if key is not None]).values())
+            )
 
 
 def open_harness(folder: Path, *, max_documents: int = 0, changes_a_slice: int = 500) -> FeedHarness:

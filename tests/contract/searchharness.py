@@ -76,8 +76,8 @@ class SearchHarness:
             writer.put_many(self._entry(ids[document.url], document) for document in documents)
             token = writer.commit()
             with self.store.writing() as unit:
-                unit.key_values.put(INDEX_FOLDER, "first")
-                unit.key_values.put(INDEX_TOKEN, token)
+                unit.state.key_values.put(INDEX_FOLDER, "first")
+                unit.state.key_values.put(INDEX_TOKEN, token)
         return [ids[document.url] for document in documents]
 
     def _entry(self, key: int, document: Document) -> IndexDocument:

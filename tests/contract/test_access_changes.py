@@ -337,7 +337,7 @@ def test_changes_of_times_that_are_not_kept_are_refused(new_harness: Callable[[]
 def test_times_before_history_was_kept_are_refused(new_harness: Callable[[], FeedHarness]) -> None:
     harness = new_harness()
     with harness.store.writing() as unit:
-        unit.key_values.put(HISTORY_SINCE, harness.clock().isoformat())
+        unit.state.key_values.put(HISTORY_SINCE, harness.clock().isoformat())
     question = Question(url=url("a"), identity=USERS["ann"])
     assert explaining(harness).explain(question, at=harness.clock()).verdict is Verdict.INDETERMINATE
     with pytest.raises(BadRequest, match="known from"):

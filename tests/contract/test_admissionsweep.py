@@ -53,7 +53,7 @@ def sweep_all(harness: FeedHarness, settings: Settings) -> int:
             busy += 1
         harness.now += admissionsweep.BETWEEN_ROUNDS
     with harness.store.reading() as unit:
-        assert unit.key_values.get(keyvalues.ADMISSION_DIGEST) == settings.digest()
+        assert unit.state.key_values.get(keyvalues.ADMISSION_DIGEST) == settings.digest()
     return busy
 
 
@@ -67,7 +67,7 @@ def test_sweep_with_a_new_pattern_removes_what_it_blocks_and_names_it(harness: F
     assert (last.kind, last.feed_id) == (EventKind.BLOCKED, None)
     assert "'docs.test/private/'" in last.detail
     with harness.store.reading() as unit:
-        mark = unit.index_tasks.find_many([harness.document(url("private/a")).id or 0]).popitem()[1]
+        mark = unit.processing.index_tasks.find_many([harness.document(url("private/a")).id or 0]).popitem()[1]
     assert (mark.feed_id, mark.datasource, mark.version) == (0, "wiki", 2)
 
 
@@ -81,7 +81,7 @@ def test_sweep_with_a_source_declared_secure_tightens_its_documents(harness: Fee
     assert {name: document.secure for name, document in harness.live().items()} == {url("a"): True, url("b"): True, url("theirs"): False}
     assert [harness.document(url(name)).version for name in ("a", "b", "theirs")] == [2, 1, 1]
     with harness.store.reading() as unit:
-        found = unit.index_tasks.find_many([document.id or 0 for document in harness.live().values()])
+        found = unit.processing.index_tasks.find_many([document.id or 0 for document in harness.live().values()])
     assert {mark.revokes_access for mark in found.values()} == {True}
     assert len(found) == 1
 

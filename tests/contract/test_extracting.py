@@ -73,7 +73,7 @@ def extracting(harness: FeedHarness, extractor: InstantExtractor) -> Extracting:
 
 def count_marks(harness: FeedHarness) -> dict[Stage, int]:
     with harness.store.reading() as unit:
-        return unit.index_tasks.count()
+        return unit.processing.index_tasks.count()
 
 
 def work_until_extracted(harness: FeedHarness, service: Extracting) -> None:

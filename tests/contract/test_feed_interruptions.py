@@ -76,7 +76,7 @@ def feed_with(harness: FeedHarness, folder: Path, faults: str, live: Callable[[F
 
 def left_over(harness: FeedHarness) -> dict[str, int]:
     with harness.store.reading() as unit:
-        return unit.interruptions.list()
+        return unit.processing.interruptions.list()
 
 
 @pytest.mark.parametrize("step", ["content", "apply", "class", "store"])

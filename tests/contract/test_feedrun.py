@@ -113,7 +113,7 @@ def test_log_beyond_its_limit_is_cut_and_counts_stay_whole(tmp_path: Path) -> No
 def marks(harness: FeedHarness) -> dict[str, IndexTask]:
     with harness.store.reading() as unit:
         documents = unit.documents.reader.find_by_id(range(1, 20))
-        found = unit.index_tasks.find_many(list(documents))
+        found = unit.processing.index_tasks.find_many(list(documents))
     return {documents[key].url.removeprefix("http://docs.test/"): mark for key, mark in found.items()}
 
 

@@ -8,17 +8,17 @@ from feedmill.ports import IndexTask, Lane, Stage
 
 def put(store: SqlStore, *marks: IndexTask) -> None:
     with store.writing() as unit:
-        unit.index_tasks.put_many(marks)
+        unit.processing.index_tasks.put_many(marks)
 
 
 def found(store: SqlStore, document_id: int = 1) -> IndexTask | None:
     with store.reading() as unit:
-        return unit.index_tasks.find_many([document_id]).get(document_id)
+        return unit.processing.index_tasks.find_many([document_id]).get(document_id)
 
 
 def open_feeds(store: SqlStore, *feed_ids: int) -> tuple[set[int], set[int]]:
     with store.reading() as unit:
-        return unit.index_tasks.list_open_feeds(feed_ids)
+        return unit.processing.index_tasks.list_open_feeds(feed_ids)
 
 
 def test_put_many_with_later_mark_replaces_but_keeps_tightens_and_quicker_lane(store: SqlStore) -> None:
@@ -60,43 +60,43 @@ def test_list_with_stages_and_lanes_gives_quick_first_then_older_feeds(store: Sq
         a_mark(8, stage=Stage.EXTRACT),
     )
     with store.reading() as unit:
-        assert [mark.document_id for mark in unit.index_tasks.list(Stage.INDEX, 10)] == [7, 9, 1, 2]
-        assert [mark.document_id for mark in unit.index_tasks.list(Stage.INDEX, 2)] == [7, 9]
-        assert [mark.document_id for mark in unit.index_tasks.list(Stage.INDEX, 10, lane=Lane.BULK)] == [9, 1, 2]
-        assert [mark.document_id for mark in unit.index_tasks.list(Stage.INDEX, 10, lane=Lane.QUICK)] == [7]
-        assert [mark.document_id for mark in unit.index_tasks.list(Stage.EXTRACT, 10)] == [8]
-        assert unit.index_tasks.count() == {Stage.EXTRACT: 1, Stage.INDEX: 4}
+        assert [mark.document_id for mark in unit.processing.index_tasks.list(Stage.INDEX, 10)] == [7, 9, 1, 2]
+        assert [mark.document_id for mark in unit.processing.index_tasks.list(Stage.INDEX, 2)] == [7, 9]
+        assert [mark.document_id for mark in unit.processing.index_tasks.list(Stage.INDEX, 10, lane=Lane.BULK)] == [9, 1, 2]
+        assert [mark.document_id for mark in unit.processing.index_tasks.list(Stage.INDEX, 10, lane=Lane.QUICK)] == [7]
+        assert [mark.document_id for mark in unit.processing.index_tasks.list(Stage.EXTRACT, 10)] == [8]
+        assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 1, Stage.INDEX: 4}
 
 
 def test_count_without_marks_names_every_stage(store: SqlStore) -> None:
     with store.reading() as unit:
-        assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
+        assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
 
 
 def test_advance_with_exact_and_other_versions_moves_only_exact_ones(store: SqlStore) -> None:
     put(store, a_mark(1, stage=Stage.EXTRACT), a_mark(2, stage=Stage.EXTRACT, version=2), a_mark(3))
     with store.writing() as unit:
-        unit.index_tasks.advance([])
-        unit.index_tasks.advance([a_mark(1), a_mark(2), a_mark(3), a_mark(4)])
-        assert unit.index_tasks.count() == {Stage.EXTRACT: 1, Stage.INDEX: 2}
+        unit.processing.index_tasks.advance([])
+        unit.processing.index_tasks.advance([a_mark(1), a_mark(2), a_mark(3), a_mark(4)])
+        assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 1, Stage.INDEX: 2}
     assert found(store, 2) == a_mark(2, stage=Stage.EXTRACT, version=2)
 
 
 def test_remove_with_exact_and_other_versions_removes_only_exact_ones(store: SqlStore) -> None:
     put(store, a_mark(1), a_mark(2, version=2), a_mark(3))
     with store.writing() as unit:
-        unit.index_tasks.remove([])
-        unit.index_tasks.remove([a_mark(1), a_mark(2), a_mark(4)])
-        assert set(unit.index_tasks.find_many([1, 2, 3, 4])) == {2, 3}
+        unit.processing.index_tasks.remove([])
+        unit.processing.index_tasks.remove([a_mark(1), a_mark(2), a_mark(4)])
+        assert set(unit.processing.index_tasks.find_many([1, 2, 3, 4])) == {2, 3}
 
 
 def test_marks_with_thousands_at_once_are_put_found_and_removed(store: SqlStore) -> None:
     marks = [a_mark(number) for number in range(1200)]
     put(store, *marks)
     with store.writing() as unit:
-        assert len(unit.index_tasks.find_many(range(1200))) == 1200
-        unit.index_tasks.remove(marks)
-        assert unit.index_tasks.count()[Stage.INDEX] == 0
+        assert len(unit.processing.index_tasks.find_many(range(1200))) == 1200
+        unit.processing.index_tasks.remove(marks)
+        assert unit.processing.index_tasks.count()[Stage.INDEX] == 0
 
 
 def test_list_open_feeds_with_marks_gives_marked_and_tightening(store: SqlStore) -> None:
@@ -118,10 +118,10 @@ def test_list_open_feeds_with_overtaken_mark_keeps_the_earlier_feed_open(store: 
     put(store, a_mark(2, feed_id=4))
     assert open_feeds(store, 1, 2, 3, 4) == ({1, 2, 3, 4}, {1, 2, 3})
     with store.writing() as unit:
-        unit.index_tasks.remove([a_mark(1, version=2), a_mark(2)])
+        unit.processing.index_tasks.remove([a_mark(1, version=2), a_mark(2)])
     assert open_feeds(store, 1, 2, 3, 4) == ({1, 2, 3}, {1, 2, 3})
     with store.writing() as unit:
-        unit.index_tasks.remove([a_mark(1, version=3)])
+        unit.processing.index_tasks.remove([a_mark(1, version=3)])
     assert open_feeds(store, 1, 2, 3, 4) == (set(), set())
 
 
@@ -130,5 +130,5 @@ def test_list_open_feeds_with_mark_of_same_feed_again_ends_with_it(store: SqlSto
     put(store, a_mark(1, version=2))
     assert open_feeds(store, 1) == ({1}, set())
     with store.writing() as unit:
-        unit.index_tasks.remove([a_mark(1, version=2)])
+        unit.processing.index_tasks.remove([a_mark(1, version=2)])
     assert open_feeds(store, 1) == (set(), set())

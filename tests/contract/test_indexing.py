@@ -96,15 +96,15 @@ class IndexHarness:
         """Whether marks are left, a rebuild is asked for, or a feed cannot be found as a whole."""
         with self.store.reading() as unit:
             return (
-                any(unit.index_tasks.count().values())
-                or bool(unit.key_values.get(INDEX_REBUILD))
+                any(unit.processing.index_tasks.count().values())
+                or bool(unit.state.key_values.get(INDEX_REBUILD))
                 or bool(unit.feeds.reader.list_unsettled())
             )
 
     def shown(self) -> dict[int, Metadata]:
         """Returns the metadata of what the serving index shows, by key."""
         with self.store.reading() as unit:
-            serving = unit.key_values.get(INDEX_FOLDER) or ""
+            serving = unit.state.key_values.get(INDEX_FOLDER) or ""
         assert list(self.indexes) == [serving]
         return {key: entry.document.metadata for key, entry in self.indexes[serving]._entries.items()}
 
@@ -127,7 +127,7 @@ def prepare(folder: Path) -> IndexHarness:
 
 def advance_all(harness: FeedHarness) -> None:
     with harness.store.writing() as unit:
-        unit.index_tasks.advance(unit.index_tasks.list(Stage.EXTRACT, 1000))
+        unit.processing.index_tasks.advance(unit.processing.index_tasks.list(Stage.EXTRACT, 1000))
 
 
 def run_to_the_end(harness: IndexHarness, fuse: Fuse, *, build_anew: bool) -> None:
@@ -136,7 +136,7 @@ def run_to_the_end(harness: IndexHarness, fuse: Fuse, *, build_anew: bool) -> No
     while indexer.turn():
         pass
     with harness.store.reading() as unit:
-        is_built_anew = unit.key_values.get(INDEX_FOLDER) != "1-1"
+        is_built_anew = unit.state.key_values.get(INDEX_FOLDER) != "1-1"
     if build_anew and not is_built_anew:
         request_rebuild(harness.store)
     while indexer.turn():
@@ -146,7 +146,7 @@ def run_to_the_end(harness: IndexHarness, fuse: Fuse, *, build_anew: bool) -> No
 def assert_brought_up(harness: IndexHarness) -> None:
     with harness.store.reading() as unit:
         live = {document.id: document.metadata for document in unit.documents.scan.list_live(after=0, limit=100)}
-        assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
+        assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
         feeds = unit.feeds.reader.list_newest(None, 10)
     assert harness.shown() == live
     assert sorted(live.values()) == [(("rev", number),) for number in "112233"]
@@ -200,7 +200,7 @@ def test_searches_after_another_schema_that_can_be_served_miss_nothing(tmp_path:
     harness.indexes["0-1"] = harness.indexes.pop("1-1")
     harness.served = ("0-1",)
     with harness.store.writing() as unit:
-        unit.key_values.put(INDEX_FOLDER, "0-1")
+        unit.state.key_values.put(INDEX_FOLDER, "0-1")
 
     def ask() -> tuple[str | None, int, tuple[str, ...]]:
         page = services.searcher.search(SearchRequest(query="inmeta:rev"), ANONYMOUS)
@@ -230,7 +230,7 @@ def test_searches_after_another_schema_say_that_the_index_is_partial(tmp_path: P
         return services.searcher.search(SearchRequest(query="x"), ANONYMOUS).warnings
 
     with harness.store.writing() as unit:
-        unit.key_values.put(INDEX_FOLDER, "0-1")
+        unit.state.key_values.put(INDEX_FOLDER, "0-1")
     indexer = harness.start(Fuse())
     assert warnings() == (REBUILDING,)
     while indexer.turn():

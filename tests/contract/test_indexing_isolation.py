@@ -129,23 +129,23 @@ class Harness:
     def extract(self) -> bool:
         """Passes on what waits for extraction; whether anything did."""
         with self.feeds.store.writing() as unit:
-            marks = unit.index_tasks.list(Stage.EXTRACT, 1000)
-            unit.index_tasks.advance(marks)
+            marks = unit.processing.index_tasks.list(Stage.EXTRACT, 1000)
+            unit.processing.index_tasks.advance(marks)
         return bool(marks)
 
     def shown(self) -> dict[str, IndexDocument]:
         with self.feeds.store.reading() as unit:
-            index = self.indexes[unit.key_values.get(keyvalues.INDEX_FOLDER) or ""]
+            index = self.indexes[unit.state.key_values.get(keyvalues.INDEX_FOLDER) or ""]
         return {entry.document.url.rpartition("/")[2]: entry.document for entry in index._entries.values()}
 
     def failure(self, name: str) -> Failure | None:
         key = self.feeds.document(url(name)).id or 0
         with self.feeds.store.reading() as unit:
-            return unit.failures.find_many([key]).get(key)
+            return unit.processing.failures.find_many([key]).get(key)
 
     def count_marks(self) -> int:
         with self.feeds.store.reading() as unit:
-            return sum(unit.index_tasks.count().values())
+            return sum(unit.processing.index_tasks.count().values())
 
 
 @pytest.fixture
@@ -292,8 +292,8 @@ def test_rebuild_ends_though_several_documents_kill_the_indexer(harness: Harness
     request_rebuild(harness.feeds.store)
     deaths = count_deaths(harness, f"{step}=kill:marked")
     with harness.feeds.store.reading() as unit:
-        assert not unit.key_values.get(keyvalues.INDEX_REBUILD)
-        failures = {failure.step for failure in unit.failures.find_many(list(range(1, 30))).values()}
+        assert not unit.state.key_values.get(keyvalues.INDEX_REBUILD)
+        failures = {failure.step for failure in unit.processing.failures.find_many(list(range(1, 30))).values()}
     assert deaths >= 4
     assert failures == (set() if step == "index.rebuild" else {step})
 
@@ -377,7 +377,7 @@ def test_document_that_ended_the_indexer_goes_apart_with_its_feed(harness: Harne
     assert failure is not None
     assert failure.reason == "step index.entry failed: it died"
     with harness.feeds.store.reading() as unit:
-        assert unit.interruptions.list() == {}
+        assert unit.processing.interruptions.list() == {}
 
 
 def test_document_whose_commit_ended_the_indexer_goes_apart(harness: Harness) -> None:
@@ -388,7 +388,7 @@ def test_document_whose_commit_ended_the_indexer_goes_apart(harness: Harness) ->
     assert harness.builder.started == [[url("a")]]
     assert sorted(harness.shown()) == ["a", "b"]
     with harness.feeds.store.reading() as unit:
-        assert unit.interruptions.list() == {}
+        assert unit.processing.interruptions.list() == {}
 
 
 def test_queue_moves_while_a_document_is_built_apart(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -403,7 +403,7 @@ def test_queue_moves_while_a_document_is_built_apart(harness: Harness, monkeypat
     for _ in range(5):
         indexer.turn()
         with harness.feeds.store.reading() as unit:
-            (index,) = (queue for queue in unit.queues.list() if queue.name is QueueName.INDEX)
+            (index,) = (queue for queue in unit.processing.queues.list() if queue.name is QueueName.INDEX)
         moments.add(index.moved_at)
     assert (index.waiting, len(moments)) == (1, 5)
     harness.builder.is_slow = False

@@ -78,7 +78,9 @@ class LinkHarness:
         blob = self.feeds.blobs.put(io.BytesIO(data), len(data))
         with self.feeds.store.writing() as unit:
             unit.documents.writer.save_texts([(document.id, Text(source=document.content, blob=blob, robots=frozenset(robots)))], at=BEGIN)
-            unit.index_tasks.advance([mark for mark in unit.index_tasks.list(Stage.EXTRACT, 1000) if mark.document_id == document.id])
+            unit.processing.index_tasks.advance(
+                [mark for mark in unit.processing.index_tasks.list(Stage.EXTRACT, 1000) if mark.document_id == document.id]
+            )
 
     def settle(self, indexer: Indexing | None = None) -> None:
         """Runs an indexer until nothing waits, links neither."""
@@ -88,13 +90,16 @@ class LinkHarness:
 
     def is_waiting(self) -> bool:
         with self.feeds.store.reading() as unit:
-            works = [any(unit.index_tasks.count().values()), *(unit.links.list_queued(work, 1) for work in LinkWork)]
+            works = [
+                any(unit.processing.index_tasks.count().values()),
+                *(unit.processing.link_queue.list_queued(work, 1) for work in LinkWork),
+            ]
         return any(works)
 
     @property
     def index(self) -> MemoryIndex:
         with self.feeds.store.reading() as unit:
-            return self.indexes[unit.key_values.get(keyvalues.INDEX_FOLDER) or ""]
+            return self.indexes[unit.state.key_values.get(keyvalues.INDEX_FOLDER) or ""]
 
     def told(self, name: str) -> tuple[str, ...]:
         """Returns the texts of links that the index has of a document."""
@@ -212,9 +217,9 @@ def test_links_of_a_secret_page_are_taken_back_from_what_is_written_already_and_
     with harness.feeds.store.writing() as unit:
         # a bulk change of the target is written while others are still being extracted, so that nothing is committed yet
         document = harness.feeds.document(url("a"))
-        mark = unit.index_tasks.list(Stage.INDEX, 10)[0]
-        unit.index_tasks.remove([mark])
-        unit.index_tasks.put_many([replace(mark, document_id=document.id or 0, version=document.version, lane=Lane.BULK)])
+        mark = unit.processing.index_tasks.list(Stage.INDEX, 10)[0]
+        unit.processing.index_tasks.remove([mark])
+        unit.processing.index_tasks.put_many([replace(mark, document_id=document.id or 0, version=document.version, lane=Lane.BULK)])
     harness.feeds.push(put("waits", "not extracted"))
     indexer.turn()
     feed = harness.feeds.push(put_acl("hub"))

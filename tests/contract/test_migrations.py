@@ -216,14 +216,14 @@ def test_upgrade_with_acls_reads_their_versions(upgraded: SqlStore, revision: st
 
 def test_upgrade_with_index_requests_a_rebuild_where_entries_have_no_class(upgraded: SqlStore, revision: str) -> None:
     with upgraded.reading() as unit:
-        assert unit.key_values.get("index.folder") == "7-1"
-        assert unit.key_values.get("index.rebuild") == ("7-2" if revision < "0005" else None)
+        assert unit.state.key_values.get("index.folder") == "7-1"
+        assert unit.state.key_values.get("index.rebuild") == ("7-2" if revision < "0005" else None)
 
 
 def test_upgrade_with_earlier_classes_reads_them(upgraded: SqlStore, revision: str) -> None:
     with upgraded.reading() as unit:
         periods = unit.access.class_periods.list_of([2])[2]
-        since = unit.key_values.get("history.since")
+        since = unit.state.key_values.get("history.since")
     found = [(period.access_class, period.since, period.feed_id) for period in periods]
     assert found == ([(2, LONG_AGO, 0)] if revision < "0009" else [(0, BEGUN, 1), (2, BEGUN + MINUTE, 1)])
     assert (since is not None and datetime.fromisoformat(since) > BEGUN) is (revision < "0009")
@@ -269,10 +269,10 @@ def test_upgrade_with_groups_reads_them_and_their_history(upgraded: SqlStore, re
 
 def test_upgrade_with_index_tasks_reads_them(upgraded: SqlStore, revision: str) -> None:
     with upgraded.reading() as unit:
-        tasks = {task.document_id: task for stage in Stage for task in unit.index_tasks.list(stage, 10)}
-        open_feeds = unit.index_tasks.list_open_feeds([1, 2, 3])
-        links = unit.links.list_queued(LinkWork.READ, 10)
-        waiting = {queue.name.value: queue for queue in unit.queues.list()}
+        tasks = {task.document_id: task for stage in Stage for task in unit.processing.index_tasks.list(stage, 10)}
+        open_feeds = unit.processing.index_tasks.list_open_feeds([1, 2, 3])
+        links = unit.processing.link_queue.list_queued(LinkWork.READ, 10)
+        waiting = {queue.name.value: queue for queue in unit.processing.queues.list()}
     assert {number: (task.stage, task.lane, task.revokes_access, task.is_refresh) for number, task in tasks.items()} == {
         1: (Stage.EXTRACT, Lane.QUICK, False, False),
         2: (Stage.INDEX, Lane.BULK, True, False),
@@ -288,10 +288,10 @@ def test_upgrade_with_index_tasks_reads_them(upgraded: SqlStore, revision: str) 
 
 def test_upgrade_with_links_and_failures_reads_them(upgraded: SqlStore, revision: str) -> None:
     with upgraded.reading() as unit:
-        assert unit.links.find_by_target([1]) == ({1: {7: "the public page"}} if revision >= "0011" else {})
-        failures = [(each.step, each.reason, each.attempts, each.is_found) for each in unit.failures.find_many([5]).values()]
+        assert unit.processing.link_texts.find_by_target([1]) == ({1: {7: "the public page"}} if revision >= "0011" else {})
+        failures = [(each.step, each.reason, each.attempts, each.is_found) for each in unit.processing.failures.find_many([5]).values()]
         assert failures == ([("extract", "broken", 2, True)] if revision >= "0013" else [])
-        assert unit.interruptions.list() == ({"record 7": 1} if revision >= "0013" else {})
+        assert unit.processing.interruptions.list() == ({"record 7": 1} if revision >= "0013" else {})
 
 
 def test_upgrade_with_policies_reads_them(upgraded: SqlStore, revision: str) -> None:
@@ -306,10 +306,10 @@ def test_upgrade_with_settings_and_sign_ins_reads_them(upgraded: SqlStore, revis
     user = read_subject(Scope.USER, "CORP\\Ann")
     setting = StoredSetting(section="collections", name="press", value='{"include":["docs.test/press/"]}', version=1)
     with upgraded.reading() as unit:
-        assert unit.stored_settings.list() == ([setting] if revision >= "0003" else [])
-        accounts, tokens = unit.accounts.list_all(), unit.api_tokens.list_all()
-        session = unit.sessions.find(b"session digest")
-        marked = unit.sessions.list_marked(mark_of_user(user))
+        assert unit.state.stored_settings.list() == ([setting] if revision >= "0003" else [])
+        accounts, tokens = unit.signin.accounts.list_all(), unit.signin.api_tokens.list_all()
+        session = unit.signin.sessions.find(b"session digest")
+        marked = unit.signin.sessions.list_marked(mark_of_user(user))
     assert [(each.user, each.role, each.epoch) for each in accounts] == ([(user, Role.VIEWER, 3)] if revision >= "0004" else [])
     assert (session is not None and session.credentials[0].user == user) is (revision >= "0004")
     assert marked == ([b"session digest"] if revision >= "0006" else [])

@@ -52,19 +52,21 @@ class PatternHarness:
         """Changes the settings as the API does, by a new generation."""
         self.serving = Serving(collections={"c": Collection(name="c", include=patterns)})
         with self.feeds.store.writing() as unit:
-            unit.key_values.put(keyvalues.SETTINGS_GENERATION, str(int(unit.key_values.get(keyvalues.SETTINGS_GENERATION) or 0) + 1))
+            unit.state.key_values.put(
+                keyvalues.SETTINGS_GENERATION, str(int(unit.state.key_values.get(keyvalues.SETTINGS_GENERATION) or 0) + 1)
+            )
 
     def push(self, *names: str) -> None:
         self.feeds.push(*(put(name) for name in names))
         with self.feeds.store.writing() as unit:
-            unit.index_tasks.advance(unit.index_tasks.list(Stage.EXTRACT, 1000))
+            unit.processing.index_tasks.advance(unit.processing.index_tasks.list(Stage.EXTRACT, 1000))
 
     def assert_obeyed(self) -> None:
         """Every document's terms are those of the patterns that mean it, at least; nothing waits."""
         with self.feeds.store.reading() as unit:
-            assert sum(unit.index_tasks.count().values()) == 0
-            assert unit.key_values.get(keyvalues.PATTERNS_CURSOR) == ""
-            serving = unit.key_values.get(keyvalues.INDEX_FOLDER) or ""
+            assert sum(unit.processing.index_tasks.count().values()) == 0
+            assert unit.state.key_values.get(keyvalues.PATTERNS_CURSOR) == ""
+            serving = unit.state.key_values.get(keyvalues.INDEX_FOLDER) or ""
         entries = self.indexes[serving]._entries
         book = CompiledPatterns(list_patterns(self.serving))
         assert {entry.document.url for entry in entries.values()} == set(self.feeds.live())

@@ -41,7 +41,7 @@ def test_fetched_document_is_stored_without_a_feed(harness: FeedHarness) -> None
     assert [(event.kind, event.feed_id) for event in harness.events(url("a"))] == [(EventKind.FETCHED, None)]
     with harness.store.reading() as unit:
         assert document.id is not None
-        assert unit.index_tasks.find_many([document.id])[document.id].datasource == "crawler"
+        assert unit.processing.index_tasks.find_many([document.id])[document.id].datasource == "crawler"
 
 
 def test_fetch_leaves_a_fed_document_and_deletes_none(harness: FeedHarness) -> None:

@@ -39,7 +39,7 @@ def stuck_names(harness: FeedHarness, *, later: timedelta = LATER) -> list[str]:
 
 def note_progress(harness: FeedHarness, name: QueueName, *, reached: int = 0) -> None:
     with harness.store.writing() as unit:
-        unit.queues.note_progress(name, reached=reached)
+        unit.processing.queues.note_progress(name, reached=reached)
 
 
 def shown(harness: FeedHarness, name: QueueName) -> dict[str, object]:
@@ -75,7 +75,7 @@ def test_documents_that_wait_in_a_queue_that_does_not_move_are_told_with_the_fir
 def test_queue_that_moves_is_not_stuck_whatever_waits_in_it(harness: FeedHarness) -> None:
     harness.push(put("a"), put("b", None))
     with harness.store.writing() as unit:
-        unit.queues.note_failure(QueueName.INDEX, "the disk is full", url("b"))
+        unit.processing.queues.note_failure(QueueName.INDEX, "the disk is full", url("b"))
     assert (shown(harness, QueueName.INDEX)["reason"], shown(harness, QueueName.INDEX)["document"]) == ("the disk is full", url("b"))
     moving = QueueWatch(store=harness.store, clock=lambda: utc_now() + timedelta(seconds=59), stuck_seconds=60)
     note_progress(harness, QueueName.INDEX)
@@ -83,7 +83,7 @@ def test_queue_that_moves_is_not_stuck_whatever_waits_in_it(harness: FeedHarness
     assert moving.find_stuck() == []
     assert shown(harness, QueueName.INDEX)["reason"] is not None
     with harness.store.reading() as unit:
-        assert {queue.name: queue.reason for queue in unit.queues.list()}[QueueName.INDEX] is None
+        assert {queue.name: queue.reason for queue in unit.processing.queues.list()}[QueueName.INDEX] is None
 
 
 def test_server_that_just_started_has_no_stuck_queue(harness: FeedHarness) -> None:
@@ -95,23 +95,23 @@ def test_server_that_just_started_has_no_stuck_queue(harness: FeedHarness) -> No
 def test_document_that_is_passed_on_waits_anew_and_one_that_is_changed_again_does_not(harness: FeedHarness) -> None:
     harness.push(put("a"))
     with harness.store.reading() as unit:
-        (mark,) = unit.index_tasks.list(Stage.EXTRACT, 1)
-        since = {queue.name: queue.oldest_at for queue in unit.queues.list()}
+        (mark,) = unit.processing.index_tasks.list(Stage.EXTRACT, 1)
+        since = {queue.name: queue.oldest_at for queue in unit.processing.queues.list()}
     harness.push(put("a", "other words"))
     with harness.store.reading() as unit:
-        assert {queue.name: queue.oldest_at for queue in unit.queues.list()}[QueueName.EXTRACT] == since[QueueName.EXTRACT]
-        (mark,) = unit.index_tasks.list(Stage.EXTRACT, 1)
+        assert {queue.name: queue.oldest_at for queue in unit.processing.queues.list()}[QueueName.EXTRACT] == since[QueueName.EXTRACT]
+        (mark,) = unit.processing.index_tasks.list(Stage.EXTRACT, 1)
     with harness.store.writing() as unit:
-        unit.index_tasks.advance([mark])
+        unit.processing.index_tasks.advance([mark])
     with harness.store.reading() as unit:
-        passed = {queue.name: queue.oldest_at for queue in unit.queues.list()}
+        passed = {queue.name: queue.oldest_at for queue in unit.processing.queues.list()}
     assert passed[QueueName.EXTRACT] is None
     assert (passed[QueueName.INDEX] or utc_now()) > (since[QueueName.EXTRACT] or utc_now())
 
 
 def test_links_wait_while_the_index_moves(harness: FeedHarness) -> None:
     with harness.store.writing() as unit:
-        unit.links.queue(LinkWork.READ, [7])
+        unit.processing.link_queue.queue(LinkWork.READ, [7])
     assert stuck_names(harness) == ["links"]
     later = QueueWatch(store=harness.store, clock=lambda: utc_now() + timedelta(seconds=59), stuck_seconds=60)
     note_progress(harness, QueueName.INDEX)
@@ -130,7 +130,7 @@ def test_feed_that_fails_again_and_again_makes_its_queue_stuck_though_others_mov
     # the head that fails is told, whoever moves beside it, and keeps the feeds of its source alone
     later = QueueWatch(store=harness.store, clock=lambda: utc_now() + timedelta(seconds=30), stuck_seconds=1)
     with harness.store.writing() as unit:
-        unit.queues.begin(QueueName.FEEDS_QUICK)
+        unit.processing.queues.begin(QueueName.FEEDS_QUICK)
     (stuck,) = [each for each in later.find_stuck() if each.name is QueueName.FEEDS_QUICK]
     assert (stuck.reason, stuck.document) == ("no room on the disk", f"feed {failing} of failing")
     assert other.phase.is_past_feeder
@@ -143,7 +143,7 @@ def test_feed_that_fails_again_and_again_makes_its_queue_stuck_though_others_mov
     del harness.faults[failing]
     harness.run(failing)
     with harness.store.reading() as unit:
-        heads = {queue.name: queue.heads for queue in unit.queues.list()}[QueueName.FEEDS_QUICK]
+        heads = {queue.name: queue.heads for queue in unit.processing.queues.list()}[QueueName.FEEDS_QUICK]
     assert [head.failure for head in heads] == [None, None]
 
 
@@ -168,7 +168,7 @@ def test_reading_a_feed_for_long_is_progress_but_not_reading_it_again(harness: F
 
     def moved_at() -> datetime:
         with harness.store.reading() as unit:
-            return {queue.name: queue.heads for queue in unit.queues.list()}[QueueName.FEEDS_QUICK][0].since
+            return {queue.name: queue.heads for queue in unit.processing.queues.list()}[QueueName.FEEDS_QUICK][0].since
 
     before = moved_at()
     read_all()
@@ -185,7 +185,7 @@ def test_rebuild_that_begins_again_and_again_does_not_move(harness: FeedHarness)
 
     def moved_at() -> datetime | None:
         with harness.store.reading() as unit:
-            return {queue.name: queue.moved_at for queue in unit.queues.list()}[QueueName.REBUILD]
+            return {queue.name: queue.moved_at for queue in unit.processing.queues.list()}[QueueName.REBUILD]
 
     before = moved_at()
     note_progress(harness, QueueName.REBUILD, reached=100)
@@ -196,11 +196,11 @@ def test_rebuild_that_begins_again_and_again_does_not_move(harness: FeedHarness)
 
 def test_sweep_that_rests_between_its_rounds_waits_for_nobody(harness: FeedHarness) -> None:
     with harness.store.writing() as unit:
-        unit.queues.begin(QueueName.ADMISSION)
-        unit.key_values.put(ADMISSION_CURSOR, "digest:2:0")
+        unit.processing.queues.begin(QueueName.ADMISSION)
+        unit.state.key_values.put(ADMISSION_CURSOR, "digest:2:0")
     assert stuck_names(harness) == []
     with harness.store.writing() as unit:
-        unit.key_values.put(ADMISSION_CURSOR, "digest:2:17")
+        unit.state.key_values.put(ADMISSION_CURSOR, "digest:2:17")
     assert stuck_names(harness) == ["admission"]
 
 

@@ -46,17 +46,17 @@ def test_searcher_that_meets_the_end_of_a_rebuild_looks_again(harness: SearchHar
         if folder == "2":
             return harness.index
         with harness.store.writing() as unit:  # the rebuild ends, and what was served before is removed
-            unit.key_values.put(INDEX_FOLDER, "2" if folder == "1" else folder)
+            unit.state.key_values.put(INDEX_FOLDER, "2" if folder == "1" else folder)
         raise Corrupt("there is no folder")
 
     with harness.store.writing() as unit:
-        unit.key_values.put(INDEX_FOLDER, "1")
+        unit.state.key_values.put(INDEX_FOLDER, "1")
     services = wire_search_services(
         harness.store, open_index, harness.blobs, search_config=SearchConfigProvider(lambda _kept: harness.serving)
     )
     assert urls(services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)) == ["http://a.com/1"]
     with harness.store.writing() as unit:
-        unit.key_values.put(INDEX_FOLDER, "broken")
+        unit.state.key_values.put(INDEX_FOLDER, "broken")
     with pytest.raises(Corrupt):
         services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)
 
@@ -123,7 +123,7 @@ def test_searcher_other_folder_is_opened_once(harness: SearchHarness) -> None:
     for _ in range(2):
         services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)
     with harness.store.writing() as unit:
-        unit.key_values.put(INDEX_FOLDER, "second")
+        unit.state.key_values.put(INDEX_FOLDER, "second")
     for _ in range(2):
         services.searcher.search(SearchRequest(query="needle"), ANONYMOUS)
     assert harness.opened == ["first", "second"]
@@ -209,6 +209,6 @@ def test_searcher_document_not_in_the_index_is_not_searchable(harness: SearchHar
     ids = harness.add([marked, hidden, named], into_index=False)
     mark = IndexTask(document_id=ids[0], version=1, stage=Stage.INDEX, lane=Lane.QUICK, feed_id=1, datasource="hr")
     with harness.store.writing() as unit:
-        unit.index_tasks.put_many([mark])
+        unit.processing.index_tasks.put_many([mark])
     services = harness.services()
     assert not any(services.documents.get_document(document.url, ANONYMOUS).is_searchable for document in (marked, hidden, named))

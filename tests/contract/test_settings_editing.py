@@ -132,8 +132,8 @@ def test_kept_setting_that_cannot_be_read_leaves_what_held_before(search_config:
     serving = SearchConfigProvider(lambda kept: serving_of(merge_stored(search_config.loaded.settings, kept)))
     with search_config.store.writing() as unit:
         before = serving.current(unit)
-        unit.stored_settings.put(StoredSetting(section="collections", name="press", value="{", version=1))
-        unit.key_values.put(SETTINGS_GENERATION, "7")
+        unit.state.stored_settings.put(StoredSetting(section="collections", name="press", value="{", version=1))
+        unit.state.key_values.put(SETTINGS_GENERATION, "7")
     with search_config.store.reading() as unit:
         assert serving.current(unit) is before
         with pytest.raises(Corrupt):
@@ -166,7 +166,7 @@ def test_entry_that_cannot_be_is_refused_and_nothing_kept(search_config: Desk, p
     answered, _, told = search_config.ask("PUT", f"/api/v1/settings/{place}", value)
     assert (answered, text in told["error"]["message"]) == (status, True), told
     with search_config.store.reading() as unit:
-        assert unit.stored_settings.list() == []
+        assert unit.state.stored_settings.list() == []
 
 
 def test_change_that_names_another_tag_than_the_entrys_is_refused(search_config: Desk) -> None:
@@ -203,7 +203,7 @@ def test_status_says_where_each_entry_came_from(search_config: Desk) -> None:
     search_config.put("collections/hr", {"include": ["hr/"]})
     search_config.put("query/query", {"stop_words": ["the"]})
     with search_config.store.reading() as unit:
-        listed = list_settings(search_config.loaded, unit.stored_settings.list())
+        listed = list_settings(search_config.loaded, unit.state.stored_settings.list())
     assert listed["collections.hr"] == {"value": {"name": "hr", "include": ["hr/"], "exclude": []}, "origin": "api"}
     assert listed["collections.press"]["origin"].endswith("f.toml:2")
     assert listed["collections"]["origin"].endswith("f.toml:2, api")
@@ -257,7 +257,7 @@ def test_exported_file_with_faults_changes_nothing(search_config: Desk, place: s
     status, told = take(search_config, place, text, query)
     assert (status, fault in told["error"]["message"]) == (400, True), told
     with search_config.store.reading() as unit:
-        assert unit.stored_settings.list() == []
+        assert unit.state.stored_settings.list() == []
 
 
 def test_imports_at_once_lose_nothing(search_config: Desk) -> None:

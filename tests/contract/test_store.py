@@ -21,9 +21,10 @@ from storevalues import NOW, NewDatabase, a_mark, an_acl, an_event, save
 from tests.documents import a_document
 from tests.waiting import PATIENCE_SECONDS
 
-from feedmill.adapters.store.engine import SqlStore, SqlUnit
+from feedmill.adapters.store.engine import SqlStore
 from feedmill.adapters.store.migrate import migrate, needs_migration, schema_differences
 from feedmill.adapters.store.postgres import open_postgres
+from feedmill.adapters.store.repositories import SqlUnit
 from feedmill.adapters.store.schema import group_layers
 from feedmill.adapters.store.sqlite import open_sqlite
 from feedmill.adapters.store.writerlock import WriterLock
@@ -65,8 +66,8 @@ def write_everything_and_break(unit: UnitOfWork) -> None:
     assert ids == {URL: 1}
     unit.documents.writer.add_events([(1, 0, an_event())])
     unit.access.acls.save_many([an_acl(URL)], at=NOW)
-    unit.index_tasks.put_many([a_mark(1)])
-    unit.key_values.put("a", "1")
+    unit.processing.index_tasks.put_many([a_mark(1)])
+    unit.state.key_values.put("a", "1")
     raise Broken
 
 
@@ -77,8 +78,8 @@ def test_writing_with_exception_keeps_nothing(store: SqlStore) -> None:
         assert unit.documents.reader.find_many([URL]) == {}
         assert unit.documents.reader.list_events(1) == []
         assert unit.access.acls.find_many([URL]) == {}
-        assert unit.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
-        assert unit.key_values.get("a") is None
+        assert unit.processing.index_tasks.count() == {Stage.EXTRACT: 0, Stage.INDEX: 0}
+        assert unit.state.key_values.get("a") is None
 
 
 def test_reading_with_writer_beside_it_sees_one_state(store: SqlStore) -> None:
@@ -107,12 +108,12 @@ def test_reading_many_at_once_gives_each_its_own_state(store: SqlStore) -> None:
         units = []
         for number in range(12):
             with store.writing() as writer:
-                writer.key_values.put("n", str(number))
+                writer.state.key_values.put("n", str(number))
             units.append(stack.enter_context(store.reading()))
-            assert units[-1].key_values.get("n") == str(number)
-        assert [unit.key_values.get("n") for unit in units] == [str(number) for number in range(12)]
+            assert units[-1].state.key_values.get("n") == str(number)
+        assert [unit.state.key_values.get("n") for unit in units] == [str(number) for number in range(12)]
     with store.reading() as unit:
-        assert unit.key_values.get("n") == "11"
+        assert unit.state.key_values.get("n") == "11"
 
 
 def test_reading_with_any_number_of_keys_finds_those_that_there_are(store: SqlStore) -> None:
@@ -129,23 +130,23 @@ def test_reading_with_any_number_of_keys_finds_those_that_there_are(store: SqlSt
 
 def test_reading_with_open_write_does_not_wait_for_it(store: SqlStore) -> None:
     with store.writing() as writer:
-        writer.key_values.put("a", "1")
+        writer.state.key_values.put("a", "1")
         with store.reading() as reader:
-            assert reader.key_values.get("a") is None
+            assert reader.state.key_values.get("a") is None
 
 
 def test_reading_with_attempt_to_write_refuses(store: SqlStore) -> None:
     with pytest.raises(sa.exc.DBAPIError, match=r"read-?only"), store.reading() as unit:
-        unit.key_values.put("a", "1")
+        unit.state.key_values.put("a", "1")
     with store.writing() as unit:
-        assert unit.key_values.get("a") is None
+        assert unit.state.key_values.get("a") is None
 
 
 def test_writing_with_threads_that_read_first_loses_no_update(store: SqlStore) -> None:
     def increment() -> None:
         for _ in range(20):
             with store.writing() as unit:
-                unit.key_values.put("n", str(int(unit.key_values.get("n") or 0) + 1))
+                unit.state.key_values.put("n", str(int(unit.state.key_values.get("n") or 0) + 1))
 
     threads = [threading.Thread(target=increment) for _ in range(4)]
     for thread in threads:
@@ -153,9 +154,9 @@ def test_writing_with_threads_that_read_first_loses_no_update(store: SqlStore) -
     for thread in threads:
         thread.join()
     with store.reading() as unit:
-        assert unit.key_values.get("n") == "80"
-        assert unit.key_values.find_many(["n", "never set"]) == {"n": "80"}
-        assert unit.key_values.find_many([]) == {}
+        assert unit.state.key_values.get("n") == "80"
+        assert unit.state.key_values.find_many(["n", "never set"]) == {"n": "80"}
+        assert unit.state.key_values.find_many([]) == {}
 
 
 def test_sqlite_store_with_connection_is_durable(tmp_path: Path) -> None:
@@ -183,14 +184,14 @@ print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(30):
     with store.writing() as unit:
-        unit.key_values.put("n", str(int(unit.key_values.get("n") or 0) + 1))
+        unit.state.key_values.put("n", str(int(unit.state.key_values.get("n") or 0) + 1))
 """
 
 HURRY = """
 is_ready = False
 while True:
     with store.writing() as unit:
-        unit.key_values.put("turns", str(int(unit.key_values.get("turns") or 0) + 1))
+        unit.state.key_values.put("turns", str(int(unit.state.key_values.get("turns") or 0) + 1))
         time.sleep(0.003)
     if not is_ready:
         print("ready", flush=True)
@@ -199,7 +200,7 @@ while True:
 
 HOLD = """
 with store.writing() as unit:
-    unit.key_values.put("half", "done")
+    unit.state.key_values.put("half", "done")
     print("ready", flush=True)
     time.sleep(60)
 """
@@ -236,7 +237,7 @@ def test_writing_with_three_processes_that_read_first_loses_no_update(store: Sql
         process.stdin.flush()
     assert [process.wait(PATIENCE_SECONDS) for process in processes] == [0, 0, 0]
     with store.reading() as unit:
-        assert unit.key_values.get("n") == "90"
+        assert unit.state.key_values.get("n") == "90"
 
 
 def test_writing_with_hurried_processes_beside_it_is_never_starved(store: SqlStore, start: Start) -> None:
@@ -245,10 +246,10 @@ def test_writing_with_hurried_processes_beside_it_is_never_starved(store: SqlSto
     waits = []
     for number in range(25):
         with store.reading() as unit:
-            before = int(unit.key_values.get("turns") or 0)
+            before = int(unit.state.key_values.get("turns") or 0)
         with store.writing() as unit:
-            waits.append(int(unit.key_values.get("turns") or 0) - before)
-            unit.key_values.put("mine", str(number))
+            waits.append(int(unit.state.key_values.get("turns") or 0) - before)
+            unit.state.key_values.put("mine", str(number))
     assert_is_fair(waits)
 
 
@@ -262,7 +263,7 @@ def test_writing_with_holder_killed_goes_on_without_his_half(store: SqlStore, st
     holder.kill()
     holder.wait()
     with store.writing() as unit:
-        assert unit.key_values.get("half") is None
+        assert unit.state.key_values.get("half") is None
 
 
 def test_turn_with_hurried_thread_beside_it_is_never_starved(tmp_path: Path) -> None:
@@ -357,7 +358,7 @@ def test_migrate_with_groups_of_before_keeps_since_when_history_is_known(empty_s
             connection.execute(sa.insert(group_layers).values(layer))
     migrate(empty_store)
     with empty_store.reading() as unit:
-        since = unit.key_values.get(HISTORY_SINCE)
+        since = unit.state.key_values.get(HISTORY_SINCE)
     assert (since is not None) is has_data
 
 

@@ -17,36 +17,36 @@ FAILURE = Failure(document_id=1, version=1, step="index.entry", reason="KeyError
 def test_failures_are_found_counted_and_removed(store: SqlStore) -> None:
     other = replace(FAILURE, document_id=2**40, step="links.read", reason="nul\0", program="2", is_found=True)
     with store.writing() as unit:
-        unit.failures.put_many([])
-        unit.failures.put_many([FAILURE, other])
+        unit.processing.failures.put_many([])
+        unit.processing.failures.put_many([FAILURE, other])
     with store.reading() as unit:
         shown = replace(other, reason="nul\N{SYMBOL FOR NULL}")
-        assert unit.failures.find_many([1, 2, 2**40]) == {1: FAILURE, 2**40: shown}
-        assert unit.failures.count() == {"index.entry": 1, "links.read": 1}
-        assert unit.failures.list_of_others("1", after=0, limit=10) == [shown]
-        assert unit.failures.list_of_others("3", after=1, limit=10) == [shown]
-        assert unit.failures.list_of_others("3", after=0, limit=1) == [FAILURE]
+        assert unit.processing.failures.find_many([1, 2, 2**40]) == {1: FAILURE, 2**40: shown}
+        assert unit.processing.failures.count() == {"index.entry": 1, "links.read": 1}
+        assert unit.processing.failures.list_of_others("1", after=0, limit=10) == [shown]
+        assert unit.processing.failures.list_of_others("3", after=1, limit=10) == [shown]
+        assert unit.processing.failures.list_of_others("3", after=0, limit=1) == [FAILURE]
     with store.writing() as unit:
-        unit.failures.remove_many([])
-        unit.failures.remove_many([1, 7])
-        assert list(unit.failures.find_many([1, 2**40])) == [2**40]
+        unit.processing.failures.remove_many([])
+        unit.processing.failures.remove_many([1, 7])
+        assert list(unit.processing.failures.find_many([1, 2**40])) == [2**40]
 
 
 def test_failures_of_the_same_version_count_attempts(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.failures.put_many([FAILURE])
-        unit.failures.put_many([replace(FAILURE, step="index.put", at=NOW + minutes(1))])
-        assert unit.failures.find_many([1])[1] == replace(FAILURE, step="index.put", at=NOW + minutes(1), attempts=2)
-        unit.failures.put_many([replace(FAILURE, version=2)])
-        assert unit.failures.find_many([1])[1] == replace(FAILURE, version=2)
+        unit.processing.failures.put_many([FAILURE])
+        unit.processing.failures.put_many([replace(FAILURE, step="index.put", at=NOW + minutes(1))])
+        assert unit.processing.failures.find_many([1])[1] == replace(FAILURE, step="index.put", at=NOW + minutes(1), attempts=2)
+        unit.processing.failures.put_many([replace(FAILURE, version=2)])
+        assert unit.processing.failures.find_many([1])[1] == replace(FAILURE, version=2)
 
 
 def test_interruptions_are_counted_by_key(store: SqlStore) -> None:
     with store.writing() as unit:
-        assert [unit.interruptions.add(key, NOW) for key in ("a", "b", "a")] == [1, 1, 2]
-        assert unit.interruptions.list() == {"a": 2, "b": 1}
-        unit.interruptions.remove(["a", "c"])
-        assert unit.interruptions.list() == {"b": 1}
+        assert [unit.processing.interruptions.add(key, NOW) for key in ("a", "b", "a")] == [1, 1, 2]
+        assert unit.processing.interruptions.list() == {"a": 2, "b": 1}
+        unit.processing.interruptions.remove(["a", "c"])
+        assert unit.processing.interruptions.list() == {"b": 1}
 
 
 def test_late_log_stands_behind_the_feeders_and_survives_its_saves(store: SqlStore) -> None:
@@ -83,7 +83,7 @@ def test_recorder_tells_a_failure_once_and_names_feed_document_and_step(store: S
         failed = Failed(document, "index.entry", "step index.entry failed: KeyError")
         recorder.record(unit, [failed])
         recorder.record(unit, [failed])
-        assert unit.failures.find_many([key])[key].attempts == 2
+        assert unit.processing.failures.find_many([key])[key].attempts == 2
         entry = LogEntry(
             level=LogLevel.WARNING, url="http://h/a", reason="step index.entry failed: KeyError; the document is not searchable"
         )

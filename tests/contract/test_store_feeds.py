@@ -248,9 +248,9 @@ def test_forget_with_source_fed_again_meanwhile_keeps_its_name(store: SqlStore) 
 
 def test_facts_with_values_give_the_last_one(store: SqlStore) -> None:
     with store.writing() as unit:
-        assert unit.key_values.get("a") is None
-        unit.key_values.put("a", "1")
-        unit.key_values.put("b", "")
-        unit.key_values.put("a", "2 😀")
+        assert unit.state.key_values.get("a") is None
+        unit.state.key_values.put("a", "1")
+        unit.state.key_values.put("b", "")
+        unit.state.key_values.put("a", "2 😀")
     with store.reading() as unit:
-        assert (unit.key_values.get("a"), unit.key_values.get("b")) == ("2 😀", "")
+        assert (unit.state.key_values.get("a"), unit.state.key_values.get("b")) == ("2 😀", "")

@@ -9,30 +9,30 @@ from feedmill.ports import LinkWork
 
 def test_texts_are_found_by_both_ends_and_replaced(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.links.put_many({(1, 2): "one", (1, 3): "", (4, 2): "nul\0"})
-        unit.links.put_many({(1, 2): "other"})
-        unit.links.put_many({})
+        unit.processing.link_texts.put_many({(1, 2): "one", (1, 3): "", (4, 2): "nul\0"})
+        unit.processing.link_texts.put_many({(1, 2): "other"})
+        unit.processing.link_texts.put_many({})
     with store.reading() as unit:
-        assert unit.links.find_by_source([1, 2]) == {1: {2: "other", 3: ""}}
-        assert unit.links.find_by_target([2, 9]) == {2: {1: "other", 4: "nul\N{SYMBOL FOR NULL}"}}
+        assert unit.processing.link_texts.find_by_source([1, 2]) == {1: {2: "other", 3: ""}}
+        assert unit.processing.link_texts.find_by_target([2, 9]) == {2: {1: "other", 4: "nul\N{SYMBOL FOR NULL}"}}
     with store.writing() as unit:
-        unit.links.remove_many([])
-        unit.links.remove_many([(1, 2), (2, 1), (9, 9)])
-        assert unit.links.find_by_target([2, 3]) == {2: {4: "nul\N{SYMBOL FOR NULL}"}, 3: {1: ""}}
+        unit.processing.link_texts.remove_many([])
+        unit.processing.link_texts.remove_many([(1, 2), (2, 1), (9, 9)])
+        assert unit.processing.link_texts.find_by_target([2, 3]) == {2: {4: "nul\N{SYMBOL FOR NULL}"}, 3: {1: ""}}
 
 
 def test_queue_holds_a_document_once_for_each_work(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.links.queue(LinkWork.READ, [3, 1, 2**40])
-        unit.links.queue(LinkWork.READ, [1])
-        unit.links.queue(LinkWork.WRITE, [3])
-        unit.links.queue(LinkWork.WRITE, [])
-        assert unit.links.list_queued(LinkWork.READ, 10) == [1, 3, 2**40]
-        assert unit.links.list_queued(LinkWork.READ, 2) == [1, 3]
-        unit.links.unqueue(LinkWork.READ, [3, 9])
-        assert unit.links.list_queued(LinkWork.READ, 10) == [1, 2**40]
-        assert unit.links.list_queued(LinkWork.WRITE, 10) == [3]
-        assert unit.links.find_queued(LinkWork.READ, [1, 2, 3]) == {1}
+        unit.processing.link_queue.queue(LinkWork.READ, [3, 1, 2**40])
+        unit.processing.link_queue.queue(LinkWork.READ, [1])
+        unit.processing.link_queue.queue(LinkWork.WRITE, [3])
+        unit.processing.link_queue.queue(LinkWork.WRITE, [])
+        assert unit.processing.link_queue.list_queued(LinkWork.READ, 10) == [1, 3, 2**40]
+        assert unit.processing.link_queue.list_queued(LinkWork.READ, 2) == [1, 3]
+        unit.processing.link_queue.unqueue(LinkWork.READ, [3, 9])
+        assert unit.processing.link_queue.list_queued(LinkWork.READ, 10) == [1, 2**40]
+        assert unit.processing.link_queue.list_queued(LinkWork.WRITE, 10) == [3]
+        assert unit.processing.link_queue.find_queued(LinkWork.READ, [1, 2, 3]) == {1}
 
 
 def test_find_ids_gives_live_documents_alone(store: SqlStore) -> None:

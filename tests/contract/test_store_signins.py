@@ -30,37 +30,37 @@ def test_accounts_are_found_by_namespace_and_key(store: SqlStore) -> None:
     ann, other = an_account(user("Ann", "CORP", "ad")), an_account(user("ann", "corp"))
     key = account_key(ann.user)
     with store.writing() as unit:
-        unit.accounts.save(ann)
-        unit.accounts.save(other)
-        unit.accounts.save(an_account(user("bob")))
+        unit.signin.accounts.save(ann)
+        unit.signin.accounts.save(other)
+        unit.signin.accounts.save(an_account(user("bob")))
     with store.reading() as unit:
-        assert unit.accounts.find("ad", key) == ann
-        assert unit.accounts.find("AD", key) is None
-        assert unit.accounts.find_everywhere(key) == [other, ann]
-        assert [account.user.name for account in unit.accounts.list_all()] == ["bob", "ann", "Ann"]
-        assert unit.accounts.list_namespaces() == ["Default", "ad"]
+        assert unit.signin.accounts.find("ad", key) == ann
+        assert unit.signin.accounts.find("AD", key) is None
+        assert unit.signin.accounts.find_everywhere(key) == [other, ann]
+        assert [account.user.name for account in unit.signin.accounts.list_all()] == ["bob", "ann", "Ann"]
+        assert unit.signin.accounts.list_namespaces() == ["Default", "ad"]
 
 
 def test_account_saved_again_is_replaced_but_for_its_first_time(store: SqlStore) -> None:
     ann = an_account(user("ann"))
     later = replace(ann, role=Role.MANAGER, epoch=8, created_at=NOW + timedelta(days=1), changed_at=NOW + timedelta(days=1))
     with store.writing() as unit:
-        unit.accounts.save(ann)
-        unit.accounts.save(later)
-        assert unit.accounts.find("Default", account_key(ann.user)) == replace(later, created_at=NOW)
+        unit.signin.accounts.save(ann)
+        unit.signin.accounts.save(later)
+        assert unit.signin.accounts.find("Default", account_key(ann.user)) == replace(later, created_at=NOW)
 
 
 def test_account_that_is_removed_takes_its_tokens_along(store: SqlStore) -> None:
     ann, bob = user("ann"), user("bob")
     with store.writing() as unit:
         for who in (ann, bob):
-            unit.accounts.save(an_account(who))
-            unit.api_tokens.add(
+            unit.signin.accounts.save(an_account(who))
+            unit.signin.api_tokens.add(
                 ApiToken(id=0, label=who.name, digest=who.name.encode(), scopes=frozenset({TokenScope.SEARCH}), created_at=NOW, user=who)
             )
-        assert unit.accounts.remove("Default", account_key(ann))
-        assert not unit.accounts.remove("Default", account_key(ann))
-        assert [token.label for token in unit.api_tokens.list_all()] == ["bob"]
+        assert unit.signin.accounts.remove("Default", account_key(ann))
+        assert not unit.signin.accounts.remove("Default", account_key(ann))
+        assert [token.label for token in unit.signin.api_tokens.list_all()] == ["bob"]
 
 
 def test_sessions_keep_credentials_of_every_kind(store: SqlStore) -> None:
@@ -69,22 +69,22 @@ def test_sessions_keep_credentials_of_every_kind(store: SqlStore) -> None:
         b"1", Credential(provider=LOCAL, user=user("ann"), epoch=3), Credential(provider="x", user=user("a", "D", "ad"), groups=groups)
     )
     with store.writing() as unit:
-        unit.sessions.save(session)
-        unit.sessions.save(replace(session, seen_at=NOW + timedelta(seconds=5)))
+        unit.signin.sessions.save(session)
+        unit.signin.sessions.save(replace(session, seen_at=NOW + timedelta(seconds=5)))
     with store.reading() as unit:
-        assert unit.sessions.find(b"1") == replace(session, seen_at=NOW + timedelta(seconds=5))
-        assert unit.sessions.find(b"2") is None
+        assert unit.signin.sessions.find(b"1") == replace(session, seen_at=NOW + timedelta(seconds=5))
+        assert unit.signin.sessions.find(b"2") is None
 
 
 def test_sessions_end_by_removal_and_by_time(store: SqlStore) -> None:
     with store.writing() as unit:
         for digest in (b"1", b"2"):
-            unit.sessions.save(a_session(digest, Credential(provider=LOCAL, user=user("ann"))))
-        unit.sessions.remove(b"1")
-        unit.sessions.remove(b"9")
-        assert unit.sessions.remove_expired(NOW) == 0
-        assert unit.sessions.remove_expired(NOW + timedelta(hours=1)) == 1
-        assert unit.sessions.find(b"2") is None
+            unit.signin.sessions.save(a_session(digest, Credential(provider=LOCAL, user=user("ann"))))
+        unit.signin.sessions.remove(b"1")
+        unit.signin.sessions.remove(b"9")
+        assert unit.signin.sessions.remove_expired(NOW) == 0
+        assert unit.signin.sessions.remove_expired(NOW + timedelta(hours=1)) == 1
+        assert unit.signin.sessions.find(b"2") is None
 
 
 def test_sessions_are_found_by_whom_they_are_of_and_what_a_provider_calls_them(store: SqlStore) -> None:
@@ -92,43 +92,43 @@ def test_sessions_are_found_by_whom_they_are_of_and_what_a_provider_calls_them(s
     ann = Credential(provider=LOCAL, user=user("Ann", "CORP"))
     told = Credential(provider="saml:x", user=user("a", "", "ad"), session=held)
     with store.writing() as unit:
-        unit.sessions.save(a_session(b"1", ann, told))
-        unit.sessions.save(a_session(b"2", replace(told, session=replace(held, index="8"))))
-        unit.sessions.save(a_session(b"3", Credential(provider=LOCAL, user=user("ann", "corp", "ad"))))
+        unit.signin.sessions.save(a_session(b"1", ann, told))
+        unit.signin.sessions.save(a_session(b"2", replace(told, session=replace(held, index="8"))))
+        unit.signin.sessions.save(a_session(b"3", Credential(provider=LOCAL, user=user("ann", "corp", "ad"))))
     with store.reading() as unit:
-        assert unit.sessions.find(b"1") == a_session(b"1", ann, told)
-        assert unit.sessions.list_marked(mark_of_user(user("ANN", "corp"))) == [b"1"]
-        assert unit.sessions.list_marked(mark_of_session("saml:x", "a")) == [b"1", b"2"]
-        assert unit.sessions.list_marked(mark_of_session("saml:x", "a", "8")) == [b"2"]
-        assert unit.sessions.list_marked(mark_of_session("saml:x", "", "7")) == [b"1"]
-        assert unit.sessions.list_marked(mark_of_session("saml:y", "a")) == []
+        assert unit.signin.sessions.find(b"1") == a_session(b"1", ann, told)
+        assert unit.signin.sessions.list_marked(mark_of_user(user("ANN", "corp"))) == [b"1"]
+        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "a")) == [b"1", b"2"]
+        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "a", "8")) == [b"2"]
+        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "", "7")) == [b"1"]
+        assert unit.signin.sessions.list_marked(mark_of_session("saml:y", "a")) == []
     with store.writing() as unit:
-        unit.sessions.save(a_session(b"1", ann))
-        unit.sessions.remove(b"2")
-        assert unit.sessions.list_marked(mark_of_session("saml:x", "a")) == []
-        assert unit.sessions.remove_expired(NOW + timedelta(hours=1)) == 2
-        assert unit.sessions.list_marked(mark_of_user(user("ann", "corp"))) == []
+        unit.signin.sessions.save(a_session(b"1", ann))
+        unit.signin.sessions.remove(b"2")
+        assert unit.signin.sessions.list_marked(mark_of_session("saml:x", "a")) == []
+        assert unit.signin.sessions.remove_expired(NOW + timedelta(hours=1)) == 2
+        assert unit.signin.sessions.list_marked(mark_of_user(user("ann", "corp"))) == []
 
 
 def test_tokens_are_found_by_digest_and_keep_their_use(store: SqlStore) -> None:
     token = ApiToken(id=0, label="a", digest=b"d", scopes=frozenset(TokenScope), created_at=NOW, expires_at=NOW, user=user("a", "D", "n"))
     with store.writing() as unit:
-        number = unit.api_tokens.add(token)
-        other = unit.api_tokens.add(replace(token, digest=b"e", user=None, expires_at=None))
-        unit.api_tokens.touch(number, NOW)
-        assert unit.api_tokens.find(b"d") == replace(token, id=number, used_at=NOW)
-        assert unit.api_tokens.remove(other)
-        assert not unit.api_tokens.remove(other)
-        assert unit.api_tokens.find(b"e") is None
+        number = unit.signin.api_tokens.add(token)
+        other = unit.signin.api_tokens.add(replace(token, digest=b"e", user=None, expires_at=None))
+        unit.signin.api_tokens.touch(number, NOW)
+        assert unit.signin.api_tokens.find(b"d") == replace(token, id=number, used_at=NOW)
+        assert unit.signin.api_tokens.remove(other)
+        assert not unit.signin.api_tokens.remove(other)
+        assert unit.signin.api_tokens.find(b"e") is None
 
 
 def test_one_time_values_are_put_once_and_taken_once_while_they_last(store: SqlStore) -> None:
     with store.writing() as unit:
-        assert unit.one_times.put(b"1", "value", NOW + timedelta(seconds=10))
-        assert not unit.one_times.put(b"1", "other", NOW + timedelta(seconds=10))
-        assert unit.one_times.put(b"2", "old", NOW)
-        assert unit.one_times.take(b"1", NOW) == "value"
-        assert unit.one_times.take(b"1", NOW) is None
-        assert unit.one_times.take(b"2", NOW) is None
-        assert unit.one_times.put(b"3", "x", NOW)
-        assert unit.one_times.remove_expired(NOW) == 1
+        assert unit.signin.one_times.put(b"1", "value", NOW + timedelta(seconds=10))
+        assert not unit.signin.one_times.put(b"1", "other", NOW + timedelta(seconds=10))
+        assert unit.signin.one_times.put(b"2", "old", NOW)
+        assert unit.signin.one_times.take(b"1", NOW) == "value"
+        assert unit.signin.one_times.take(b"1", NOW) is None
+        assert unit.signin.one_times.take(b"2", NOW) is None
+        assert unit.signin.one_times.put(b"3", "x", NOW)
+        assert unit.signin.one_times.remove_expired(NOW) == 1

@@ -16,21 +16,21 @@ def a_setting(name: str, value: str = "{}", version: int = 1, section: str = "co
 def test_put_sets_replaces_and_lists_by_section_and_name(store: SqlStore) -> None:
     with store.writing() as unit:
         for kept in (a_setting("b"), a_setting("a"), a_setting("z", section="biases"), a_setting("b", '{"x": "ü"}', 2)):
-            unit.stored_settings.put(kept)
+            unit.state.stored_settings.put(kept)
     with store.reading() as unit:
-        assert unit.stored_settings.list() == [a_setting("z", section="biases"), a_setting("a"), a_setting("b", '{"x": "ü"}', 2)]
-        assert unit.stored_settings.find("collections", "b") == a_setting("b", '{"x": "ü"}', 2)
-        assert unit.stored_settings.find("biases", "b") is None
+        assert unit.state.stored_settings.list() == [a_setting("z", section="biases"), a_setting("a"), a_setting("b", '{"x": "ü"}', 2)]
+        assert unit.state.stored_settings.find("collections", "b") == a_setting("b", '{"x": "ü"}', 2)
+        assert unit.state.stored_settings.find("biases", "b") is None
 
 
 def test_remove_takes_one_away_and_minds_none(store: SqlStore) -> None:
     with store.writing() as unit:
-        unit.stored_settings.put(a_setting("a"))
-        unit.stored_settings.put(a_setting("a", section="biases"))
-        unit.stored_settings.remove("collections", "a")
-        unit.stored_settings.remove("collections", "never")
+        unit.state.stored_settings.put(a_setting("a"))
+        unit.state.stored_settings.put(a_setting("a", section="biases"))
+        unit.state.stored_settings.remove("collections", "a")
+        unit.state.stored_settings.remove("collections", "never")
     with store.reading() as unit:
-        assert unit.stored_settings.list() == [a_setting("a", section="biases")]
+        assert unit.state.stored_settings.list() == [a_setting("a", section="biases")]
 
 
 def test_list_live_urls_goes_on_by_id_and_leaves_out_what_is_gone(store: SqlStore) -> None:

@@ -20,7 +20,9 @@ def early_order_of(context: AppContext) -> tuple[Early, ...]:
 
 def adopt_policies(context: AppContext) -> None:
     """Puts the policy ACLs of the settings file and of the admin API in force."""
-    adopt_of_settings(context.store, lambda unit: policies_of(merge_stored(context.settings, unit.stored_settings.list()).policy_acls))
+    adopt_of_settings(
+        context.store, lambda unit: policies_of(merge_stored(context.settings, unit.state.stored_settings.list()).policy_acls)
+    )
 
 
 def build_access_changes(context: AppContext) -> AccessChanges:

@@ -85,7 +85,7 @@ def _iter_rows(store: Store, datasource: str | None, after: int, at_once: int) -
 
 def _render(unit: UnitOfWork, found: list[Document]) -> list[dict[str, Any]]:
     ids = [document.id for document in found if document.id is not None]
-    marks, failures = unit.index_tasks.find_many(ids), unit.failures.find_many(ids)
+    marks, failures = unit.processing.index_tasks.find_many(ids), unit.processing.failures.find_many(ids)
     rows = []
     for document in found:
         standing = judge(document, marks.get(document.id or 0), failures.get(document.id or 0))

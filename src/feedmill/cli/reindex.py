@@ -48,4 +48,4 @@ def reindex(
 
 def _is_rebuilding(context: AppContext) -> bool:
     with context.store.reading() as unit:
-        return bool(unit.key_values.get(INDEX_REBUILD))
+        return bool(unit.state.key_values.get(INDEX_REBUILD))

@@ -46,7 +46,7 @@ def list_again(data: Data = DATA, config: Config = None, as_json: Json = False) 
 
 def _list(data: Path, config: Path | None, *, as_json: bool) -> None:
     with workplace(data, config).read() as context, context.store.reading() as unit:
-        listed = [render_token(token) for token in unit.api_tokens.list_all()]
+        listed = [render_token(token) for token in unit.signin.api_tokens.list_all()]
     if as_json:
         print_json(listed)
         return

@@ -134,7 +134,7 @@ def sign_out(name: Name, namespace: Namespace = DEFAULT_NAMESPACE, data: Data = 
 
 def _list(data: Data, config: Config, *, as_json: bool) -> None:
     with workplace(data, config).read() as context, context.store.reading() as unit:
-        listed = [render_account(account) for account in unit.accounts.list_all()]
+        listed = [render_account(account) for account in unit.signin.accounts.list_all()]
     if as_json:
         print_json(listed)
         return

@@ -30,11 +30,21 @@ from feedmill.ports.groups import (
     PurgeCursor,
 )
 from feedmill.ports.indextasks import IndexTask, IndexTasks, KeyValueStore, Lane, Stage, StoredSettings
-from feedmill.ports.links import Links, LinkWork
+from feedmill.ports.links import LinkQueue, LinkTexts, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
-from feedmill.ports.store import AccessRepositories, DocumentRepositories, FeedRepositories, GroupRepositories, Store, UnitOfWork
+from feedmill.ports.store import (
+    AccessRepositories,
+    DocumentRepositories,
+    FeedRepositories,
+    GroupRepositories,
+    ProcessingRepositories,
+    SigninRepositories,
+    StateRepositories,
+    Store,
+    UnitOfWork,
+)
 from feedmill.ports.work import Extractor, FeedFile, FeedFiles, InFlight, Notifier
 
 __all__ = [
@@ -79,8 +89,9 @@ __all__ = [
     "KeyValueStore",
     "Lane",
     "Lease",
+    "LinkQueue",
+    "LinkTexts",
     "LinkWork",
-    "Links",
     "LiveUrl",
     "Memberships",
     "Notifier",
@@ -88,12 +99,15 @@ __all__ = [
     "PastMembership",
     "Policies",
     "PreparedEntry",
+    "ProcessingRepositories",
     "Publication",
     "PurgeCursor",
     "Queues",
     "SearchIndex",
+    "SigninRepositories",
     "Sources",
     "Stage",
+    "StateRepositories",
     "Store",
     "StoredRefs",
     "StoredSettings",

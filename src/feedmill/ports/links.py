@@ -12,8 +12,8 @@ class LinkWork(Enum):
     WRITE = 1
 
 
-class Links(Protocol):
-    """Anchor texts by source and target document, and the work that is left for them."""
+class LinkTexts(Protocol):
+    """The anchor texts of links, by source and target document."""
 
     def find_by_source(self, ids: Sequence[int]) -> dict[int, dict[int, str]]:
         """Finds the anchor texts of sources: for each source its texts by target. Sources without texts are left out."""
@@ -26,6 +26,10 @@ class Links(Protocol):
 
     def remove_many(self, pairs: Sequence[tuple[int, int]]) -> None:
         """Removes texts by source and target."""
+
+
+class LinkQueue(Protocol):
+    """The documents whose links must be read, or whose anchor texts must be written to the index."""
 
     def queue(self, work: LinkWork, ids: Sequence[int]) -> None:
         """Queues documents for work. A document is queued at most once."""

@@ -13,7 +13,7 @@ from feedmill.ports.failures import Failures, Interruptions
 from feedmill.ports.feeds import FeedLog, FeedQueue, FeedReader, FeedUpkeep, Sources
 from feedmill.ports.groups import GroupGarbage, GroupHistory, GroupSnapshotBuilder, GroupSnapshots, Memberships
 from feedmill.ports.indextasks import IndexTasks, KeyValueStore, StoredSettings
-from feedmill.ports.links import Links
+from feedmill.ports.links import LinkQueue, LinkTexts
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
 from feedmill.ports.signin import Accounts, ApiTokens, OneTimeValues, Sessions
@@ -111,24 +111,20 @@ class AccessRepositories(Protocol):
         """The policy ACLs."""
 
 
-class UnitOfWork(Protocol):
-    """The repositories of one transaction."""
-
-    @property
-    def feeds(self) -> FeedRepositories:
-        """The feeds and the data sources."""
-
-    @property
-    def documents(self) -> DocumentRepositories:
-        """The documents."""
-
-    @property
-    def access(self) -> AccessRepositories:
-        """ACLs, access classes and policy ACLs."""
+class ProcessingRepositories(Protocol):
+    """The work that is left for documents, and the work that failed."""
 
     @property
     def index_tasks(self) -> IndexTasks:
-        """The index tasks."""
+        """The outbox between the store and the index."""
+
+    @property
+    def link_texts(self) -> LinkTexts:
+        """The anchor texts of links."""
+
+    @property
+    def link_queue(self) -> LinkQueue:
+        """The documents that wait for work on links."""
 
     @property
     def failures(self) -> Failures:
@@ -139,24 +135,12 @@ class UnitOfWork(Protocol):
         """How often work on an item ended the process."""
 
     @property
-    def links(self) -> Links:
-        """The anchor texts of links."""
-
-    @property
-    def key_values(self) -> KeyValueStore:
-        """Single values by name."""
-
-    @property
     def queues(self) -> Queues:
         """The progress of the queues."""
 
-    @property
-    def groups(self) -> GroupRepositories:
-        """The groups database."""
 
-    @property
-    def stored_settings(self) -> StoredSettings:
-        """The settings that the admin API stored."""
+class SigninRepositories(Protocol):
+    """Users, and what signs them in."""
 
     @property
     def accounts(self) -> Accounts:
@@ -173,6 +157,50 @@ class UnitOfWork(Protocol):
     @property
     def one_times(self) -> OneTimeValues:
         """Values and names for one use."""
+
+
+class StateRepositories(Protocol):
+    """The state of the server as a whole."""
+
+    @property
+    def key_values(self) -> KeyValueStore:
+        """Single values by name."""
+
+    @property
+    def stored_settings(self) -> StoredSettings:
+        """The settings that the admin API stored."""
+
+
+class UnitOfWork(Protocol):
+    """The repositories of one transaction, by subject."""
+
+    @property
+    def documents(self) -> DocumentRepositories:
+        """The documents."""
+
+    @property
+    def access(self) -> AccessRepositories:
+        """ACLs, access classes and policy ACLs."""
+
+    @property
+    def groups(self) -> GroupRepositories:
+        """The groups database."""
+
+    @property
+    def feeds(self) -> FeedRepositories:
+        """The feeds and the data sources."""
+
+    @property
+    def processing(self) -> ProcessingRepositories:
+        """Index tasks, links, failures and queues."""
+
+    @property
+    def signin(self) -> SigninRepositories:
+        """Users, sessions and tokens."""
+
+    @property
+    def state(self) -> StateRepositories:
+        """Single values and stored settings."""
 
 
 class Store(Protocol):

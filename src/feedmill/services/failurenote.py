@@ -33,7 +33,7 @@ class FailureNote:
             return
         try:
             with self.store.writing() as unit:
-                unit.queues.note_failure(self.queue, reason, document)
+                unit.processing.queues.note_failure(self.queue, reason, document)
         except FeedmillError as error:
             log.warning("failure_not_noted", queue=self.queue.value, reason=str(error))
         else:

@@ -51,8 +51,8 @@ def inspect_url(store: Store, url: str) -> Inspection:
         if document is None or document.id is None or document.state is not DocumentState.LIVE:
             raise unknown_document(url)
         acl = unit.access.acls.find_many([url]).get(url)
-        mark = unit.index_tasks.find_many([document.id]).get(document.id)
-        failure = unit.failures.find_many([document.id]).get(document.id)
+        mark = unit.processing.index_tasks.find_many([document.id]).get(document.id)
+        failure = unit.processing.failures.find_many([document.id]).get(document.id)
         history = unit.documents.reader.list_events(document.id)
     return Inspection(document=document, acl=acl, standing=judge(document, mark, failure), history=history)
 

@@ -20,19 +20,19 @@ from feedmill.services.keyvalues import (
 def read_overview(store: Store) -> dict[str, Any]:
     """Returns counts and the state of the index, as ``feedmill status`` and the admin port show them. Errors: Busy, Corrupt."""
     with store.reading() as unit:
-        marks = unit.index_tasks.count()
+        marks = unit.processing.index_tasks.count()
         return {
             "feeds_waiting": unit.feeds.reader.count_waiting(),
             "documents": unit.documents.scan.count_live(),
-            "authorization": {"left_alone": read_resting(unit.key_values.get(AUTHORIZATION_RESTING))},
+            "authorization": {"left_alone": read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))},
             "marks": {stage.value: count for stage, count in marks.items()},
             "index": {
-                "folder": unit.key_values.get(INDEX_FOLDER),
-                "generation": int(unit.key_values.get(INDEX_GENERATION) or 0),
-                "rebuilding": unit.key_values.get(INDEX_REBUILD) or None,
-                "progress": json.loads(unit.key_values.get(INDEX_PROGRESS) or "null"),
-                "partial": bool(unit.key_values.get(INDEX_PARTIAL)),
-                "learning_patterns": bool(unit.key_values.get(PATTERNS_CURSOR)),
+                "folder": unit.state.key_values.get(INDEX_FOLDER),
+                "generation": int(unit.state.key_values.get(INDEX_GENERATION) or 0),
+                "rebuilding": unit.state.key_values.get(INDEX_REBUILD) or None,
+                "progress": json.loads(unit.state.key_values.get(INDEX_PROGRESS) or "null"),
+                "partial": bool(unit.state.key_values.get(INDEX_PARTIAL)),
+                "learning_patterns": bool(unit.state.key_values.get(PATTERNS_CURSOR)),
             },
         }
 

@@ -88,7 +88,7 @@ class QueueWatch:
         if not feed.phase.is_past_feeder:
             return next((each for each in stuck if each.name in FEED_QUEUES and _keeps(each, feed)), None)
         with self.store.reading() as unit:
-            stages = unit.queues.list_stages(feed.id)
+            stages = unit.processing.queues.list_stages(feed.id)
         return next((each for each in stuck if _STAGES.get(each.name) in stages), None)
 
     def read_oldest(self) -> dict[str, float]:
@@ -97,7 +97,7 @@ class QueueWatch:
 
     def _read(self) -> list[WaitingQueue]:
         with self.store.reading() as unit:
-            queues = unit.queues.list()
+            queues = unit.processing.queues.list()
             begun = _count_begun(unit)
         return [replace(queue, waiting=begun[queue.name]) if queue.name in begun else queue for queue in queues]
 
@@ -143,7 +143,7 @@ def _count_begun(unit: UnitOfWork) -> dict[QueueName, int]:
         QueueName.POLICIES: keyvalues.POLICIES_CURSOR,
         QueueName.PATTERNS: keyvalues.PATTERNS_CURSOR,
     }
-    found = unit.key_values.find_many(list(names.values()))
+    found = unit.state.key_values.find_many(list(names.values()))
     is_begun = {queue: bool(found.get(name)) for queue, name in names.items()}
     is_begun[QueueName.ADMISSION] &= not is_between_rounds(found.get(keyvalues.ADMISSION_CURSOR))
     return {queue: int(is_one) for queue, is_one in is_begun.items()}

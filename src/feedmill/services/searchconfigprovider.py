@@ -40,7 +40,7 @@ class SearchConfigProvider:
 
         Errors: Corrupt, if the stored settings cannot be read and none were read before; else the previous ones stay in force.
         """
-        return self.current_at(unit, unit.key_values.get(SETTINGS_GENERATION))
+        return self.current_at(unit, unit.state.key_values.get(SETTINGS_GENERATION))
 
     def current_at(self, unit: UnitOfWork, generation: str | None) -> CompiledSearchConfig:
         """Returns the search config of a generation that the caller has just read from the unit. Errors: as above."""
@@ -52,7 +52,7 @@ class SearchConfigProvider:
 
     def _read(self, unit: UnitOfWork, held: _Held | None) -> CompiledSearchConfig:
         try:
-            return CompiledSearchConfig(self._combine(unit.stored_settings.list()))
+            return CompiledSearchConfig(self._combine(unit.state.stored_settings.list()))
         except (Corrupt, BadRequest) as error:
             if held is None:
                 raise

@@ -70,7 +70,7 @@ class SettingsEditor:
     def list(self, section: str) -> list[HeldEntry]:
         """Returns the entries of a section that are in force. Errors: NotFound."""
         with self._store.reading() as unit:
-            return list(list_held(self._load(), unit.stored_settings.list(), _checked(section)))
+            return list(list_held(self._load(), unit.state.stored_settings.list(), _checked(section)))
 
     def get(self, section: str, name: str) -> HeldEntry:
         """Returns an entry as it is in force. Errors: NotFound."""
@@ -83,16 +83,16 @@ class SettingsEditor:
         if len(text.encode()) > MAX_KEPT_BYTES:
             raise BadRequest(f"the entry is larger than {MAX_KEPT_BYTES} bytes")
         with self._store.writing() as unit:
-            kept, loaded = unit.stored_settings.list(), self._load()
+            kept, loaded = unit.state.stored_settings.list(), self._load()
             before = _find_held(list_held(loaded, kept, section), name)
             _demand(before, condition, section, name)
-            held = unit.stored_settings.find(section, name)
+            held = unit.state.stored_settings.find(section, name)
             fresh = StoredSetting(section=section, name=name, value=text, version=1 + (held.version if held is not None else 0))
             rest = [one for one in kept if (one.section, one.name) != (section, name)]
             faults = _list_new_faults(merge_stored(loaded.settings, kept), merge_stored(loaded.settings, [*rest, fresh]))
             if faults:
                 raise BadRequest(f"{section}/{name} cannot be so: {'; '.join(faults)}")
-            unit.stored_settings.put(fresh)
+            unit.state.stored_settings.put(fresh)
             _tell_everybody(unit, merge_stored(loaded.settings, [*rest, fresh]))
         self._notifier.notify(Topic.SETTINGS)
         return _entry_of(section, name, entry, API, fresh.version), before is None
@@ -101,7 +101,7 @@ class SettingsEditor:
         """Sets entries and removes other stored ones, all or none. Errors: NotFound, BadRequest with all faults."""
         entries = {name: read_entry(_checked(section), name, value) for name, value in values.items()}
         with self._store.writing() as unit:
-            kept, loaded = unit.stored_settings.list(), self._load()
+            kept, loaded = unit.state.stored_settings.list(), self._load()
             versions = {one.name: one.version for one in kept if one.section == section}
             fresh = [
                 StoredSetting(section=section, name=name, value=entry.model_dump_json(), version=1 + versions.get(name, 0))
@@ -114,9 +114,9 @@ class SettingsEditor:
             if faults:
                 raise BadRequest("; ".join(faults))
             for name in set(gone) - set(entries):
-                unit.stored_settings.remove(section, name)
+                unit.state.stored_settings.remove(section, name)
             for one in fresh:
-                unit.stored_settings.put(one)
+                unit.state.stored_settings.put(one)
             _tell_everybody(unit, after)
         self._notifier.notify(Topic.SETTINGS)
 
@@ -126,7 +126,7 @@ class SettingsEditor:
         Errors: NotFound, Overtaken, Conflict if only the file has the entry or another entry needs it.
         """
         with self._store.writing() as unit:
-            kept, loaded = unit.stored_settings.list(), self._load()
+            kept, loaded = unit.state.stored_settings.list(), self._load()
             entries = list(list_held(loaded, kept, _checked(section)))
             entry = _find(entries, section, name)
             _demand(entry, condition, section, name)
@@ -138,7 +138,7 @@ class SettingsEditor:
             faults = _list_new_faults(merge_stored(loaded.settings, kept), merge_stored(loaded.settings, rest))
             if faults:
                 raise Conflict(f"{section}/{name} is needed: {faults[0]}")
-            unit.stored_settings.remove(section, name)
+            unit.state.stored_settings.remove(section, name)
             _tell_everybody(unit, merge_stored(loaded.settings, rest))
         self._notifier.notify(Topic.SETTINGS)
 
@@ -199,4 +199,4 @@ def _say(fault: Fault) -> str:
 
 def _tell_everybody(unit: UnitOfWork, settings: Settings) -> None:
     adopt_policies(unit, policies_of(settings.policy_acls))
-    unit.key_values.put(SETTINGS_GENERATION, str(int(unit.key_values.get(SETTINGS_GENERATION) or 0) + 1))
+    unit.state.key_values.put(SETTINGS_GENERATION, str(int(unit.state.key_values.get(SETTINGS_GENERATION) or 0) + 1))

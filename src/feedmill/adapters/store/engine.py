@@ -1,125 +1,14 @@
-"""The store on a database engine: units of work and their repositories."""
+"""The store on a database engine: write transactions and read snapshots."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property
-from typing import TypeVar
 
 import sqlalchemy as sa
 
-from feedmill.adapters.store.access.acls import SqlAcls, SqlClasses
-from feedmill.adapters.store.access.classperiods import SqlClassPeriods
-from feedmill.adapters.store.access.policies import PolicyCache, SqlPolicies
-from feedmill.adapters.store.documents.documents import SqlDocuments
-from feedmill.adapters.store.documents.failures import SqlFailures, SqlInterruptions
-from feedmill.adapters.store.documents.indextasks import SqlIndexTasks, SqlKeyValueStore
-from feedmill.adapters.store.documents.links import SqlLinks
-from feedmill.adapters.store.feeds.feeds import SqlFeeds, SqlSources
-from feedmill.adapters.store.feeds.queues import SqlQueues
-from feedmill.adapters.store.groups.garbage import SqlGroupGarbage
-from feedmill.adapters.store.groups.groups import SqlGroups
-from feedmill.adapters.store.groups.history import SqlGroupHistory
-from feedmill.adapters.store.groups.snapshots import SqlGroupSnapshotBuilder
-from feedmill.adapters.store.signin.signins import SqlAccounts, SqlApiTokens, SqlOneTimeValues, SqlSessions
-from feedmill.adapters.store.storedsettings import SqlStoredSettings
+from feedmill.adapters.store.access.policies import PolicyCache
+from feedmill.adapters.store.repositories import SqlUnit
 from feedmill.adapters.store.translation import translated
 from feedmill.ports import UnitOfWork
-
-_Made = TypeVar("_Made")
-
-
-def _on_connection(make: Callable[[sa.Connection], _Made]) -> cached_property[_Made]:
-    """Returns a repository that is created on first use: most transactions need one or two, and a search opens several transactions."""
-    return cached_property(lambda unit: make(unit.connection))
-
-
-class SqlDocumentRepositories:
-    """Implements ``ports.DocumentRepositories``."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self.reader = self.writer = self.scan = self.upkeep = SqlDocuments(connection)
-
-
-class SqlFeedRepositories:
-    """Implements ``ports.FeedRepositories``."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self.reader = self.queue = self.log = self.upkeep = SqlFeeds(connection)
-        self.sources = SqlSources(connection)
-
-
-class SqlGroupRepositories:
-    """Implements ``ports.GroupRepositories``."""
-
-    garbage = _on_connection(SqlGroupGarbage)
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self.connection = connection
-        self.memberships = self.snapshots = SqlGroups(connection)
-
-    @cached_property
-    def snapshot_builder(self) -> SqlGroupSnapshotBuilder:
-        """Builds group snapshots."""
-        return SqlGroupSnapshotBuilder(self.connection, self.memberships)
-
-    @cached_property
-    def history(self) -> SqlGroupHistory:
-        """The memberships of earlier times."""
-        return SqlGroupHistory(self.connection, self.memberships)
-
-
-class SqlAccessRepositories:
-    """Implements ``ports.AccessRepositories``."""
-
-    classes = _on_connection(SqlClasses)
-    class_periods = _on_connection(SqlClassPeriods)
-
-    def __init__(self, connection: sa.Connection, policy_cache: PolicyCache) -> None:
-        self.connection = connection
-        self._policy_cache = policy_cache
-
-    @cached_property
-    def acls(self) -> SqlAcls:
-        """The ACLs."""
-        return SqlAcls(self.connection, self.classes)
-
-    @property
-    def acl_versions(self) -> SqlAcls:
-        """The ACLs of earlier times."""
-        return self.acls
-
-    @cached_property
-    def policies(self) -> SqlPolicies:
-        """The policy ACLs."""
-        return SqlPolicies(self.connection, self._policy_cache)
-
-
-class SqlUnit:
-    """Implements ``ports.UnitOfWork``."""
-
-    feeds = _on_connection(SqlFeedRepositories)
-    documents = _on_connection(SqlDocumentRepositories)
-    index_tasks = _on_connection(SqlIndexTasks)
-    links = _on_connection(SqlLinks)
-    failures = _on_connection(SqlFailures)
-    interruptions = _on_connection(SqlInterruptions)
-    key_values = _on_connection(SqlKeyValueStore)
-    queues = _on_connection(SqlQueues)
-    groups = _on_connection(SqlGroupRepositories)
-    stored_settings = _on_connection(SqlStoredSettings)
-    accounts = _on_connection(SqlAccounts)
-    sessions = _on_connection(SqlSessions)
-    api_tokens = _on_connection(SqlApiTokens)
-    one_times = _on_connection(SqlOneTimeValues)
-
-    def __init__(self, connection: sa.Connection, policy_cache: PolicyCache | None = None) -> None:
-        self.connection = connection
-        self._policy_cache = policy_cache
-
-    @cached_property
-    def access(self) -> SqlAccessRepositories:
-        """ACLs, access classes and policy ACLs."""
-        return SqlAccessRepositories(self.connection, self._policy_cache or PolicyCache())
 
 
 class SqlStore:

@@ -22,7 +22,7 @@ def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
     """Returns the status as JSON. Errors: Busy, Corrupt."""
     server = find_server(data)
     with store.reading() as unit:
-        kept = unit.stored_settings.list()
+        kept = unit.state.stored_settings.list()
     return {
         "running": server is not None,
         "pid": server.pid if server else None,

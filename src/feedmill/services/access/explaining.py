@@ -132,7 +132,7 @@ class _Moment:
 
 def check_kept(unit: UnitOfWork, at: datetime, oldest: datetime) -> None:
     """Checks that the history of a time is still stored, and that recording had begun by then. Errors: BadRequest."""
-    begun = parse_iso(unit.key_values.get(keyvalues.HISTORY_SINCE) or "")
+    begun = parse_iso(unit.state.key_values.get(keyvalues.HISTORY_SINCE) or "")
     oldest = oldest if begun is None else max(begun, oldest)
     if at < oldest:
         raise BadRequest(f"what was before is known from {oldest.isoformat(timespec='seconds')} on; {at.isoformat()} is longer ago")

@@ -23,7 +23,7 @@ def adopt_policies(unit: UnitOfWork, wanted: Sequence[PolicyAcl]) -> bool:
     after = unit.access.policies.replace(wanted)
     shadowed = list_shadowed(before, after)
     if shadowed:
-        unit.key_values.put(POLICIES_CLOSED, json.dumps(sorted(shadowed | read_closed(unit))))
+        unit.state.key_values.put(POLICIES_CLOSED, json.dumps(sorted(shadowed | read_closed(unit))))
     return True
 
 
@@ -42,12 +42,12 @@ def adopt_of_settings(store: Store, find_wanted: Callable[[UnitOfWork], Sequence
 
 def read_closed(unit: UnitOfWork) -> frozenset[int]:
     """Returns the numbers of the policies whose classes are closed; 0 stands for "no policy"."""
-    return frozenset(json.loads(unit.key_values.get(POLICIES_CLOSED) or "[]"))
+    return frozenset(json.loads(unit.state.key_values.get(POLICIES_CLOSED) or "[]"))
 
 
 def open_again(unit: UnitOfWork) -> None:
     """Opens all closed classes."""
-    unit.key_values.put(POLICIES_CLOSED, "[]")
+    unit.state.key_values.put(POLICIES_CLOSED, "[]")
     # processes that cache classes read them again only when the generation of the policies changes
     unit.access.policies.replace(unit.access.policies.current().policies)
 

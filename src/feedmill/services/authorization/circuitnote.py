@@ -26,7 +26,7 @@ class CircuitNote:
     def clear(self) -> None:
         """Removes the note of a process that has ended."""
         with self._store.reading() as unit:
-            is_empty = not unit.key_values.get(AUTHORIZATION_RESTING)
+            is_empty = not unit.state.key_values.get(AUTHORIZATION_RESTING)
         if not is_empty:
             self(())
 
@@ -36,10 +36,10 @@ class CircuitNote:
         try:
             with self._store.writing() as unit:
                 earlier = {
-                    (each["rule"], each["server"]): each["since"] for each in read_resting(unit.key_values.get(AUTHORIZATION_RESTING))
+                    (each["rule"], each["server"]): each["since"] for each in read_resting(unit.state.key_values.get(AUTHORIZATION_RESTING))
                 }
                 told = [{**asdict(each), "since": earlier.get((each.rule, each.server), now)} for each in resting]
-                unit.key_values.put(AUTHORIZATION_RESTING, json.dumps(told) if told else "")
+                unit.state.key_values.put(AUTHORIZATION_RESTING, json.dumps(told) if told else "")
         except FeedmillError as exc:
             # the log has the event; a failure to store the state must not stop a search
             log.warning("authorization_not_noted", reason=str(exc))

@@ -264,7 +264,7 @@ class ChangeBatch:
         self._save_acls(changed)
         new = {document.url: document for document in documents if self._is_new_version(document)}
         marks = self._run_each(STORE_STEP, new, lambda document: self._mark(document, ids[document.url]))
-        self._unit.index_tasks.put_many(list(marks.values()))
+        self._unit.processing.index_tasks.put_many(list(marks.values()))
         return BatchResult(counts=self._counts, log=tuple(self._entries))
 
     def _classify(self) -> None:

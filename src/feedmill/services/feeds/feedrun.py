@@ -349,18 +349,18 @@ class FeedRun:
                 unit.feeds.sources.mark_deleted(feed.datasource)
             elif feed.kind.command is SourceCommand.DESTROY:
                 unit.feeds.sources.forget(feed.datasource)
-            marked, tightening = unit.index_tasks.list_open_feeds([feed.id])
+            marked, tightening = unit.processing.index_tasks.list_open_feeds([feed.id])
             feed = replace(feed, finished_at=now)
             feed = ended(feed, is_obeyed=not tightening, searchable_at=None if marked else now)
             unit.feeds.queue.save(feed, entries)
-            unit.queues.note_progress(queue_of(feed))
+            unit.processing.queues.note_progress(queue_of(feed))
         self.feed = feed
 
     def _save(self, feed: Feed, entries: tuple[LogEntry, ...] = ()) -> None:
         with self._tools.store.writing() as unit:
             unit.feeds.queue.save(feed, entries)
             if feed.phase.is_past_feeder:
-                unit.queues.note_progress(queue_of(feed))
+                unit.processing.queues.note_progress(queue_of(feed))
         self.feed = feed
 
 

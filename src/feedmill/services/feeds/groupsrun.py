@@ -151,7 +151,7 @@ class GroupsRun:
             assert isinstance(last, PutGroup)
             with self._tools.store.writing() as unit:
                 total = unit.groups.snapshot_builder.extend(feed.id, last.group, piece)
-                unit.queues.note_progress(QueueName.GROUPS)
+                unit.processing.queues.note_progress(QueueName.GROUPS)
                 feed = feed if number < len(pieces) else self._check(unit, taken)
         self.feed = feed
         return total
@@ -193,7 +193,7 @@ class GroupsRun:
         with self._tools.store.writing() as unit:
             unit.groups.snapshot_builder.build(feed.id, feed.datasource, whole=feed.kind.feedtype is not FeedType.INCREMENTAL)
             self._compared = unit.groups.history.compare(feed.id, self._compared or ComparisonCursor(), at_once)
-            unit.queues.note_progress(QueueName.GROUPS)
+            unit.processing.queues.note_progress(QueueName.GROUPS)
 
     def _publish(self) -> None:
         """Publishes the snapshot and ends the feed in one transaction, or abandons the snapshot. A cleanup publishes an empty snapshot."""
@@ -211,7 +211,7 @@ class GroupsRun:
             if is_full:
                 feed, log = failed(feed, _FULL, now)
             unit.feeds.queue.save(feed, log)
-            unit.queues.note_progress(QueueName.GROUPS)
+            unit.processing.queues.note_progress(QueueName.GROUPS)
         self.feed = feed
 
     def _fail(self, entry: LogEntry) -> None:
@@ -219,7 +219,7 @@ class GroupsRun:
         with self._tools.store.writing() as unit:
             unit.groups.snapshot_builder.drop(feed.id)
             unit.feeds.queue.save(feed, log)
-            unit.queues.note_progress(QueueName.GROUPS)
+            unit.processing.queues.note_progress(QueueName.GROUPS)
         self.feed = feed
 
     def _save(self, feed: Feed, log: tuple[LogEntry, ...] = ()) -> None:

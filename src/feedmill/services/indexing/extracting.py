@@ -156,13 +156,15 @@ class Extracting:
                 self._hand_over(mark, document)
         if idle:
             with self._store.writing() as unit:
-                unit.index_tasks.advance(idle)
+                unit.processing.index_tasks.advance(idle)
 
     def _list_marks(self, unit: UnitOfWork, lane: Lane, room: int) -> list[IndexTask]:
         """Lists index tasks that are not in flight: those after the last one that was assigned, and at the end from the start again."""
         reached = self._reached[lane]
         busy = self._jobs.keys() | {job.mark.document_id for job, _ in self._done} | {job.mark.document_id for job in self._again}
-        listed = unit.index_tasks.list(Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached)
+        listed = unit.processing.index_tasks.list(
+            Stage.EXTRACT, room if reached is not None else room + len(busy), lane=lane, after=reached
+        )
         marks = self._list_due([mark for mark in listed if mark.document_id not in busy])[:room]
         self._reached[lane] = marks[-1] if len(marks) == room else None
         return marks
@@ -260,15 +262,15 @@ class Extracting:
     def _save_failed(self, job: _Job, reason: str) -> None:
         """Passes a task on although the store does not accept its text; the document is indexed without it."""
         with self._store.writing() as unit:
-            unit.index_tasks.advance([job.mark])
+            unit.processing.index_tasks.advance([job.mark])
             self._recorder.record(unit, [Failed(job.document, KEEP, reason)], feeds=_feed_of(job), is_found=True)
 
     def _save(self, texts: Sequence[tuple[_Job, Text]]) -> None:
         failed = {job.document.url: text for job, text in texts if text.reason is not None}
         with self._store.writing() as unit:
             unit.documents.writer.save_texts([(job.task.key, text) for job, text in texts], at=self._clock())
-            unit.index_tasks.advance([job.mark for job, _ in texts])
-            unit.queues.note_progress(QueueName.EXTRACT)
+            unit.processing.index_tasks.advance([job.mark for job, _ in texts])
+            unit.processing.queues.note_progress(QueueName.EXTRACT)
             self._recorder.clear(unit, [job.task.key for job, _ in texts if job.task.key not in self._failed], STEPS)
             for job, _ in texts:
                 if job.task.key in self._failed:

@@ -105,7 +105,7 @@ class Indexing:
         after = 0
         while True:
             with self._store.writing() as unit:
-                failures = unit.failures.list_of_others(self._recorder.program, after=after, limit=RETRIED_AT_ONCE)
+                failures = unit.processing.failures.list_of_others(self._recorder.program, after=after, limit=RETRIED_AT_ONCE)
                 ids = [failure.document_id for failure in failures]
                 _mark_again(unit, ids)
             if not ids:
@@ -177,8 +177,8 @@ class Indexing:
     def _next_batch(self) -> tuple[list[IndexTask], dict[int, Document]]:
         held = len(self._uncommitted.marks) + (len(self._lane) if self._lane is not None else 0)
         with self._store.reading() as unit:
-            quick = unit.index_tasks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
-            bulk = unit.index_tasks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
+            quick = unit.processing.index_tasks.list(Stage.INDEX, BATCH + held, lane=Lane.QUICK)
+            bulk = unit.processing.index_tasks.list(Stage.INDEX, BATCH, lane=Lane.BULK, after=self._reached)
             marks = [mark for mark in (*quick, *bulk) if not self._is_held(mark)][: self._at_once]
             if bulk and not marks:
                 self._reached = bulk[-1]
@@ -202,7 +202,7 @@ class Indexing:
 
     def _awaits_extraction(self) -> bool:
         with self._store.reading() as unit:
-            return bool(unit.index_tasks.list(Stage.EXTRACT, 1))
+            return bool(unit.processing.index_tasks.list(Stage.EXTRACT, 1))
 
     def _commit(self) -> None:
         """Commits, then removes the tasks and makes the commit known to searchers."""
@@ -221,12 +221,12 @@ class Indexing:
 
     def _make_known(self, token: str, marks: Mapping[int, IndexTask], troubles: Mapping[int, tuple[Document, Trouble]]) -> None:
         with self._store.writing() as unit:
-            unit.index_tasks.remove(list(marks.values()))
-            unit.queues.note_progress(QueueName.INDEX)
+            unit.processing.index_tasks.remove(list(marks.values()))
+            unit.processing.queues.note_progress(QueueName.INDEX)
             self._links.note_indexed(unit, marks.values())
             record_troubles(unit, self._recorder, marks, troubles)
-            unit.key_values.put(keyvalues.INDEX_TOKEN, token)
-            unit.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
+            unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
+            unit.state.key_values.put(keyvalues.INDEX_GENERATION, str(int(unit.state.key_values.get(keyvalues.INDEX_GENERATION) or 0) + 1))
             self._settle(unit)
         if self._rebuild is not None:
             # The interruptions of a document are retained until the rebuild ends, because a rebuild restarts whenever the process ends.
@@ -300,16 +300,16 @@ class Indexing:
             return
         self._noted_at_seconds = time.monotonic()
         with self._store.writing() as unit:
-            unit.queues.note_progress(QueueName.INDEX)
+            unit.processing.queues.note_progress(QueueName.INDEX)
             if self._rebuild is not None:
-                unit.queues.note_progress(QueueName.REBUILD)
+                unit.processing.queues.note_progress(QueueName.REBUILD)
 
     def _start_apart(self, lane: ApartLane) -> None:
         waiting = lane.list_next(self._filling.is_due)
         if not waiting:
             return
         with self._store.reading() as unit:
-            current = unit.index_tasks.find_many([mark.document_id for mark in waiting])
+            current = unit.processing.index_tasks.find_many([mark.document_id for mark in waiting])
             documents = unit.documents.reader.find_by_id([mark.document_id for mark in waiting])
         work: dict[int, tuple[IndexTask, Document]] = {}
         for mark in waiting:
@@ -340,7 +340,7 @@ class Indexing:
     def _take_over(self, lane: ApartLane, built: Ended) -> None:
         """Makes a build part of the index, unless one of its documents has changed meanwhile: then it is built again."""
         with self._store.reading() as unit:
-            current = unit.index_tasks.find_many(list(built.work))
+            current = unit.processing.index_tasks.find_many(list(built.work))
         if any(key not in current or current[key].version != mark.version for key, (mark, _) in built.work.items()):
             lane.take_back(built.work)
             return
@@ -367,7 +367,7 @@ class Indexing:
     def _settle(self, unit: UnitOfWork) -> None:
         """Ends feeds that the index obeys now, and stores when all of a feed became searchable."""
         feeds = unit.feeds.reader.list_unsettled()[:SETTLED_AT_ONCE]
-        marked, tightening = unit.index_tasks.list_open_feeds([feed.id for feed in feeds])
+        marked, tightening = unit.processing.index_tasks.list_open_feeds([feed.id for feed in feeds])
         for feed in feeds:
             searchable_at = None if feed.id in marked else self._clock()
             settled = ended(feed, is_obeyed=feed.id not in tightening, searchable_at=searchable_at)
@@ -390,7 +390,7 @@ class Indexing:
                     self._rebuild.apart.update(_mark_again(unit, left_out))
         elif self._rebuild.apart:
             with self._store.reading() as unit:
-                self._rebuild.apart &= unit.index_tasks.find_many(sorted(self._rebuild.apart)).keys()
+                self._rebuild.apart &= unit.processing.index_tasks.find_many(sorted(self._rebuild.apart)).keys()
             return False
         else:
             self._flip(self._rebuild)
@@ -398,7 +398,7 @@ class Indexing:
 
     def _begin_rebuild(self) -> None:
         with self._store.reading() as unit:
-            asked = unit.key_values.get(keyvalues.INDEX_REBUILD)
+            asked = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
         if asked:
             self._folders.remove(asked)
             self._rebuild = Rebuild(folder=asked, writer=self._folders.open(asked))
@@ -410,16 +410,16 @@ class Indexing:
         self._writer.commit()
         marks = dict(self._uncommitted.marks)
         with self._store.writing() as unit:
-            unit.index_tasks.remove(list(marks.values()))
-            unit.queues.note_progress(QueueName.INDEX)
-            unit.queues.note_progress(QueueName.REBUILD)
+            unit.processing.index_tasks.remove(list(marks.values()))
+            unit.processing.queues.note_progress(QueueName.INDEX)
+            unit.processing.queues.note_progress(QueueName.REBUILD)
             self._links.note_indexed(unit, marks.values())
             record_troubles(unit, self._recorder, marks, self._uncommitted.troubles)
-            unit.key_values.put(keyvalues.INDEX_FOLDER, rebuild.folder)
-            unit.key_values.put(keyvalues.INDEX_TOKEN, token)
-            unit.key_values.put(keyvalues.INDEX_REBUILD, "")
-            unit.key_values.put(keyvalues.INDEX_PARTIAL, "")
-            unit.key_values.put(keyvalues.INDEX_PROGRESS, "")
+            unit.state.key_values.put(keyvalues.INDEX_FOLDER, rebuild.folder)
+            unit.state.key_values.put(keyvalues.INDEX_TOKEN, token)
+            unit.state.key_values.put(keyvalues.INDEX_REBUILD, "")
+            unit.state.key_values.put(keyvalues.INDEX_PARTIAL, "")
+            unit.state.key_values.put(keyvalues.INDEX_PROGRESS, "")
             self._settle(unit)
         self._attempts.clear_steps(*WATCHED, COPY)
         self._clear_pending()
@@ -431,16 +431,16 @@ class Indexing:
 
 def _mark_again(unit: UnitOfWork, document_ids: Sequence[int]) -> list[int]:
     """Adds tasks for live documents that have none, and returns all ids that have a task now. Failed extractions are repeated."""
-    marked = unit.index_tasks.find_many(document_ids)
+    marked = unit.processing.index_tasks.find_many(document_ids)
     documents = unit.documents.reader.find_by_id([key for key in document_ids if key not in marked])
     live = {key: document for key, document in documents.items() if document.state is DocumentState.LIVE}
-    failures = unit.failures.find_many(list(live))
+    failures = unit.processing.failures.find_many(list(live))
     textless = [
         replace(live[key], text=None) for key, failure in failures.items() if failure.step.startswith(EXTRACTION) and not live[key].damage
     ]
     unit.documents.writer.save_many(textless, moved=())
     live.update((document.id, document) for document in textless if document.id is not None)
-    unit.index_tasks.put_many([_repeating(document) for document in live.values()])
+    unit.processing.index_tasks.put_many([_repeating(document) for document in live.values()])
     return [*marked, *live]
 
 

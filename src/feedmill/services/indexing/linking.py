@@ -69,7 +69,7 @@ class Linking:
     def find_told(self, documents: Sequence[Document]) -> dict[int, Told]:
         """Returns by id what incoming links say about documents; documents without such links are left out."""
         with self._store.reading() as unit:
-            found = unit.links.find_by_target([document.id for document in documents if document.id is not None])
+            found = unit.processing.link_texts.find_by_target([document.id for document in documents if document.id is not None])
         return {target: gather_told(list(texts.values())) for target, texts in found.items()}
 
     def take_back(self, documents: Mapping[int, Document], marks: Sequence[IndexTask]) -> set[int]:
@@ -78,11 +78,11 @@ class Linking:
         if not silenced:
             return set()
         with self._store.reading() as unit:
-            if not unit.links.find_by_source(list(silenced)):
+            if not unit.processing.link_texts.find_by_source(list(silenced)):
                 return set()
         with self._store.writing() as unit:
-            told = unit.links.find_by_source(list(silenced))
-            unit.links.remove_many([(source, target) for source, texts in told.items() for target in texts])
+            told = unit.processing.link_texts.find_by_source(list(silenced))
+            unit.processing.link_texts.remove_many([(source, target) for source, texts in told.items() for target in texts])
             causes = {target: silenced[source] for source, texts in told.items() for target in texts}
             # if any source of a target revokes access, that cause wins: the target must not wait with a less urgent one
             causes |= {target: cause for source, texts in told.items() if (cause := silenced[source]).revokes_access for target in texts}
@@ -91,7 +91,9 @@ class Linking:
 
     def note_indexed(self, unit: UnitOfWork, marks: Iterable[IndexTask]) -> None:
         """Queues indexed documents for reading of their links, except those that were written only because of incoming links."""
-        unit.links.queue(LinkWork.READ, [mark.document_id for mark in marks if self._own.pop(mark.document_id, 0) != mark.version])
+        unit.processing.link_queue.queue(
+            LinkWork.READ, [mark.document_id for mark in marks if self._own.pop(mark.document_id, 0) != mark.version]
+        )
 
     def step(self) -> bool:
         """Reads some links; if none wait, adds tasks for some targets whose link texts have changed. Returns whether it did any work.
@@ -102,8 +104,10 @@ class Linking:
         if begun < self._rests_until:
             return False
         with self._store.reading() as unit:
-            waiting = [one for one in unit.links.list_queued(LinkWork.READ, READ_AT_ONCE) if self._attempts.is_due(_key_of(one))]
-            listed = [] if waiting else unit.links.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
+            waiting = [
+                one for one in unit.processing.link_queue.list_queued(LinkWork.READ, READ_AT_ONCE) if self._attempts.is_due(_key_of(one))
+            ]
+            listed = [] if waiting else unit.processing.link_queue.list_queued(LinkWork.WRITE, WRITTEN_AT_ONCE)
             changed = [one for one in listed if self._attempts.is_due(_key_of(one, WRITE))]
         if waiting:
             self._isolate(waiting, self._read, READ, LinkWork.READ)
@@ -126,22 +130,22 @@ class Linking:
         if not failed:
             return
         with self._store.writing() as unit:
-            unit.links.unqueue(work, [each.item for each in failed])
+            unit.processing.link_queue.unqueue(work, [each.item for each in failed])
             documents = unit.documents.reader.find_by_id([each.item for each in failed])
             told = [Failed(documents[each.item], each.step, each.reason) for each in failed if each.item in documents]
             self._recorder.record(unit, told, is_found=True)
 
     def _write(self, ids: Sequence[int]) -> None:
         with self._store.writing() as unit:
-            marked = unit.index_tasks.find_many(ids)
+            marked = unit.processing.index_tasks.find_many(ids)
             documents = unit.documents.reader.find_by_id([one for one in ids if one not in marked])
             for document in documents.values():
                 with self._attempts.on(_key_of(document.id or 0, WRITE)):
                     fault_point(WRITE, document.url)
             live = [document for document in documents.values() if document.state is DocumentState.LIVE]
-            unit.index_tasks.put_many([_mark_of(document) for document in live])
-            unit.links.unqueue(LinkWork.WRITE, ids)
-            unit.queues.note_progress(QueueName.LINKS)
+            unit.processing.index_tasks.put_many([_mark_of(document) for document in live])
+            unit.processing.link_queue.unqueue(LinkWork.WRITE, ids)
+            unit.processing.queues.note_progress(QueueName.LINKS)
         self._own.update((document.id, document.version) for document in live if document.id is not None)
         log.info("links_written", documents=len(live))
 
@@ -151,10 +155,10 @@ class Linking:
         """Updates the stored link texts of some sources, and of new targets, from the links of the documents."""
         with self._store.reading() as unit:
             documents = unit.documents.reader.find_by_id(ids)
-            old = unit.links.find_by_source(ids)
-            is_told = unit.links.find_by_target(ids)
+            old = unit.processing.link_texts.find_by_source(ids)
+            is_told = unit.processing.link_texts.find_by_target(ids)
             wanted = self._list_told_by(unit, [document for document in documents.values() if may_tell(document)])
-            folder, token = unit.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.key_values.get(keyvalues.INDEX_TOKEN) or ""
+            folder, token = unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "", unit.state.key_values.get(keyvalues.INDEX_TOKEN) or ""
             fresh = [document for key, document in documents.items() if key not in is_told and document.state is DocumentState.LIVE]
             found = self._list_telling_of(unit, fresh, folder, token)
         kept = {(source, target): text for source, texts in old.items() for target, text in texts.items()}
@@ -163,12 +167,12 @@ class Linking:
         removed = [pair for pair in kept if pair not in wanted] + gone
         with self._store.writing() as unit:
             self._change(unit, changed, removed)
-            unit.links.unqueue(LinkWork.READ, ids)
-            unit.queues.note_progress(QueueName.LINKS)
+            unit.processing.link_queue.unqueue(LinkWork.READ, ids)
+            unit.processing.queues.note_progress(QueueName.LINKS)
 
     def _change(self, unit: UnitOfWork, changed: Pairs, removed: Sequence[tuple[int, int]]) -> None:
         targets = sorted({target for _, target in (*changed, *removed)})
-        before = unit.links.find_by_target(targets)
+        before = unit.processing.link_texts.find_by_target(targets)
         after = {target: dict(before.get(target, {})) for target in targets}
         for source, target in removed:
             after[target].pop(source, None)
@@ -176,11 +180,11 @@ class Linking:
         for (source, target), text in changed.items():
             if source in after[target] or len(after[target]) < MAX_SOURCES:
                 after[target][source] = put[source, target] = text
-        unit.links.remove_many(removed)
-        unit.links.put_many(put)
-        waiting = unit.links.find_queued(LinkWork.WRITE, targets)
+        unit.processing.link_texts.remove_many(removed)
+        unit.processing.link_texts.put_many(put)
+        waiting = unit.processing.link_queue.find_queued(LinkWork.WRITE, targets)
         others = [one for one in targets if one not in waiting and _gather(before.get(one)) != _gather(after[one])]
-        unit.links.queue(LinkWork.WRITE, others)
+        unit.processing.link_queue.queue(LinkWork.WRITE, others)
 
     def _list_told_by(self, unit: UnitOfWork, sources: Sequence[Document]) -> dict[tuple[int, int], str]:
         told = {document.id: self._read_links(document) for document in sources if document.id is not None}
@@ -203,7 +207,7 @@ class Linking:
             if document.id is not None
         }
         keys = list(dict.fromkeys(key for keys in telling.values() for key in keys))
-        waiting = unit.links.find_queued(LinkWork.READ, keys)
+        waiting = unit.processing.link_queue.find_queued(LinkWork.READ, keys)
         sources = unit.documents.reader.find_by_id([key for key in keys if key not in waiting])
         told = {key: self._read_links(source) for key, source in sources.items() if may_tell(source)}
         urls = {document.id: document.url for document in fresh}
@@ -248,10 +252,10 @@ def _gather(texts: Mapping[int, str] | None) -> Told:
 
 def _mark(unit: UnitOfWork, causes: Mapping[int, IndexTask]) -> None:
     """Adds tasks for documents because of other documents. An existing task stays in its place and serves both reasons."""
-    marked = unit.index_tasks.find_many(list(causes))
+    marked = unit.processing.index_tasks.find_many(list(causes))
     documents = unit.documents.reader.find_by_id(list(causes))
     live = [document for document in documents.values() if document.state is DocumentState.LIVE]
-    unit.index_tasks.put_many(
+    unit.processing.index_tasks.put_many(
         [
             replace(
                 marked.get(document.id) or _mark_of(document),

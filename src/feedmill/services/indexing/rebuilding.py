@@ -23,21 +23,21 @@ NOTED_EVERY_SECONDS = 2.0
 
 def choose_folder(unit: UnitOfWork, schema: str, can_serve: Callable[[str], bool]) -> str:
     """Returns the folder to serve, and requests a rebuild if its schema is another one. Shape: ``SCHEMA-NUMBER``."""
-    folder, asked = unit.key_values.get(keyvalues.INDEX_FOLDER), unit.key_values.get(keyvalues.INDEX_REBUILD) or ""
+    folder, asked = unit.state.key_values.get(keyvalues.INDEX_FOLDER), unit.state.key_values.get(keyvalues.INDEX_REBUILD) or ""
     if folder is not None and folder.startswith(f"{schema}-"):
         return folder
     if folder is not None and can_serve(folder):
         if not asked.startswith(f"{schema}-"):
-            unit.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-1")
-            unit.queues.begin(QueueName.REBUILD)
+            unit.state.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-1")
+            unit.processing.queues.begin(QueueName.REBUILD)
         return folder
     if folder is not None:
-        unit.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-2")
-        unit.queues.begin(QueueName.REBUILD)
-        unit.key_values.put(keyvalues.INDEX_PARTIAL, "1")
+        unit.state.key_values.put(keyvalues.INDEX_REBUILD, f"{schema}-2")
+        unit.processing.queues.begin(QueueName.REBUILD)
+        unit.state.key_values.put(keyvalues.INDEX_PARTIAL, "1")
     folder = f"{schema}-1"
-    unit.key_values.put(keyvalues.INDEX_FOLDER, folder)
-    unit.key_values.put(keyvalues.INDEX_TOKEN, "")
+    unit.state.key_values.put(keyvalues.INDEX_FOLDER, folder)
+    unit.state.key_values.put(keyvalues.INDEX_TOKEN, "")
     return folder
 
 
@@ -68,7 +68,7 @@ class Rebuild:
             documents = unit.documents.scan.list_live(after=self.reached, limit=DOCUMENTS_AT_ONCE)
             if not self.reached:
                 self.total = unit.documents.scan.count_live()
-            failed = unit.failures.find_many(_ids_of(documents)).keys()
+            failed = unit.processing.failures.find_many(_ids_of(documents)).keys()
         if not documents:
             return None
         wanted = {document.id or 0: document for document in documents if is_indexed(document)}
@@ -95,8 +95,8 @@ class Rebuild:
         if time.monotonic() - self.noted_at_seconds >= NOTED_EVERY_SECONDS:
             self.noted_at_seconds = time.monotonic()
             with store.writing() as unit:
-                unit.key_values.put(keyvalues.INDEX_PROGRESS, self._report_progress())
-                unit.queues.note_progress(QueueName.REBUILD, reached=self.reached)
+                unit.state.key_values.put(keyvalues.INDEX_PROGRESS, self._report_progress())
+                unit.processing.queues.note_progress(QueueName.REBUILD, reached=self.reached)
 
     def _report_progress(self) -> str:
         taken = time.monotonic() - self.begun_at_seconds
@@ -116,10 +116,10 @@ def _is_suspected(document_id: int, filling: Filling, attempts: Attempts) -> boo
 def request_rebuild(store: Store) -> str:
     """Requests a rebuild and returns the name of its folder; a rebuild that is requested already is returned again."""
     with store.writing() as unit:
-        asked = unit.key_values.get(keyvalues.INDEX_REBUILD)
+        asked = unit.state.key_values.get(keyvalues.INDEX_REBUILD)
         if not asked:
-            schema, _, number = (unit.key_values.get(keyvalues.INDEX_FOLDER) or "0-0").partition("-")
+            schema, _, number = (unit.state.key_values.get(keyvalues.INDEX_FOLDER) or "0-0").partition("-")
             asked = f"{schema}-{int(number) + 1}"
-            unit.key_values.put(keyvalues.INDEX_REBUILD, asked)
-            unit.queues.begin(QueueName.REBUILD)
+            unit.state.key_values.put(keyvalues.INDEX_REBUILD, asked)
+            unit.processing.queues.begin(QueueName.REBUILD)
     return asked

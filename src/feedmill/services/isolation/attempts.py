@@ -50,11 +50,11 @@ class Attempts:
         self._clock = clock
         self._begun_at_seconds = time.monotonic()
         with store.reading() as unit:
-            self._counts = unit.interruptions.list()
+            self._counts = unit.processing.interruptions.list()
         left = in_flight.find_left()
         if left is not None:
             with store.writing() as unit:
-                self._counts[left] = unit.interruptions.add(left, self._clock())
+                self._counts[left] = unit.processing.interruptions.add(left, self._clock())
             log.warning("work_interrupted", item=left, interruptions=self._counts[left])
             in_flight.end()
 
@@ -97,7 +97,7 @@ class Attempts:
         if not ids:
             return frozenset()
         with self._store.reading() as unit:
-            return frozenset(task.feed_id for task in unit.index_tasks.find_many(ids).values()) - {0}
+            return frozenset(task.feed_id for task in unit.processing.index_tasks.find_many(ids).values()) - {0}
 
     def is_hopeless(self, key: str) -> bool:
         """Returns whether an item is to be set aside."""
@@ -116,7 +116,7 @@ class Attempts:
         counted = [key for key in keys if key in self._counts] if self._counts else []
         if counted:
             with self._store.writing() as unit:
-                unit.interruptions.remove(counted)
+                unit.processing.interruptions.remove(counted)
             for key in counted:
                 del self._counts[key]
 

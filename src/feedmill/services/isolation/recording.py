@@ -34,11 +34,11 @@ class FailureRecorder:
         ``is_found``: the index has them in a reduced form. A failure in the same step of the same version is reported once, however often
         it is retried. The feed's count of errors stays: it counts records that were not accepted, and these were.
         """
-        known = unit.failures.find_many([document.id for document in _documents(failed) if document.id is not None])
+        known = unit.processing.failures.find_many([document.id for document in _documents(failed) if document.id is not None])
         if is_found:
             # a failure in a later stage does not make a document findable that was not findable before
             failed = [each for each in failed if not _hides(known.get(each.item.id or 0), each)]
-        unit.failures.put_many([self._failure_of(each, is_found) for each in failed])
+        unit.processing.failures.put_many([self._failure_of(each, is_found) for each in failed])
         late: dict[int, list[LogEntry]] = {}
         for each in failed:
             document, old = each.item, known.get(each.item.id or 0)
@@ -54,8 +54,8 @@ class FailureRecorder:
 
     def clear(self, unit: UnitOfWork, document_ids: Sequence[int], steps: str) -> None:
         """Removes the failures of documents in steps whose names have this prefix."""
-        known = unit.failures.find_many(document_ids)
-        unit.failures.remove_many([key for key, failure in known.items() if failure.step.startswith(steps)])
+        known = unit.processing.failures.find_many(document_ids)
+        unit.processing.failures.remove_many([key for key, failure in known.items() if failure.step.startswith(steps)])
 
     def _failure_of(self, failed: Failed[Document], is_found: bool) -> Failure:
         document = failed.item

@@ -63,7 +63,7 @@ class SearchStates:
     def read(self, deadline: Deadline | None = None) -> SearchState:
         """Returns the current state, with an index that observes the deadline. Errors: those of store and index, which name them."""
         with self._store.reading() as unit:
-            values = unit.key_values.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
+            values = unit.state.key_values.find_many((INDEX_FOLDER, INDEX_TOKEN, INDEX_PARTIAL, SETTINGS_GENERATION))
             config = self._search_config.current_at(unit, values.get(SETTINGS_GENERATION))
         folder = values.get(INDEX_FOLDER)
         try:
@@ -91,7 +91,7 @@ class SearchStates:
 
     def _has_moved(self, folder: str | None) -> bool:
         with self._store.reading() as unit:
-            return unit.key_values.get(INDEX_FOLDER) != folder
+            return unit.state.key_values.get(INDEX_FOLDER) != folder
 
     def _open(self, folder: str, token: str) -> SearchIndex:
         opened = self._opened

@@ -75,7 +75,7 @@ class VisibleDocuments:
             trimmed = self._trimmer.judge(unit, [document], access, deadline)
             if not trimmed.shown and not (trimmed.undecided and url in granted):
                 return None, bool(trimmed.undecided)
-            marks = unit.index_tasks.find_many([document.id]) if document.id is not None else {}
+            marks = unit.processing.index_tasks.find_many([document.id]) if document.id is not None else {}
             waits = any(not mark.is_refresh for mark in marks.values())
         return FoundDocument(document=document, is_searchable=not waits and _belongs_in_index(document)), False
 

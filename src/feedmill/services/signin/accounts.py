@@ -43,7 +43,7 @@ class AccountKeeping:
         hashed = self._hasher.hash(check_password(password))
         now = self._clock()
         with self._store.writing() as unit:
-            if unit.accounts.find(namespace, account_key(user)) is not None:
+            if unit.signin.accounts.find(namespace, account_key(user)) is not None:
                 raise Conflict(f"there is a user {write_user(user)} already; 'feedmill users passwd' gives a new password")
             # an epoch from the clock, so that an account that is created again never accepts the sessions of the earlier one
             account = Account(
@@ -54,13 +54,13 @@ class AccountKeeping:
                 created_at=now,
                 changed_at=now,
             )
-            unit.accounts.save(account)
+            unit.signin.accounts.save(account)
         return account
 
     def list(self) -> list[Account]:
         """Returns all accounts."""
         with self._store.reading() as unit:
-            return unit.accounts.list_all()
+            return unit.signin.accounts.list_all()
 
     def set_password(self, name: str, password: str, *, namespace: str = DEFAULT_NAMESPACE) -> Account:
         """Sets the password of an account, which ends its sessions. Errors: NotFound."""
@@ -75,13 +75,13 @@ class AccountKeeping:
         """Removes an account, its sessions and tokens. Errors: NotFound."""
         user = read_user(name, namespace)
         with self._store.writing() as unit:
-            if not unit.accounts.remove(namespace, account_key(user)):
+            if not unit.signin.accounts.remove(namespace, account_key(user)):
                 raise NotFound(f"there is no user {write_user(user)}")
 
     def _change(self, name: str, namespace: str, *, password_hash: str | None = None, role: Role | None = None) -> Account:
         user = read_user(name, namespace)
         with self._store.writing() as unit:
-            account = unit.accounts.find(namespace, account_key(user))
+            account = unit.signin.accounts.find(namespace, account_key(user))
             if account is None:
                 raise NotFound(f"there is no user {write_user(user)}")
             changed = replace(
@@ -91,7 +91,7 @@ class AccountKeeping:
                 epoch=account.epoch + 1,
                 changed_at=self._clock(),
             )
-            unit.accounts.save(changed)
+            unit.signin.accounts.save(changed)
         return changed
 
 
@@ -130,7 +130,7 @@ class TokenKeeping:
             account = None
             if user:
                 named = read_user(user, namespace)
-                account = unit.accounts.find(namespace, account_key(named))
+                account = unit.signin.accounts.find(namespace, account_key(named))
                 if account is None:
                     raise NotFound(f"there is no user {write_user(named)}; a token searches for a local user, or for nobody")
             token = ApiToken(
@@ -143,18 +143,18 @@ class TokenKeeping:
                 user=account.user if account is not None else None,
                 datasources=sources,
             )
-            token = replace(token, id=unit.api_tokens.add(token))
+            token = replace(token, id=unit.signin.api_tokens.add(token))
         return NewToken(token=token, text=text)
 
     def list(self) -> list[ApiToken]:
         """Returns all tokens."""
         with self._store.reading() as unit:
-            return unit.api_tokens.list_all()
+            return unit.signin.api_tokens.list_all()
 
     def remove(self, token_id: int) -> None:
         """Removes a token. Errors: NotFound."""
         with self._store.writing() as unit:
-            if not unit.api_tokens.remove(token_id):
+            if not unit.signin.api_tokens.remove(token_id):
                 raise NotFound(f"there is no token {token_id}")
 
 

@@ -101,7 +101,7 @@ class PasswordCheck:
     def list_namespaces(self) -> list[str]:
         """Returns the namespaces in which users can sign in with a name and a password, Default first."""
         with self._tools.store.reading() as unit:
-            local = unit.accounts.list_namespaces()
+            local = unit.signin.accounts.list_namespaces()
         known = {*local, *(directory.namespace for directory in self._tools.directories)}
         return sorted(known, key=lambda name: (name != DEFAULT_NAMESPACE, name))
 
@@ -127,8 +127,8 @@ class PasswordCheck:
         key = account_key(read_subject(Scope.USER, attempt.name))
         with self._tools.store.reading() as unit:
             if attempt.namespace is None:
-                return unit.accounts.find_everywhere(key)
-            account = unit.accounts.find(attempt.namespace, key)
+                return unit.signin.accounts.find_everywhere(key)
+            account = unit.signin.accounts.find(attempt.namespace, key)
             return [] if account is None else [account]
 
     def _is_proved(self, account: Account, password: str) -> bool:
@@ -141,9 +141,9 @@ class PasswordCheck:
     def _hash_again(self, account: Account, password: str) -> None:
         fresh = self._tools.hasher.hash(password)
         with self._tools.store.writing() as unit:
-            now = unit.accounts.find(account.user.namespace, account_key(account.user))
+            now = unit.signin.accounts.find(account.user.namespace, account_key(account.user))
             if now == account:
-                unit.accounts.save(replace(account, password_hash=fresh))
+                unit.signin.accounts.save(replace(account, password_hash=fresh))
 
     def _spend_time(self, password: str) -> None:
         if not self._nobody_hash:

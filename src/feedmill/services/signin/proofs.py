@@ -16,5 +16,5 @@ def is_account_as_it_was(unit: UnitOfWork, credential: Credential) -> bool:
     """Whether the account of a credential is unchanged since sign-in; true for credentials of other providers."""
     if credential.provider != LOCAL:
         return True
-    account = unit.accounts.find(credential.user.namespace, account_key(credential.user))
+    account = unit.signin.accounts.find(credential.user.namespace, account_key(credential.user))
     return account is not None and account.epoch == credential.epoch

@@ -62,10 +62,10 @@ class SessionKeeping:
         with self._store.writing() as unit:
             earlier = self._find_counting(unit, text, now) if text else None
             kept = {each.user.namespace: each for each in (*(earlier.credentials if earlier else ()), *proved)}
-            unit.sessions.remove_expired(now)
-            unit.one_times.remove_expired(now)
+            unit.signin.sessions.remove_expired(now)
+            unit.signin.one_times.remove_expired(now)
             if text:
-                unit.sessions.remove(digest_of_secret(text))
+                unit.signin.sessions.remove(digest_of_secret(text))
             session = Session(
                 digest=digest_of_secret(fresh),
                 credentials=tuple(kept.values()),
@@ -73,13 +73,13 @@ class SessionKeeping:
                 seen_at=now,
                 expires_at=earlier.expires_at if earlier is not None else now + self._limits.whole,
             )
-            unit.sessions.save(session)
+            unit.signin.sessions.save(session)
         return fresh
 
     def end(self, text: str) -> None:
         """Ends a session."""
         with self._store.writing() as unit:
-            unit.sessions.remove(digest_of_secret(text))
+            unit.signin.sessions.remove(digest_of_secret(text))
 
     def withdraw(self, marks: Iterable[bytes]) -> int:
         """Removes the credentials that have one of the marks from all sessions. Returns the number of these sessions.
@@ -88,18 +88,18 @@ class SessionKeeping:
         """
         gone = frozenset(marks)
         with self._store.writing() as unit:
-            digests = {digest for mark in gone for digest in unit.sessions.list_marked(mark)}
+            digests = {digest for mark in gone for digest in unit.signin.sessions.list_marked(mark)}
             for digest in digests:
-                session = unit.sessions.find(digest)
+                session = unit.signin.sessions.find(digest)
                 left = tuple(each for each in session.credentials if not gone & marks_of(each)) if session is not None else ()
                 if session is not None and left:
-                    unit.sessions.save(replace(session, credentials=left))
+                    unit.signin.sessions.save(replace(session, credentials=left))
                 else:
-                    unit.sessions.remove(digest)
+                    unit.signin.sessions.remove(digest)
         return len(digests)
 
     def _find_counting(self, unit: UnitOfWork, text: str, now: datetime) -> Session | None:
-        session = unit.sessions.find(digest_of_secret(text))
+        session = unit.signin.sessions.find(digest_of_secret(text))
         if session is None or session.expires_at <= now or now - session.seen_at >= self._limits.idle:
             return None
         counted = tuple(each for each in session.credentials if _still_counts(unit, each, now))
@@ -109,9 +109,9 @@ class SessionKeeping:
         try:
             with self._store.writing() as unit:
                 # read again, so that a credential withdrawn meanwhile is not restored
-                session = unit.sessions.find(digest)
+                session = unit.signin.sessions.find(digest)
                 if session is not None:
-                    unit.sessions.save(replace(session, seen_at=now))
+                    unit.signin.sessions.save(replace(session, seen_at=now))
         except FeedmillError as exc:
             # the request continues; the session only ends earlier
             log.warning("session_not_kept", reason=str(exc))

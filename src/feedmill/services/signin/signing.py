@@ -59,13 +59,13 @@ def ensure_secret(store: Store, name: str, make: Callable[[], str]) -> str:
 
 def _find_secret(store: Store, name: str) -> str | None:
     with store.reading() as unit:
-        return unit.key_values.get(name)
+        return unit.state.key_values.get(name)
 
 
 def _keep_secret(store: Store, name: str, made: str) -> str:
     """Stores a new secret and returns the stored one: another process may have been first."""
     with store.writing() as unit:
-        held = unit.key_values.get(name)
+        held = unit.state.key_values.get(name)
         if held is None:
-            unit.key_values.put(name, made)
+            unit.state.key_values.put(name, made)
         return held if held is not None else made

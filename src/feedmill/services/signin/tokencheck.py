@@ -41,7 +41,7 @@ class TokenCheck:
             token = find_token(unit, digest_of_secret(text), now)
             if token is None or TokenScope.PUSH in token.scopes:
                 return None
-            account = unit.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None
+            account = unit.signin.accounts.find(token.user.namespace, account_key(token.user)) if token.user is not None else None
         if token.user is not None and account is None:
             return None
         role = max((SCOPE_ROLES[scope] for scope in token.scopes), key=list(Role).index)
@@ -54,7 +54,7 @@ class TokenCheck:
 
 def find_token(unit: UnitOfWork, digest: bytes, now: datetime) -> ApiToken | None:
     """Returns a token of any scope by the digest of its text; None for one that is unknown or has expired."""
-    token = unit.api_tokens.find(digest)
+    token = unit.signin.api_tokens.find(digest)
     return token if token is not None and (token.expires_at is None or token.expires_at > now) else None
 
 
@@ -67,6 +67,6 @@ def touch_token(store: Store, token: ApiToken, now: datetime) -> None:
         return
     try:
         with store.writing() as unit:
-            unit.api_tokens.touch(token.id, now)
+            unit.signin.api_tokens.touch(token.id, now)
     except FeedmillError as exc:
         log.warning("token_use_not_kept", token=token.id, reason=str(exc))

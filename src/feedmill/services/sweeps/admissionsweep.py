@@ -59,9 +59,9 @@ def _read_cursor(kept: str | None, digest: str) -> _Cursor:
 
 def _note_step(unit: UnitOfWork, cursor: _Cursor) -> None:
     if cursor == _Cursor(digest=cursor.digest):
-        unit.queues.begin(QueueName.ADMISSION)
+        unit.processing.queues.begin(QueueName.ADMISSION)
     else:
-        unit.queues.note_progress(QueueName.ADMISSION)
+        unit.processing.queues.note_progress(QueueName.ADMISSION)
 
 
 class AdmissionSweep:
@@ -105,9 +105,9 @@ class AdmissionSweep:
     def _find_cursor(self, digest: str) -> _Cursor | None:
         """Returns where to continue, None if every document was checked against these settings."""
         with self._store.reading() as unit:
-            if unit.key_values.get(keyvalues.ADMISSION_DIGEST) == digest:
+            if unit.state.key_values.get(keyvalues.ADMISSION_DIGEST) == digest:
                 return None
-            return _read_cursor(unit.key_values.get(keyvalues.ADMISSION_CURSOR), digest)
+            return _read_cursor(unit.state.key_values.get(keyvalues.ADMISSION_CURSOR), digest)
 
     def _is_time(self) -> bool:
         """Whether the settings have had time to spread; a process that starts between the rounds waits the full time again."""
@@ -212,11 +212,11 @@ class AdmissionSweep:
     def _begin(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         # From here on documents are checked against settings other than those of the last complete sweep. If these old settings
         # come back before this sweep ends, all documents have to be checked again.
-        unit.key_values.put(keyvalues.ADMISSION_DIGEST, "")
+        unit.state.key_values.put(keyvalues.ADMISSION_DIGEST, "")
         _note_step(unit, cursor)
 
     def _put_cursor(self, unit: UnitOfWork, cursor: _Cursor) -> None:
-        unit.key_values.put(keyvalues.ADMISSION_CURSOR, str(cursor))
+        unit.state.key_values.put(keyvalues.ADMISSION_CURSOR, str(cursor))
 
     def _feeding(self, admission: Admission) -> ApplyContext:
         return ApplyContext(provenance=MAINTENANCE, now=self._clock(), rules=admission.rules)
@@ -240,9 +240,9 @@ class AdmissionSweep:
 
     def _end_round(self, unit: UnitOfWork, cursor: _Cursor) -> None:
         if cursor.round < ROUNDS:
-            unit.key_values.put(keyvalues.ADMISSION_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round + 1)))
+            unit.state.key_values.put(keyvalues.ADMISSION_CURSOR, str(_Cursor(digest=cursor.digest, round=cursor.round + 1)))
             self._round_ended_at = self._clock()
         else:
-            unit.key_values.put(keyvalues.ADMISSION_DIGEST, cursor.digest)
-            unit.key_values.put(keyvalues.ADMISSION_CURSOR, "")
+            unit.state.key_values.put(keyvalues.ADMISSION_DIGEST, cursor.digest)
+            unit.state.key_values.put(keyvalues.ADMISSION_CURSOR, "")
         log.info("admission_swept", digest=cursor.digest, round=cursor.round)

@@ -57,19 +57,19 @@ class PatternSweep:
         """Adopts the patterns of the settings; the caller must have nothing uncommitted that was made with the old ones."""
         with self._store.writing() as unit:
             wanted = list_patterns(self._search_config.current(unit).serving)
-            known = set(json.loads(unit.key_values.get(keyvalues.PATTERNS_KNOWN) or "[]")) & set(wanted)
-            unit.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(sorted(known)))
+            known = set(json.loads(unit.state.key_values.get(keyvalues.PATTERNS_KNOWN) or "[]")) & set(wanted)
+            unit.state.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(sorted(known)))
             missing = tuple(text for text in wanted if text not in known)
             cursor = self._find_cursor(unit, missing) if missing else ""
-            if cursor and cursor != unit.key_values.get(keyvalues.PATTERNS_CURSOR):
-                unit.queues.begin(QueueName.PATTERNS)
-            unit.key_values.put(keyvalues.PATTERNS_CURSOR, cursor)
+            if cursor and cursor != unit.state.key_values.get(keyvalues.PATTERNS_CURSOR):
+                unit.processing.queues.begin(QueueName.PATTERNS)
+            unit.state.key_values.put(keyvalues.PATTERNS_CURSOR, cursor)
         self._wanted, self.book, self._missing = wanted, CompiledPatterns(wanted), CompiledPatterns(missing)
 
     def _find_cursor(self, unit: UnitOfWork, missing: Sequence[str]) -> str:
         """Returns where a sweep to the same patterns stopped, else the beginning."""
         digest = _digest_of(missing)
-        kept = unit.key_values.get(keyvalues.PATTERNS_CURSOR) or ""
+        kept = unit.state.key_values.get(keyvalues.PATTERNS_CURSOR) or ""
         return kept if kept.startswith(f"{digest}:") else f"{digest}:0"
 
     def step(self) -> bool:
@@ -77,7 +77,7 @@ class PatternSweep:
         if not self._missing.texts:
             return False
         with self._store.reading() as unit:
-            digest, _, reached = (unit.key_values.get(keyvalues.PATTERNS_CURSOR) or "").partition(":")
+            digest, _, reached = (unit.state.key_values.get(keyvalues.PATTERNS_CURSOR) or "").partition(":")
             documents = unit.documents.scan.list_live_urls(after=int(reached or 0), limit=DOCUMENTS_AT_ONCE)
         if not documents:
             self._end()
@@ -86,8 +86,8 @@ class PatternSweep:
         meant = [document for document in documents if self._is_meant(document)]
         with self._store.writing() as unit:
             _mark(unit, meant)
-            unit.key_values.put(keyvalues.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
-            unit.queues.note_progress(QueueName.PATTERNS)
+            unit.state.key_values.put(keyvalues.PATTERNS_CURSOR, f"{digest}:{documents[-1].document_id}")
+            unit.processing.queues.note_progress(QueueName.PATTERNS)
         return True
 
     def _is_meant(self, document: LiveUrl) -> bool:
@@ -107,8 +107,8 @@ class PatternSweep:
 
     def _end(self) -> None:
         with self._store.writing() as unit:
-            unit.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(self._wanted))
-            unit.key_values.put(keyvalues.PATTERNS_CURSOR, "")
+            unit.state.key_values.put(keyvalues.PATTERNS_KNOWN, json.dumps(self._wanted))
+            unit.state.key_values.put(keyvalues.PATTERNS_CURSOR, "")
         self._attempts.clear_steps(STEP)
         log.info("patterns_swept", patterns=len(self._missing.texts))
         self._missing = CompiledPatterns()
@@ -120,8 +120,8 @@ def _digest_of(patterns: Sequence[str]) -> str:
 
 def _mark(unit: UnitOfWork, documents: Sequence[LiveUrl]) -> None:
     """Adds index tasks for documents, except those that have one: a new task would lose what the old one waits for."""
-    marked = unit.index_tasks.find_many([document.document_id for document in documents])
-    unit.index_tasks.put_many(
+    marked = unit.processing.index_tasks.find_many([document.document_id for document in documents])
+    unit.processing.index_tasks.put_many(
         [
             IndexTask.repeating(document.document_id, document.version, document.datasource)
             for document in documents

@@ -77,16 +77,16 @@ class PolicyAclSweep:
         with self._store.writing() as unit:
             if piece.misplaced:
                 self._classify(unit, {document.url: document.document_id for document in piece.misplaced})
-            if unit.key_values.get(POLICIES_CURSOR):
-                unit.queues.note_progress(QueueName.POLICIES)
+            if unit.state.key_values.get(POLICIES_CURSOR):
+                unit.processing.queues.note_progress(QueueName.POLICIES)
             else:
-                unit.queues.begin(QueueName.POLICIES)
+                unit.processing.queues.begin(QueueName.POLICIES)
             is_end = False
             if piece.reached is not None:
-                unit.key_values.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
+                unit.state.key_values.put(POLICIES_CURSOR, f"{piece.digest}:{piece.reached}")
             elif unit.access.policies.current().digest() == piece.digest:
-                unit.key_values.put(POLICIES_SWEPT, piece.digest)
-                unit.key_values.put(POLICIES_CURSOR, "")
+                unit.state.key_values.put(POLICIES_SWEPT, piece.digest)
+                unit.state.key_values.put(POLICIES_CURSOR, "")
                 is_end = True
                 log.info("policies_swept", digest=piece.digest)
         if is_end:
@@ -132,7 +132,7 @@ class _Piece:
     @classmethod
     def read(cls, unit: UnitOfWork, book: PolicySet, limit: int, watch: DocumentWatch) -> "_Piece":
         digest = book.digest()
-        cursor, _, after = (unit.key_values.get(POLICIES_CURSOR) or "").partition(":")
+        cursor, _, after = (unit.state.key_values.get(POLICIES_CURSOR) or "").partition(":")
         documents = unit.documents.scan.list_live_urls(after=int(after) if cursor == digest else 0, limit=limit)
         due = documents[: watch.count_due(document.document_id for document in documents)]
         reached = due[-1].document_id if due else None
@@ -165,7 +165,7 @@ def _is_misplaced(book: PolicySet, document: LiveUrl, number: int, watch: Docume
 
 def is_swept(unit: UnitOfWork) -> bool:
     """Whether every document is in the class of the policy that applies to it."""
-    return (unit.key_values.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.access.policies.current().digest()
+    return (unit.state.key_values.get(POLICIES_SWEPT) or _NO_POLICIES) == unit.access.policies.current().digest()
 
 
 def is_obeyed(unit: UnitOfWork) -> bool:
@@ -175,4 +175,4 @@ def is_obeyed(unit: UnitOfWork) -> bool:
 
 def _has_waiting(unit: UnitOfWork) -> bool:
     """Whether the index may still show documents in classes from which a sweep has removed them."""
-    return bool(unit.index_tasks.list_open_feeds([0])[1])
+    return bool(unit.processing.index_tasks.list_open_feeds([0])[1])

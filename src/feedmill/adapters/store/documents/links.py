@@ -11,7 +11,7 @@ from feedmill.ports import LinkWork
 
 
 class SqlLinks:
-    """Implements ``ports.Links``."""
+    """Implements ``LinkTexts`` and ``LinkQueue`` of ``ports``."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
