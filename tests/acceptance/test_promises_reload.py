@@ -1,6 +1,9 @@
 """Settings are read again while feeds are pushed and people search: nobody is cut off, and who comes later meets the new settings."""
 
 import http.client
+import os
+import random
+import signal
 import socket
 import ssl
 import threading
@@ -14,7 +17,7 @@ import pytest
 from promises import make_body, put
 from tests.appliance import Appliance, feed_of, record, running
 from tests.selfsigned import CERTIFICATE, KEY
-from tests.waiting import wait_for
+from tests.waiting import wait_for, wait_until
 
 from feedmill.runtime.server.deadlines import HEAD_SECONDS
 from feedmill.runtime.server.draining import IDLE_SECONDS
@@ -163,3 +166,35 @@ def test_no_push_and_no_search_fails_through_many_reloads(reloading: Reloading) 
             is_over.set()
         for each in working:
             each.result()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_server_serves_whichever_process_is_killed_during_a_reload(reloading: Reloading, seed: int) -> None:
+    server, chance = reloading.server, random.Random(seed)
+    for _ in range(6):
+        reloading.reload()
+        time.sleep(chance.uniform(0.0, 0.6))
+        processes = [pid for name, pids in server.role_pids().items() if name.startswith(("gate", "web")) for pid in pids]
+        for pid in chance.sample(processes, chance.randint(1, min(2, len(processes)))):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # a connection that a killed process had accepted is reset; none is refused
+        wait_until(lambda: is_answered(server.gate, "/getbacklogcount"), "a response of the feed port")
+        wait_until(lambda: is_answered(server.search_port, "/api/v1/search?q=searchedword"), "a response of the search port")
+    reloading.reload_wholly()
+    wait_for({"gate": 1, "web": 1, "admin": 1}, lambda: count_of_port_roles(server))
+    assert server.urls("searchedword") == ["http://searched.example.com/a"]
+
+
+def is_answered(port: int, path: str) -> bool:
+    """Whether a new connection is answered. Errors: ConnectionRefusedError."""
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        client.request("GET", path)
+        return client.getresponse().status == 200
+    except ConnectionRefusedError:
+        raise
+    except (ConnectionError, http.client.HTTPException):
+        return False
+    finally:
+        client.close()

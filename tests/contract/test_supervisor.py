@@ -21,13 +21,14 @@ from feedmill.runtime.supervisor import restart_delay
 PARENT = """
 import os, signal, sys, time
 from pathlib import Path
+import feedmill.runtime.sockethandover as sockethandover
 import feedmill.runtime.supervisor as supervisor
 from feedmill.runtime.logs import configure_logs
 from feedmill.runtime.roles import ProcessRole, Restart
 
 folder, names = Path(sys.argv[1]), sys.argv[2:]
 
-def live(role, follows):
+def live(role, handover):
     if role.name == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if role.name == "hopeless":
@@ -42,10 +43,17 @@ def live(role, follows):
     fresh = folder / f"{role.name}.new"
     fresh.write_text(str(os.getpid()))
     fresh.replace(folder / role.name)
-    if follows:
-        (folder / "follows").write_text(" ".join(map(str, follows)))
+    if handover.is_successor:
+        (folder / "follows").write_text(" ".join(str(each.pid) for each in handover.predecessors))
+    if role.name == "handing":
+        handover.take_over()
+        (folder / f"serving.{os.getpid()}").touch()
     while True:
         time.sleep(0.05)
+        if role.name == "handing" and (folder / f"drain.{os.getpid()}").exists():
+            os.read(handover.drain_reader, 1)
+            handover.report_drained()
+            (folder / f"drain.{os.getpid()}").unlink()
 
 def probe():
     while not (folder / "a").exists():
@@ -60,9 +68,10 @@ def find_in_flight(role):
 
 configure_logs("parent")
 supervisor.STOP_SECONDS = 0.5
+sockethandover.PATIENCE_SECONDS = 600.0
 held = open(folder / "held", "w")
 reload_settings = lambda: not (folder / "bad").exists()
-restarts = {"overlapping": Restart.HANDOVER}
+restarts = {"overlapping": Restart.HANDOVER, "handing": Restart.HANDOVER}
 roles = [ProcessRole(name=name, entry_point="", restart=restarts.get(name, Restart.AFTER_END)) for name in names]
 running = supervisor.Supervisor(
     roles, live=live, probe=probe, reload_settings=reload_settings, on_ready=lambda: (folder / "ready").touch(),
@@ -163,6 +172,40 @@ def test_supervisor_told_to_reload_starts_a_role_that_overlaps_beside_its_earlie
         wait_until(lambda: pid_of(tmp_path, "overlapping") != second)
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.parametrize("end", ["drains", "dies"])
+def test_successor_serves_once_its_predecessor_drains_or_dies(tmp_path: Path, end: str) -> None:
+    with parent(tmp_path, "a", "handing") as process:
+        first = pid_of(tmp_path, "handing")
+        wait_until((tmp_path / f"serving.{first}").exists)
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: pid_of(tmp_path, "handing") != first)
+        second = pid_of(tmp_path, "handing")
+        time.sleep(0.3)
+        assert not (tmp_path / f"serving.{second}").exists()
+        if end == "dies":
+            os.kill(first, signal.SIGKILL)
+        else:
+            (tmp_path / f"drain.{first}").touch()
+        wait_until((tmp_path / f"serving.{second}").exists)
+
+
+def test_successor_of_a_successor_that_is_killed_serves_once_the_first_process_drains(tmp_path: Path) -> None:
+    with parent(tmp_path, "a", "handing") as process:
+        first = pid_of(tmp_path, "handing")
+        wait_until((tmp_path / f"serving.{first}").exists)
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: pid_of(tmp_path, "handing") != first)
+        second = pid_of(tmp_path, "handing")
+        os.kill(second, signal.SIGKILL)
+        wait_until(lambda: pid_of(tmp_path, "handing") != second)
+        third = pid_of(tmp_path, "handing")
+        time.sleep(0.3)
+        assert is_alive(first)
+        assert not (tmp_path / f"serving.{third}").exists()
+        (tmp_path / f"drain.{first}").touch()
+        wait_until((tmp_path / f"serving.{third}").exists)
 
 
 @pytest.mark.parametrize(("role", "trace"), [("hopeless", b""), ("broken", b"RuntimeError: broken on purpose")])

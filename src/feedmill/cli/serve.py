@@ -107,7 +107,7 @@ def _run(data: Path, config: Path | None, loaded: Loaded) -> int:
         os.environ[FOLDER_VARIABLE] = str(_empty_metrics(data))
         supervisor = Supervisor(
             ROLES,
-            live=lambda role, follows: run_process(role, data, sockets, follows=follows),
+            live=lambda role, handover: run_process(role, data, sockets, handover),
             probe=lambda: _probe(state),
             sockets=sockets,
             reload_settings=reloader.reload,

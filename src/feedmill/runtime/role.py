@@ -1,15 +1,14 @@
-"""One role as a process: what a child of the parent does from its first moment.
+"""The process of a role, from the fork to the exit code.
 
-SIGTERM ends it in order; SIGHUP does the same, and the parent starts it again with the new settings, its sockets staying open
-meanwhile. Roles that serve ports leave them on SIGHUP, and serve what they have to its end beside who follows. SIGINT is the parent's to
-handle.
+SIGTERM ends it in order. SIGHUP does the same, and the supervisor starts it again with the new settings. A role that serves ports drains on
+SIGHUP, and when its successor asks for that. SIGINT is ignored: the supervisor handles it.
 """
 
 import gc
 import os
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import structlog
@@ -21,22 +20,22 @@ from feedmill.runtime.logs import configure_logs
 from feedmill.runtime.metricfiles import reserve_metric_files
 from feedmill.runtime.metrics import count_in_files
 from feedmill.runtime.roles import Ports, ProcessRole
-from feedmill.runtime.sockethandover import take_over
+from feedmill.runtime.sockethandover import SocketHandover
 from feedmill.settings import Settings, read_snapshot
 
 log = structlog.get_logger(__name__)
 
-UNHURRIED = (50_000, 20, 20)
-"""How seldom garbage in cycles is looked for: roles make little of it, and looking took a tenth of their time with Python's own numbers."""
+GC_THRESHOLDS = (50_000, 20, 20)
+"""The thresholds of garbage collection. Roles make few cycles, and with Python's own thresholds collection took a tenth of their time."""
 
 
-def run_process(role: ProcessRole, data: Path, sockets: Mapping[str, socket.socket], *, follows: Sequence[int] = ()) -> int:
-    """Runs a role until SIGTERM or SIGHUP, and returns the exit code. ``follows``: the processes whose sockets it takes over."""
+def run_process(role: ProcessRole, data: Path, sockets: Mapping[str, socket.socket], handover: SocketHandover) -> int:
+    """Runs a role until SIGTERM or SIGHUP, and returns the exit code."""
     setproctitle(role.title)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, _end_in_order)
     os.nice(role.niceness)
-    gc.set_threshold(*UNHURRIED)
+    gc.set_threshold(*GC_THRESHOLDS)
     settings = read_snapshot(data).settings
     configure_logs(role.name, level=settings.logs.level, form=settings.logs.format)
     if reserve_metric_files():
@@ -44,7 +43,14 @@ def run_process(role: ProcessRole, data: Path, sockets: Mapping[str, socket.sock
     else:
         log.warning("metrics_not_shared", reason="there is no room for them in the data folder")
     try:
-        _run(role, data, settings, Ports(sockets=sockets, is_successor=bool(follows), take_over=lambda: take_over(follows)))
+        ports = Ports(
+            sockets=sockets,
+            is_successor=handover.is_successor,
+            take_over=handover.take_over,
+            drain_reader=handover.drain_reader,
+            report_drained=handover.report_drained,
+        )
+        _run(role, data, settings, ports)
     except Exception:
         log.exception("role_failed")
         return 1

@@ -24,11 +24,17 @@ class Restart(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The listening sockets of a process by the listener's name, and how it takes them over from the processes before it."""
+    """The listening sockets of a process by the listener's name, and how it takes them over and hands them over."""
 
     sockets: Mapping[str, socket]
+    #: Whether there are earlier processes of the role.
     is_successor: bool = False
+    #: Returns once the earlier processes accept no more connections.
     take_over: Callable[[], None] = lambda: None
+    #: A descriptor that is readable once this process is to drain. None = only SIGHUP says so.
+    drain_reader: int | None = None
+    #: To be called when this process accepts no more connections.
+    report_drained: Callable[[], None] = lambda: None
 
 
 def _title(name: str) -> str:

@@ -2,8 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+
+from starlette.types import ASGIApp
 
 from feedmill.bootstrap.access import build_access_changes, build_access_review, build_explaining
 from feedmill.bootstrap.audit import open_auditing
@@ -77,9 +79,7 @@ def run_gate(context: AppContext, ports: Ports) -> None:
         find_stuck=_watch_of(context).find_for,
     )
     apps = {"gate": app, "gate_tls": app, "dtd": dtd_app(DTD, _problems_of(context))}
-    listeners = make_listeners(context.settings, ports.sockets, apps)
-    ports.take_over()
-    serve(listeners, drain_seconds=LONGEST_UPLOAD_SECONDS)
+    _serve(context, ports, apps, drain_seconds=LONGEST_UPLOAD_SECONDS)
 
 
 def run_web(context: AppContext, ports: Ports) -> None:
@@ -104,12 +104,10 @@ def run_web(context: AppContext, ports: Ports) -> None:
     )
     app = search_app(services, site)
     if ports.is_successor:
-        # else who signed in would wait for it, where the process before need not
+        # otherwise signed-in users would wait for it, while the predecessor still serves them without a wait
         services.permissions.load()
-    listeners = make_listeners(settings, ports.sockets, {"search": app})
     with _follow(services.permissions):
-        ports.take_over()
-        serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
+        _serve(context, ports, {"search": app}, drain_seconds=LONGEST_RESPONSE_SECONDS)
 
 
 def run_admin(context: AppContext, ports: Ports) -> None:
@@ -117,14 +115,18 @@ def run_admin(context: AppContext, ports: Ports) -> None:
     signing, token = build_signing(context), read_token(context.data)
     authenticator = build_signin(signing, _signin_options_of(context, token)).authenticator
     app = admin_app(_administration_of(context), token, AdminSignIn(authenticator=authenticator, signing=signing))
-    listeners = make_listeners(context.settings, ports.sockets, {"admin": app})
+    _serve(context, ports, {"admin": app}, drain_seconds=LONGEST_RESPONSE_SECONDS)
+
+
+def _serve(context: AppContext, ports: Ports, apps: Mapping[str, ASGIApp], *, drain_seconds: float) -> None:
+    listeners = make_listeners(context.settings, ports.sockets, apps)
     ports.take_over()
-    serve(listeners, drain_seconds=LONGEST_RESPONSE_SECONDS)
+    serve(listeners, drain_seconds=drain_seconds, drain_reader=ports.drain_reader, on_drained=ports.report_drained)
 
 
 @contextmanager
 def _follow(permissions: PermissionCache) -> Iterator[None]:
-    """Lets the permission cache follow the store in a thread of its own."""
+    """Has the permission cache follow the store, in a thread."""
     is_over = threading.Event()
     following = threading.Thread(target=permissions.keep_up, args=(is_over,), name="directory", daemon=True)
     following.start()

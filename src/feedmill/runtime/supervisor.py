@@ -1,15 +1,16 @@
-"""The parent: starts every role as a process of its own, starts it again when it dies, ends all when it is told to.
+"""The supervisor: starts every role as a process, restarts processes that die, and ends all of them.
 
 Rules:
 
 - A role is forked from the main thread, which stays the only one: see ``forking``.
-- A role that dies is started again at once; one that dies soon after its start again and again waits longer each time, up to half a minute.
-  Deaths over different items, each noted by the role as in flight, do not add up: the role sets such an item aside itself.
-- SIGTERM and SIGINT end the roles (SIGTERM, then SIGKILL after a time); a second one does not wait.
-- SIGHUP asks for the settings to be read again; only when they are good do the roles hear of it: each ends and is started again. A role
-  that overlaps is started again beside its earlier process, which it tells itself to leave once it can take over.
-- A role that cannot be started at all before the server was ever ready ends the server: nobody waits for what will not come.
-- Whether the server is ready is found out by a child too, which ends with 0 once it is.
+- A process that dies is restarted at once. If it dies soon after its start several times in a row, the supervisor waits longer each time,
+  at most half a minute. Deaths over different items do not add up: a role records the item that it has in flight, and sets an item aside
+  that interrupted it repeatedly.
+- SIGTERM and SIGINT end all processes: SIGTERM first, SIGKILL after a time. A second signal ends them without a wait.
+- SIGHUP reads the settings again. Only if they are valid does every role restart, as its ``Restart`` says: it ends and starts again, or a
+  successor starts beside it and takes over its sockets (``sockethandover``).
+- If a role cannot be started before the server was ready once, the server ends.
+- A child process finds out when the server is ready. It ends with 0 then.
 """
 
 import logging
@@ -17,7 +18,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -25,6 +26,7 @@ import structlog
 from feedmill.runtime.forking import Child, fork
 from feedmill.runtime.roles import ProcessRole, Restart
 from feedmill.runtime.runstate import RoleState
+from feedmill.runtime.sockethandover import HandoverPipes, Predecessor, SocketHandover
 
 STOP_SECONDS = 10.0
 STEADY_SECONDS = 10.0
@@ -35,32 +37,48 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class _Place:
-    """A role, and the process that has it now."""
+class _Running:
+    """A process, and its pipes if its role hands sockets over."""
+
+    child: Child
+    pipes: HandoverPipes | None
+
+    def poll(self) -> int | None:
+        """Returns the exit code, None while the process lives; closes the pipes at its end."""
+        code = self.child.poll()
+        if code is not None and self.pipes is not None:
+            self.pipes.close()
+            self.pipes = None
+        return code
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A role and its current process."""
 
     role: ProcessRole
-    process: Child | None = None
+    process: _Running | None = None
     started_at: float = 0.0
     due_at: float = 0.0
     deaths_in_a_row: int = 0
     died_over: str | None = None
     restarts: int = 0
-    was_told: bool = False
+    is_restart_requested: bool = False
 
 
 def restart_delay(deaths_in_a_row: int) -> float:
-    """Returns how long a role waits that died so often soon after its start. Units: seconds."""
+    """Returns how long to wait before the restart after a number of early deaths. Units: seconds."""
     return 0.0 if deaths_in_a_row <= 1 else min(LONGEST_DELAY_SECONDS, 0.05 * 2.0 ** min(deaths_in_a_row - 2, 10))
 
 
 class Supervisor:
-    """Runs roles until it is told to stop."""
+    """Runs the roles until SIGTERM or SIGINT."""
 
     def __init__(
         self,
         roles: Iterable[ProcessRole],
         *,
-        live: Callable[[ProcessRole, Sequence[int]], int],
+        live: Callable[[ProcessRole, SocketHandover], int],
         probe: Callable[[], int],
         sockets: Mapping[str, socket.socket] | None = None,
         reload_settings: Callable[[], bool] = lambda: True,
@@ -68,12 +86,12 @@ class Supervisor:
         on_ready: Callable[[], None] = lambda: None,
         find_in_flight: Callable[[str], str | None] = lambda _: None,
     ) -> None:
-        """Takes what a child does: ``live`` in its role, ``probe`` until the server is ready; both give an exit code.
+        """``live`` runs in the child of a role, ``probe`` in a child until the server is ready; both return an exit code.
 
-        ``find_in_flight`` returns the item that a role worked on when it died.
+        ``find_in_flight`` returns the item on which a role worked when it died.
         """
-        self._places = [_Place(role) for role in roles]
-        self._leaving: list[tuple[str, Child]] = []
+        self._slots = [_Slot(role) for role in roles]
+        self._draining: list[tuple[str, _Running]] = []
         self._live = live
         self._probe = probe
         self._prober: Child | None = None
@@ -87,7 +105,7 @@ class Supervisor:
         self._is_ready = False
 
     def run(self) -> int:
-        """Runs until SIGTERM or SIGINT and gives the exit code; must be called in the main thread."""
+        """Runs until SIGTERM or SIGINT and returns the exit code. Must be called in the main thread."""
         reader, writer = socket.socketpair()
         writer.setblocking(False)
         signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -109,53 +127,63 @@ class Supervisor:
 
     def _start_due(self) -> None:
         now = time.monotonic()
-        due = [place for place in self._places if place.process is None and place.due_at <= now]
-        for place in due:
-            self._start(place)
+        due = [slot for slot in self._slots if slot.process is None and slot.due_at <= now]
+        for slot in due:
+            self._start(slot)
         if due:
             self._on_change(self._states())
         if self._prober is None:
             self._prober = fork(self._probe)
 
-    def _start(self, place: _Place) -> None:
-        descriptors = [self._sockets[name].fileno() for name in place.role.listeners if name in self._sockets]
-        follows = [process.pid for name, process in self._leaving if name == place.role.name]
-        place.process = fork(lambda: self._live(place.role, follows), keep=descriptors)
-        place.started_at = time.monotonic()
-        place.was_told = False
-        log.info("role_started", process=place.role.name, pid=place.process.pid, restarts=place.restarts)
+    def _start(self, slot: _Slot) -> None:
+        role = slot.role
+        descriptors = [self._sockets[name].fileno() for name in role.listeners if name in self._sockets]
+        pipes = HandoverPipes() if role.restart is Restart.HANDOVER else None
+        handover = pipes.make_handover(self._list_predecessors(role)) if pipes else SocketHandover()
+        child = fork(lambda: self._live(role, handover), keep=[*descriptors, *handover.list_descriptors()])
+        if pipes:
+            pipes.close_ends_of_process()
+        slot.process = _Running(child, pipes)
+        slot.started_at = time.monotonic()
+        slot.is_restart_requested = False
+        log.info("role_started", process=role.name, pid=child.pid, restarts=slot.restarts)
+
+    def _list_predecessors(self, role: ProcessRole) -> list[Predecessor]:
+        draining = [process for name, process in self._draining if name == role.name]
+        return [process.pipes.make_predecessor(process.child.pid) for process in draining if process.pipes is not None]
 
     def _reap(self) -> None:
-        for place in self._places:
-            code = place.process.poll() if place.process else None
+        for slot in self._slots:
+            code = slot.process.poll() if slot.process else None
             if code is not None:
-                self._bury(place, code)
-        self._leaving = [(name, process) for name, process in self._leaving if process.poll() is None]
+                self._schedule_restart(slot, code)
+        self._draining = [(name, process) for name, process in self._draining if process.poll() is None]
         if self._prober and not self._is_ready and self._prober.poll() is not None:
-            self._heed_prober(self._prober.wait())
+            self._note_readiness(self._prober.wait())
 
-    def _heed_prober(self, code: int) -> None:
-        if code == 0:
+    def _note_readiness(self, probe_code: int) -> None:
+        if probe_code == 0:
             self._is_ready = True
             self._on_ready()
         else:
-            log.error("readiness_unknown", exit_code=code)
+            log.error("readiness_unknown", exit_code=probe_code)
             self._is_stopping = True
             self._exit_code = 1
 
-    def _bury(self, place: _Place, code: int) -> None:
+    def _schedule_restart(self, slot: _Slot, code: int) -> None:
+        """Decides when a role whose process ended starts again."""
         now = time.monotonic()
-        earlier, place.died_over = place.died_over, self._find_in_flight(place.role.name)
-        is_other_item = place.died_over is not None and place.died_over != earlier
-        was_steady = place.was_told or is_other_item or now - place.started_at > STEADY_SECONDS
-        place.deaths_in_a_row = 1 if was_steady else place.deaths_in_a_row + 1
-        place.due_at = now + restart_delay(place.deaths_in_a_row)
-        place.process = None
-        place.restarts += 1
-        level = logging.INFO if place.was_told and code == 0 else logging.WARNING
-        log.log(level, "role_ended", process=place.role.name, exit_code=code, again_in_seconds=round(place.due_at - now, 2))
-        if not self._is_ready and place.deaths_in_a_row >= HOPELESS_DEATHS:
-            log.error("role_cannot_start", process=place.role.name, exit_code=code)
+        earlier, slot.died_over = slot.died_over, self._find_in_flight(slot.role.name)
+        is_other_item = slot.died_over is not None and slot.died_over != earlier
+        was_steady = slot.is_restart_requested or is_other_item or now - slot.started_at > STEADY_SECONDS
+        slot.deaths_in_a_row = 1 if was_steady else slot.deaths_in_a_row + 1
+        slot.due_at = now + restart_delay(slot.deaths_in_a_row)
+        slot.process = None
+        slot.restarts += 1
+        level = logging.INFO if slot.is_restart_requested and code == 0 else logging.WARNING
+        log.log(level, "role_ended", process=slot.role.name, exit_code=code, again_in_seconds=round(slot.due_at - now, 2))
+        if not self._is_ready and slot.deaths_in_a_row >= HOPELESS_DEATHS:
+            log.error("role_cannot_start", process=slot.role.name, exit_code=code)
             self._is_stopping = True
             self._exit_code = 1
 
@@ -163,54 +191,56 @@ class Supervisor:
         if signal.SIGTERM in signals or signal.SIGINT in signals:
             self._is_stopping = True
         elif signal.SIGHUP in signals and self._reload_settings():
-            self._renew()
+            self._restart_roles()
 
-    def _renew(self) -> None:
-        for place in self._places:
-            if place.process is None:
+    def _restart_roles(self) -> None:
+        for slot in self._slots:
+            if slot.process is None:
                 continue
-            place.was_told = True
-            if place.role.restart is Restart.HANDOVER:
-                self._leaving.append((place.role.name, place.process))
-                place.process, place.due_at, place.deaths_in_a_row = None, 0.0, 0
-                place.restarts += 1
+            slot.is_restart_requested = True
+            if slot.role.restart is Restart.HANDOVER:
+                self._draining.append((slot.role.name, slot.process))
+                slot.process, slot.due_at, slot.deaths_in_a_row = None, 0.0, 0
+                slot.restarts += 1
             else:
-                place.process.send_signal(signal.SIGHUP)
+                slot.process.child.send_signal(signal.SIGHUP)
 
     def _stop(self, reader: socket.socket) -> None:
         log.info("stopping")
-        for process in self._living():
+        for process in self._list_living():
             process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
-        while self._living() and (left := deadline - time.monotonic()) > 0:
+        while self._list_living() and (left := deadline - time.monotonic()) > 0:
             signals = _wait_for_signals(reader, min(left, 0.5))
             if signal.SIGTERM in signals or signal.SIGINT in signals:
                 break
 
     def _kill_rest(self) -> None:
-        for process in self._living():
+        for process in self._list_living():
             log.warning("role_killed", pid=process.pid)
             process.send_signal(signal.SIGKILL)
             process.wait()
 
-    def _living(self) -> list[Child]:
-        processes = [*(place.process for place in self._places), *(process for _, process in self._leaving), self._prober]
-        return [process for process in processes if process is not None and process.poll() is None]
+    def _list_living(self) -> list[Child]:
+        running = [slot.process for slot in self._slots if slot.process] + [process for _, process in self._draining]
+        children = [process.child for process in running] + ([self._prober] if self._prober else [])
+        return [child for child in children if child.poll() is None]
 
     def _seconds_to_next(self) -> float:
-        waiting = [place.due_at for place in self._places if place.process is None]
+        waiting = [slot.due_at for slot in self._slots if slot.process is None]
         return max(0.0, min(waiting) - time.monotonic()) if waiting else 5.0
 
     def _states(self) -> dict[str, RoleState]:
-        alive = ((place, place.process) for place in self._places)
-        return {place.role.name: RoleState(pid=process.pid if process else 0, restarts=place.restarts) for place, process in alive}
+        return {
+            slot.role.name: RoleState(pid=slot.process.child.pid if slot.process else 0, restarts=slot.restarts) for slot in self._slots
+        }
 
 
 def _ignore(_number: int, _frame: object) -> None:
-    """Does nothing: the wake-up socket tells the loop."""
+    """Does nothing: the loop reads the signal from the wake-up socket."""
 
 
 def _wait_for_signals(reader: socket.socket, timeout_seconds: float) -> bytes:
-    """Waits for signals; each is one byte of its number."""
+    """Waits for signals. Each is one byte with its number."""
     readable, _, _ = select.select([reader], [], [], timeout_seconds)
     return reader.recv(4096) if readable else b""

@@ -8,7 +8,7 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import uvicorn
@@ -47,14 +47,23 @@ class Listener:
     key: str = ""
 
 
-def serve(listeners: Sequence[Listener], *, drain_seconds: float) -> None:
-    """Serves until SIGTERM, or until SIGHUP and the end of the open requests. These are ended after ``drain_seconds``."""
+def serve(
+    listeners: Sequence[Listener],
+    *,
+    drain_seconds: float,
+    drain_reader: int | None = None,
+    on_drained: Callable[[], None] = lambda: None,
+) -> None:
+    """Serves until SIGTERM, or drains and then ends: on SIGHUP, or once ``drain_reader`` is readable.
+
+    ``on_drained`` is called when no more connections are accepted. Open requests are ended after ``drain_seconds``.
+    """
     # uvicorn warns of each request that it cannot parse, and any client can send thousands
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    uvloop.run(_serve(listeners, drain_seconds))
+    uvloop.run(_serve(listeners, drain_seconds, drain_reader, on_drained))
 
 
-async def _serve(listeners: Sequence[Listener], drain_seconds: float) -> None:
+async def _serve(listeners: Sequence[Listener], drain_seconds: float, drain_reader: int | None, on_drained: Callable[[], None]) -> None:
     servers = [
         (DrainingServer(_configure(listener), drain_seconds, Places(listener.most_connections, listener.share_of)), listener.socket)
         for listener in listeners
@@ -64,15 +73,25 @@ async def _serve(listeners: Sequence[Listener], drain_seconds: float) -> None:
         for server, _ in servers:
             server.stop()
 
+    loop = asyncio.get_running_loop()
+    is_draining = False
+
     def drain() -> None:
+        nonlocal is_draining
+        if is_draining:
+            return
+        is_draining = True
         for server, _ in servers:
             server.drain()
-        if DRAINING not in (title := getproctitle()):
-            setproctitle(title + DRAINING)
+        setproctitle(getproctitle() + DRAINING)
+        if drain_reader is not None:
+            loop.remove_reader(drain_reader)
+        on_drained()
 
-    loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop)
     loop.add_signal_handler(signal.SIGHUP, drain)
+    if drain_reader is not None:
+        loop.add_reader(drain_reader, drain)
     await asyncio.gather(*(server.serve(sockets=[listening]) for server, listening in servers))
 
 
