@@ -330,14 +330,14 @@ def test_search_out_of_bounds_still_counts(opened: Opened, start: int, num: int)
 
 def test_terms_positive_words_folded_once(opened: Opened) -> None:
     query = And((Word("Café"), Or((Phrase("Annual Report"), Word("CAFE"))), Not(Word("hidden")), Site("x.com"), Word("東京")))
-    assert opened[0].terms(query) == ("cafe", "annual report", "東 京")
+    assert opened[0].highlighter.terms(query) == ("cafe", "annual report", "東 京")
 
 
 @pytest.mark.parametrize("text", ["Hello, Café!", "re\u0301sume\u0301 x", "a東京b", "\ud800 x", "", "ภาษา ไทย"])
 def test_fold_places_point_into_the_text(opened: Opened, text: str) -> None:
-    tokens = opened[0].fold(text)
+    tokens = opened[0].highlighter.fold(text)
     for token, start, end in tokens:
-        assert opened[0].terms(Word(text[start:end])) == (token,)
+        assert opened[0].highlighter.terms(Word(text[start:end])) == (token,)
     assert [start for _, start, _ in tokens] == sorted(start for _, start, _ in tokens)
 
 

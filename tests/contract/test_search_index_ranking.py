@@ -97,7 +97,7 @@ def test_some_a_repeated_word_counts_and_is_no_error(opened: Opened) -> None:
 )
 def test_seek_marks_words_in_all_their_forms(opened: Opened, asked: tuple[Node, ...], text: str, marked: list[str]) -> None:
     put(opened, *in_language("fr", "x"), replace(DOCUMENT, key=2, body="y"))
-    sought = opened[0].seek(And(asked))
+    sought = opened[0].highlighter.seek(And(asked))
     found = find_snippet("filler " * 400 + text, sought)
     assert [found.text[start:end] for start, end in found.marks] == marked
 

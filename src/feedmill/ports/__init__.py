@@ -33,7 +33,7 @@ from feedmill.ports.indextasks import IndexTask, IndexTasks, KeyValueStore, Lane
 from feedmill.ports.links import LinkQueue, LinkTexts, LinkWork
 from feedmill.ports.policies import Policies
 from feedmill.ports.queues import Queues
-from feedmill.ports.search import BuiltEntries, EntryBuilder, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
+from feedmill.ports.search import BuiltEntries, EntryBuilder, Highlighter, IndexWriter, PreparedEntry, SearchIndex, Vocabulary
 from feedmill.ports.store import (
     AccessRepositories,
     DocumentRepositories,
@@ -81,6 +81,7 @@ __all__ = [
     "GroupRepositories",
     "GroupSnapshotBuilder",
     "GroupSnapshots",
+    "Highlighter",
     "InFlight",
     "IndexTask",
     "IndexTasks",

@@ -36,6 +36,19 @@ class Vocabulary(Protocol):
         """
 
 
+class Highlighter(Protocol):
+    """Finds what a query highlights, with the words and word forms of the index."""
+
+    def terms(self, query: Node) -> tuple[str, ...]:
+        """Returns the words that a query would highlight, as the index folds them."""
+
+    def seek(self, query: Node) -> Sought:
+        """Returns what a query highlights: its words in all forms that it finds."""
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does. Returns each folded token with its start and end position in the text."""
+
+
 class SearchIndex(Protocol):
     """Reads the search index. Every query needs the user's access filter; the type demands it."""
 
@@ -70,14 +83,9 @@ class SearchIndex(Protocol):
     def vocabulary(self) -> Vocabulary:
         """The words of the index in its current state."""
 
-    def terms(self, query: Node) -> tuple[str, ...]:
-        """Returns the words that a query would highlight, as the index folds them."""
-
-    def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does. Returns each folded token with its start and end position in the text."""
-
-    def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights: its words in all forms that it finds."""
+    @property
+    def highlighter(self) -> Highlighter:
+        """Finds the words of queries in texts."""
 
     def is_visible(self, token: str) -> bool:
         """Whether later searches see the writes of the commit that returned this token. Reloads the index if it is behind."""

@@ -4,7 +4,7 @@ The words of a passage are stemmed as the words of the query were. A word that s
 query word. A passage is short, and only words with the same beginning as a stem are stemmed.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from itertools import takewhile
 
 from feedmill.adapters.index.analysis import MAX_TERMS, highlight_terms
@@ -28,6 +28,25 @@ def seek(query: Node, languages: Sequence[str]) -> Sought:
     roots = tuple(f"{term}*" if term in hangul else _find_root(term, stems.get(term, ())) for term in terms)
     forms = _Forms(stems, hangul, tuple(languages))
     return Sought(terms=terms, roots=roots, fold=forms.fold, find_forms=forms.find)
+
+
+class IndexHighlighter:
+    """Implements ``ports.Highlighter``. Shape: ``find_languages`` returns the languages in which the index may have words of a query."""
+
+    def __init__(self, find_languages: Callable[[Node], Sequence[str]]) -> None:
+        self._find_languages = find_languages
+
+    def terms(self, query: Node) -> tuple[str, ...]:
+        """Returns the words and phrases that a query would highlight, each as folded words joined by blanks."""
+        return highlight_terms(query)
+
+    def seek(self, query: Node) -> Sought:
+        """Returns what a query highlights: its words in all forms that it finds."""
+        return seek(query, self._find_languages(query))
+
+    def fold(self, text: str) -> list[tuple[str, int, int]]:
+        """Splits a text as the index does."""
+        return fold_words(text)
 
 
 def _find_root(term: str, stems: Sequence[str]) -> str:

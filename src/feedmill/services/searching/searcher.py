@@ -95,7 +95,7 @@ class Searcher:
         is_loosened = request.cursor is None and meant != strict
         filled = self._fill(index, meant, hits.total, search)
         chosen, granted = (hits.hits, frozenset[str]()) if filled is None else (filled.hits, filled.granted)
-        made = self._maker.make_results(search, index.seek(meant), chosen, granted) if chosen else MadeResults()
+        made = self._maker.make_results(search, index.highlighter.seek(meant), chosen, granted) if chosen else MadeResults()
         if filled is not None and not filled.asked and not made.results:
             self._imitate(root, access)
         dropped = made.tried - len(made.results) if filled is None else filled.dropped + made.failed

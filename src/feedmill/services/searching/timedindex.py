@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from feedmill.core.query.cost import OF_AN_EXPRESSION, count_cost
-from feedmill.core.text.snippets import Sought
 from feedmill.model.access import AccessFilter
 from feedmill.model.facets import Facet, FacetCounts
 from feedmill.model.query import Node
 from feedmill.model.ranking import ScoreBias
 from feedmill.model.search import Hits, Sort
-from feedmill.ports import SearchIndex, Vocabulary
+from feedmill.ports import Highlighter, SearchIndex, Vocabulary
 from feedmill.ports.search import go_on
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.enginethreads import EngineThreads
@@ -82,17 +81,10 @@ class TimedIndex:
         """The words of the index in its current state."""
         return _TimedVocabulary(self._index.vocabulary, self)
 
-    def terms(self, query: Node) -> tuple[str, ...]:
-        """Returns the words that a query would highlight."""
-        return self._index.terms(query)
-
-    def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does."""
-        return self._index.fold(text)
-
-    def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights."""
-        return self._index.seek(query)
+    @property
+    def highlighter(self) -> Highlighter:
+        """Finds the words of queries in texts."""
+        return self._index.highlighter
 
     def is_visible(self, token: str) -> bool:
         """Returns whether searches from now on see a commit."""

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from feedmill.adapters.index import analysis
-from feedmill.adapters.index.highlighting import seek
+from feedmill.adapters.index.highlighting import IndexHighlighter
 from feedmill.adapters.index.memory.matching import Entry, match_entry, score_entry
 from feedmill.adapters.index.memory.vocabulary import MemoryVocabulary
 from feedmill.adapters.index.tantivy.sorting import RELEVANT
@@ -18,7 +17,6 @@ from feedmill.core.ranking.facets import column_of, counted_numbers, counted_tex
 from feedmill.core.ranking.indexterms import sort_keys
 from feedmill.core.ranking.scoring import freshness_factor
 from feedmill.core.text.analysis import fold_value
-from feedmill.core.text.snippets import Sought
 from feedmill.core.text.typedvalues import is_within, name_digest, sortable, typed_terms
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import Conflict
@@ -98,17 +96,11 @@ class MemoryIndex:
 
         return MemoryVocabulary([entry.document for entry in entries.values()], find)
 
-    def terms(self, query: Node) -> tuple[str, ...]:
-        """Returns the words and phrases that a query would highlight."""
-        return analysis.highlight_terms(query)
-
-    def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights: its words in all forms that it finds."""
-        return seek(query, sorted({entry.document.language or "" for entry in self._entries.values()}))
-
-    def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does."""
-        return analysis.fold_words(text)
+    @property
+    def highlighter(self) -> IndexHighlighter:
+        """Finds the words of queries in texts."""
+        languages = sorted({entry.document.language or "" for entry in self._entries.values()})
+        return IndexHighlighter(lambda _: languages)
 
     def is_visible(self, token: str) -> bool:
         """Whether the commit is visible, which it is at once."""

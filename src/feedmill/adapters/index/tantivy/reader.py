@@ -15,7 +15,7 @@ import structlog
 import tantivy
 
 from feedmill.adapters.index import analysis
-from feedmill.adapters.index.highlighting import seek
+from feedmill.adapters.index.highlighting import IndexHighlighter
 from feedmill.adapters.index.tantivy.failures import translated
 from feedmill.adapters.index.tantivy.guardedfacets import count_bytes_of, count_guarded_facets
 from feedmill.adapters.index.tantivy.query import build_query
@@ -27,7 +27,6 @@ from feedmill.adapters.index.tantivy.vocabulary import TantivyVocabulary
 from feedmill.adapters.index.tantivy.words import WordQueries
 from feedmill.adapters.index.tantivy.writer import TantivyWriter
 from feedmill.core.ranking.bias import biased
-from feedmill.core.text.snippets import Sought
 from feedmill.model.access import AccessFilter
 from feedmill.model.errors import Conflict, FeedmillError
 from feedmill.model.facets import Facet, FacetCounts
@@ -123,17 +122,11 @@ class TantivyIndex:
                 count_bytes_of,
             )
 
-    def terms(self, query: Node) -> tuple[str, ...]:
-        """Returns the words and phrases that a query would highlight, each as folded words joined by blanks."""
-        return analysis.highlight_terms(query)
-
-    def seek(self, query: Node) -> Sought:
-        """Returns what a query highlights: its words in all forms that it finds."""
-        return seek(query, WordQueries(self._searcher, query).languages if self._searcher is not None else ())
-
-    def fold(self, text: str) -> list[tuple[str, int, int]]:
-        """Splits a text as the index does."""
-        return analysis.fold_words(text)
+    @property
+    def highlighter(self) -> IndexHighlighter:
+        """Finds the words of queries in texts."""
+        searcher = self._searcher
+        return IndexHighlighter(lambda query: () if searcher is None else WordQueries(searcher, query).languages)
 
     @property
     def vocabulary(self) -> TantivyVocabulary:
