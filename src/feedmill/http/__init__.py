@@ -1,1 +1,1 @@
-"""The ASGI shell: one application a port, each handler a few named steps around a service."""
+"""The ASGI applications: one for each port. Each handler is a few named steps around a service."""

@@ -1,8 +1,8 @@
-"""Short plain answers of the feed port, and how a request is ended before all of it was read.
+"""Short plain responses of the feed port, and the ways to end a request before all of it was read.
 
-Old clients judge an answer by its text, compared whole, so each text here is exact. An answer that comes before the body was read is
-sent at once; then what still arrives is thrown away, up to a bound, before the connection is closed: closing it over unread bytes would
-reset it, and the sender could lose the answer. What cannot be answered well is dropped (see ``drop``).
+Old clients compare the whole text of a response, so each text here is exact. A response that precedes the body's end is sent at once. The
+rest of the body is then read and discarded, up to a bound, before the connection is closed. Closing it over unread bytes would
+reset it, and the client could lose the response. Where no response is safe, the connection is dropped (see ``drop``).
 Source: googlegsa/library, ``GsaFeedFileSender``.
 """
 
@@ -18,19 +18,19 @@ UNAUTHORIZED: Final = "Error - Unauthorized Request"
 DISK_FULL: Final = "Feed not accepted due to insufficient disk space. Contact Google Cloud Support."
 
 DROP_EXTENSION: Final = "feedmill.drop"
-"""The ASGI extension by which the server lets a connection be dropped."""
+"""The ASGI extension by which an application asks the server to drop a connection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain:
-    """How much of an unwanted body is read and thrown away. Units: bytes, and seconds for all of it."""
+    """How much of an unwanted body is read and discarded. Units: bytes, and seconds for all of it."""
 
     max_bytes: int
     seconds: float
 
 
 class Body:
-    """A request's body, as ASGI gives it; knows whether all of it has come."""
+    """A request's body as ASGI delivers it. Records whether all of it has arrived."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -51,7 +51,7 @@ _PLAIN: Final = (b"content-type", b"text/plain")
 
 
 async def send_text(send: Send, status: int, text: str, headers: Headers = ()) -> None:
-    """Sends an answer to a request that was read to its end."""
+    """Sends a response to a request that was read to its end."""
     await _start(send, status, text, (_PLAIN, *headers))
     await send({"type": "http.response.body", "body": text.encode("utf-8"), "more_body": False})
 
@@ -59,7 +59,7 @@ async def send_text(send: Send, status: int, text: str, headers: Headers = ()) -
 async def send_early(
     body: Body, send: Send, status: int, text: str, drain: Drain, *, content_type: bytes = b"text/plain", headers: Headers = ()
 ) -> None:
-    """Answers a request whose body, or the rest of it, is not wanted, and closes the connection."""
+    """Sends a response before the request's body was read to its end, and closes the connection."""
     await _start(send, status, text, ((b"content-type", content_type), (b"connection", b"close"), *headers))
     await send({"type": "http.response.body", "body": text.encode("utf-8"), "more_body": True})
     with suppress(TimeoutError):
@@ -80,10 +80,10 @@ async def _discard(body: Body, max_bytes: int) -> None:
 
 
 async def drop(scope: Scope, body: Body, send: Send) -> None:
-    """Ends a request in trouble that will pass, so that the sender tries again.
+    """Ends a request that failed for a temporary reason, so that the client tries again.
 
-    The adaptor library takes any text it does not know for a final refusal and tries again only when the connection breaks, so it is
-    broken. A server that cannot do that answers 503 with no text, which the connector manager tries again.
+    The adaptor library takes any unknown text as a final refusal. It retries only after a broken connection, so the connection is
+    broken. A server that does not support this sends 503 without a text, which the connector manager retries.
     """
     abort = (scope.get("extensions") or {}).get(DROP_EXTENSION)
     if abort is None:

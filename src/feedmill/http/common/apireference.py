@@ -1,4 +1,4 @@
-"""Writes the reference of the JSON resources out of their OpenAPI documents; ``make api-reference`` puts it into the manual."""
+"""Writes the reference of the JSON resources from their OpenAPI documents. ``make api-reference`` writes it into the manual."""
 
 import sys
 from typing import Any

@@ -6,7 +6,7 @@ from feedmill.model.errors import TooLarge
 
 
 async def read_body(request: Request, max_bytes: int, refusal: str = "") -> bytes:
-    """Reads a body. Shape: ``refusal`` is what a sender of more is told. Errors: TooLarge, as soon as there is too much."""
+    """Returns a request's body. Shape: ``refusal`` is the error's text. Errors: TooLarge, as soon as the body is too large."""
     body = bytearray()
     async for piece in request.stream():
         body += piece

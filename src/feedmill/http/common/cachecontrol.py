@@ -1,4 +1,4 @@
-"""What answers say about being kept: by nobody, or by the browser alone, which asks each time whether they still hold."""
+"""The values of ``Cache-Control``: no cache may store the response, or only the browser may, and it revalidates at each use."""
 
 from typing import Final
 

@@ -1,8 +1,8 @@
-"""From which address a request comes, for counting wrong passwords and for the audit log.
+"""Finds the address of a request's client, for the count of wrong passwords and for the audit log.
 
-The peer of the connection is the client, unless it is a proxy that the settings name: then a header says whom it speaks for. Each proxy on
-the way adds the address that it saw at the end, so the last one that is no proxy of ours is the client; what stands before it the client
-may have written himself. Nothing else is ever decided by that header: it makes nobody trusted.
+The peer of the connection is the client, unless the settings name the peer as a proxy. Then a header names the client. Each proxy
+appends the address that it saw, so the last address that is not one of our proxies is the client's. The client may have written the
+addresses before it. Nothing else depends on this header: it never makes a peer trusted.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MAX_HOPS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Where a request comes from. ``is_shared``: many people come from there, who cannot be told apart."""
+    """The origin of a request. ``is_shared``: many people use this address and cannot be distinguished."""
 
     address: str
     is_shared: bool = False
@@ -27,14 +27,14 @@ class Client:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients:
-    """Finds clients. ``proxies`` tell by ``header`` whom they speak for; of ``shared`` peers it is only known that they speak for many."""
+    """Finds clients. ``proxies`` name their client in ``header``. Each peer in ``shared`` stands for many people."""
 
     proxies: Networks = field(default_factory=Networks)
     header: str = "X-Forwarded-For"
     shared: Networks = field(default_factory=Networks)
 
     def find(self, scope: Scope) -> Client:
-        """Finds the client of a request."""
+        """Returns the client of a request."""
         peer = scope.get("client")
         address = str(peer[0]) if peer else ""
         if not self.proxies.covers(address):
@@ -50,7 +50,7 @@ class Clients:
 
 
 def _read_address(text: str) -> str:
-    """Reads one address as proxies write it, with or without a port; "" for what is none."""
+    """Returns the address in a text as proxies write it, with or without a port; "" if there is none."""
     word = text.strip().strip('"')
     bare = word[1:].partition("]")[0] if word.startswith("[") else word.partition(":")[0] if word.count(":") == 1 else word
     try:

@@ -1,7 +1,7 @@
-"""Who sends a request: worked out once, before the request is handled, and kept with it.
+"""The user of a request, found once before the request is handled and stored in its scope.
 
 ``find_current_user`` returns the user that ``AuthenticationMiddleware`` found. Without that middleware every request is anonymous, so an
-application that forgets it shows public documents only.
+application that lacks it shows public documents only.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _KEY: Final = "feedmill.asker"
 
 
 class Way(Enum):
-    """By what a request says whom it is from."""
+    """The way by which a request was authenticated."""
 
     NONE = ""
     PROXY = "proxy"
@@ -31,9 +31,9 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentUser:
-    """Whoever sends a request. ``role`` is None for who is not signed in; a role alone permits no document.
+    """The user of a request. ``role`` is None for an anonymous user; a role alone permits no document.
 
-    ``label`` names a program that is no user. ``login`` is what the request proved him by where it was HTTP Basic.
+    ``label`` names a program that is no user. ``login`` holds the credentials of a request that used HTTP Basic.
     """
 
     identity: Identity = NOBODY
@@ -44,40 +44,39 @@ class CurrentUser:
 
     @property
     def is_signed_in(self) -> bool:
-        """Whether the asker proved to be somebody."""
+        """Returns whether the user is signed in."""
         return self.role is not None
 
 
 SIGNED_OUT: Final = CurrentUser()
-"""Who is not signed in."""
+"""The user of a request without authentication."""
 
 
 def find_current_user(request: Request) -> CurrentUser:
-    """Returns who sends a request."""
+    """Returns the user of a request."""
     current_user = request.scope.get(_KEY)
     return current_user if isinstance(current_user, CurrentUser) else SIGNED_OUT
 
 
 def set_current_user(scope: Scope, current_user: CurrentUser) -> None:
-    """Keeps with a request who sends it."""
+    """Stores the user of a request in its scope."""
     scope[_KEY] = current_user
 
 
 class AuthenticationMiddleware:
-    """ASGI middleware that finds out who sends a request; by a trusted proxy's headers alone."""
+    """ASGI middleware that finds the user of a request by a trusted proxy's headers alone."""
 
     def __init__(self, app: ASGIApp, *, proxy: ProxyTrust) -> None:
         self._app = app
         self._proxy = proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on with its asker."""
         if scope["type"] == "http":
             set_current_user(scope, find_by_proxy(scope, self._proxy))
         await self._app(scope, receive, send)
 
 
 def find_by_proxy(scope: Scope, proxy: ProxyTrust) -> CurrentUser:
-    """Returns whom a trusted proxy names."""
+    """Returns the user that a trusted proxy names."""
     identity = read_proxy_identity(scope, proxy)
     return CurrentUser(identity=identity, role=Role.SEARCHER, way=Way.PROXY) if identity is not None else SIGNED_OUT

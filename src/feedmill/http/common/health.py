@@ -1,6 +1,6 @@
-"""What a watchdog asks: does the process answer (``/healthz``), and can it do its work (``/readyz``).
+"""Health checks: is the process alive (``/healthz``), and can it do its work (``/readyz``)?
 
-Both say nothing that a stranger may not know, so they ask for no token and are on every port.
+Both responses contain public information only. They need no token and are on every port.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from feedmill.model.errors import Corrupt
 
 Problems = Callable[[], list[str]]
-"""Lists what keeps a role from its work, in words that strangers may read; empty when nothing does. May block and raise."""
+"""Lists what stops a role from working, in words that anyone may read; empty if nothing does. May block and raise."""
 
 UNAVAILABLE: Final = "the store or the index is unavailable; the log says why"
 DAMAGED: Final = "the store or the index is damaged; the log says how"
@@ -24,14 +24,14 @@ log = structlog.get_logger(__name__)
 
 
 class _Readiness:
-    """Finds problems, and tells the log the reason of one that is not for strangers, once for as long as it stays the same."""
+    """Finds problems. Logs the reason of a problem that is not public, once for as long as it stays the same."""
 
     def __init__(self, find_problems: Problems) -> None:
         self._find_problems = find_problems
         self._told = ""
 
     def find(self) -> list[str]:
-        """Lists the problems, those of looking for them too."""
+        """Lists the problems, with those of the check itself."""
         try:
             problems, reason = self._find_problems(), ""
         except Exception as exc:  # noqa: BLE001 - whatever keeps this process from looking keeps it from its work
@@ -43,7 +43,7 @@ class _Readiness:
 
 
 def health_routes(find_problems: Problems) -> list[Route]:
-    """Returns the two routes to put into a port's application."""
+    """Returns the two routes to add to a port's application."""
 
     readiness = _Readiness(find_problems)
 

@@ -1,12 +1,12 @@
-"""Refuses requests under names that the port does not know: see ``core/urls/hostnames``.
+"""Refuses requests to host names that the port does not know: see ``core/urls/hostnames``.
 
-It stands before everything else on every port, so that a refused request is read by nothing behind it. Rules:
+This check comes first on every port, so no other code reads a refused request. Rules:
 
-- The name is that of the header ``Host``, and also that of the request target where it is a whole URL (``GET http://name/ HTTP/1.1``).
-  No other header counts: anybody may send ``X-Forwarded-Host``.
-- A request without a name, or with several ``Host`` headers, is refused as one under an unknown name.
-- Paths that old feed clients ask for are answered under any name, since those use the name that the appliance had. Browsers send ``Origin``
-  with whatever a page makes them post, so a request that carries it gets no such exception.
+- The name is that of the header ``Host``, and also that of the request target if it is a whole URL (``GET http://name/ HTTP/1.1``).
+  No other header counts, because any client may send ``X-Forwarded-Host``.
+- A request without a name, or with several ``Host`` headers, is refused like one with an unknown name.
+- The paths of old feed clients are open under any name, because those clients use the name of the earlier appliance. Browsers add
+  ``Origin`` to each post of a page, so a request with that header has no such exception.
 
 Source: RFC 9112, sections 3.2 and 7.4.
 """
@@ -29,13 +29,13 @@ FEED_CLIENT_PATHS: Final = DTD_PATHS | {"/xmlfeed", "/xmlfeed/", "/xmlgroups", "
 _LONGEST_QUOTE: Final = 100
 
 FindNames = Callable[[], HostNames]
-"""Returns the names that a port answers to now."""
+"""Returns the names of the port at present."""
 
 
 class HostCheck:
-    """ASGI middleware that answers 421 under unknown names.
+    """ASGI middleware that responds with 421 to unknown names.
 
-    Shape: ``setting`` is the one to which a missing name is to be added; ``open_paths`` are answered under any name without ``Origin``.
+    Shape: ``setting`` is the setting to which an operator adds a missing name. ``open_paths`` are open under any name without ``Origin``.
     """
 
     def __init__(self, app: ASGIApp, *, names: FindNames, setting: str, open_paths: frozenset[str] = frozenset()) -> None:
@@ -45,7 +45,6 @@ class HostCheck:
         self._open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on, or refuses it."""
         if scope["type"] != "http" or self._is_open(scope) or self._is_known(scope):
             await self._app(scope, receive, send)
             return

@@ -1,7 +1,7 @@
 """The JSON resources of the search port and the feed port as an OpenAPI document.
 
-The parameters stand here; the objects are those that ``feedmill.client`` reads, described by Pydantic. Tests hold the document against
-the routes of both ports and against what they really answer.
+This module declares the parameters. Pydantic describes the objects, which are those that ``feedmill.client`` reads. Tests compare the
+document with the routes of both ports and with their real responses.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _REF: Final = "#/components/schemas/{model}"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a request; in the path where the path names it."""
+    """A parameter of a request. It is in the path if the path names it."""
 
     name: str
     meaning: str
@@ -42,7 +42,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource and what it answers; ``answer`` None for bytes."""
+    """A resource and its response; ``answer`` is None for bytes."""
 
     port: str
     path: str
@@ -198,7 +198,7 @@ _PROBLEMS: Final = {
 
 @cache
 def build_openapi(port: str) -> dict[str, Any]:
-    """Builds the document of one port's resources."""
+    """Returns the document of one port's resources."""
     resources = [resource for resource in RESOURCES if resource.port == port]
     answers: list[type[BaseModel]] = [resource.answer for resource in resources if resource.answer is not None]
     models: list[type[BaseModel]] = [*dict.fromkeys(answers), Problem]

@@ -1,8 +1,8 @@
-"""Refuses what another site's page makes a browser send.
+"""Refuses requests that a page of another site makes a browser send.
 
-A browser names the site whose page sent a request in ``Origin``. A request that may change something (anything but GET and HEAD) and
-comes from another site, or from one that hides its name (``null``), answers 403 before any of its body is read. Programs that are
-no browsers send no ``Origin`` and are let through. Sites are compared by host and port, not by scheme: behind a proxy that ends TLS the
+A browser names the site of the sending page in ``Origin``. A request that may change something (any method but GET and HEAD) gets 403,
+before any of its body is read, if it comes from another site or from one that hides its name (``null``). Programs that are
+no browsers send no ``Origin`` and pass. Sites are compared by host and port, not by scheme: behind a proxy that ends TLS the
 browser names another scheme than the one that arrives.
 Source: RFC 6454, section 7.
 """
@@ -22,10 +22,10 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 class OriginCheck:
-    """ASGI middleware that answers 403 to requests from other sites' pages.
+    """ASGI middleware that responds with 403 to requests from pages of other sites.
 
-    ``allowed`` are origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them;
-    ``open_paths`` is a pattern of whole paths that check by themselves what other sites' forms send.
+    ``allowed`` holds origins as browsers write them (``https://tools.example.com``), or ``*`` for all of them.
+    ``open_paths`` is a pattern of whole paths whose handlers check the forms of other sites themselves.
     """
 
     def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), open_paths: str = "") -> None:
@@ -35,7 +35,6 @@ class OriginCheck:
         self._allowed = frozenset(_without_default_port(origin, origin) for origin in written)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on, or refuses it."""
         if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and not self._is_open(scope["path"]):
             headers = Headers(scope=scope)
             origins = headers.getlist("origin")
@@ -61,7 +60,7 @@ def _refusal(path: str) -> Response:
 
 
 def _split_origin(origin: str) -> str | None:
-    """Returns host and port of an origin, None when it names no host."""
+    """Returns host and port of an origin, None if it names no host."""
     try:
         parts = urlsplit(origin)
     except ValueError:

@@ -10,7 +10,7 @@ _FOLDER = Path(__file__).parents[1] / "templates"
 
 
 def make_templates() -> jinja2.Environment:
-    """Makes ready the templates; whatever is put into them is escaped."""
+    """Returns the environment of the templates, which escapes every value."""
     loader = jinja2.FileSystemLoader(_FOLDER)
     templates = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     templates.globals["version"] = __version__

@@ -1,6 +1,6 @@
-"""Errors of the JSON resources: one shape, one table from our errors to statuses.
+"""Errors of the JSON resources: one shape, and one table from our errors to statuses.
 
-Shape: ``{"error": {"code", "message", "docs"}}``; the code is for programs, the message for people, docs the page of the manual.
+Shape: ``{"error": {"code", "message", "docs"}}``. The code is for programs, the message for people, and docs is the page of the manual.
 """
 
 import json
@@ -20,7 +20,7 @@ DOCS: Final = "docs/reference/errors.md"
 
 
 class Problem(Enum):
-    """A kind of error as it leaves, by its status."""
+    """A kind of error in responses, by its status."""
 
     BAD_REQUEST = 400
     UNAUTHORIZED = 401
@@ -38,12 +38,12 @@ class Problem(Enum):
 
     @property
     def status(self) -> int:
-        """The status that it is answered with."""
+        """The status of the response."""
         return self.value
 
     @property
     def code(self) -> str:
-        """What programs go by."""
+        """The name that programs use."""
         return self.name.lower()
 
 
@@ -58,16 +58,16 @@ _TABLE: Final[tuple[tuple[type[FeedmillError], Problem], ...]] = (
     (Busy, Problem.BUSY),
     (Corrupt, Problem.INTERNAL),
 )
-"""From our errors to problems; the first that fits counts, so that special ones stand before general ones."""
+"""The problem of each of our errors. The first match counts, so special errors stand before general ones."""
 
 
 def find_problem(error: Exception) -> Problem:
-    """Returns the problem that an error is to the asker; what is none of the house's is internal."""
+    """Returns the problem for an error; foreign errors are internal."""
     return next((problem for kind, problem in _TABLE if isinstance(error, kind)), Problem.INTERNAL)
 
 
 def problem_of(status: int) -> Problem:
-    """Returns the problem that a status stands for; one without is a bad request below 500, else internal."""
+    """Returns the problem for a status; an unlisted status is a bad request below 500, otherwise internal."""
     otherwise = Problem.BAD_REQUEST if status < Problem.INTERNAL.status else Problem.INTERNAL
     return next((problem for problem in Problem if problem.status == status), otherwise)
 
@@ -78,23 +78,23 @@ def describe_problem(problem: Problem, message: str) -> dict[str, dict[str, str]
 
 
 def make_answer(problem: Problem, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Makes the answer that tells a problem."""
+    """Returns the response for a problem."""
     return JSONResponse(describe_problem(problem, message), problem.status, headers=headers)
 
 
 async def answer_problem(_request: Request, exc: Exception) -> JSONResponse:
-    """Answers a request that ended in one of our errors; for Starlette's table of exception handlers."""
+    """Responds to a request that ended in one of our errors; for Starlette's table of exception handlers."""
     return make_answer(find_problem(exc), str(exc))
 
 
 async def answer_http_error(_request: Request, exc: Exception) -> JSONResponse:
-    """Answers an unknown path or method; for Starlette's table of exception handlers."""
+    """Responds to an unknown path or method; for Starlette's table of exception handlers."""
     if not isinstance(exc, HTTPException):
         return make_answer(Problem.INTERNAL, "internal error")
     return make_answer(problem_of(exc.status_code), str(exc.detail).lower(), exc.headers)
 
 
 async def send_problem(body: Body, send: Send, problem: Problem, message: str, drain: Drain, headers: Headers = ()) -> None:
-    """Answers with a problem before the body was read, and closes the connection."""
+    """Sends a problem before the body was read, and closes the connection."""
     text = json.dumps(describe_problem(problem, message))
     await send_early(body, send, problem.status, text, drain, content_type=b"application/json", headers=headers)

@@ -1,15 +1,15 @@
-"""Whom a reverse proxy signed in, by the headers that it adds.
+"""Reads the user that a reverse proxy signed in, from the headers that it adds.
 
 Rules:
 
-1. Headers are believed when the peer of the connection is in a trusted network. What a header says of addresses (``X-Forwarded-For``,
-   ``Forwarded``) never makes a peer trusted.
-2. Values are UTF-8. The groups stand in one header, separated by ``|``; user and groups are split into name and domain by the notation
+1. Headers count if the peer of the connection is in a trusted network. Headers about addresses (``X-Forwarded-For``,
+   ``Forwarded``) never make a peer trusted.
+2. Values are UTF-8. One header holds the groups, separated by ``|``. User and groups are split into name and domain by the notation
    rules of ``core/access/principals``, once.
-3. Where a secret is set, headers are believed only beside the header that holds it, once. Then other accounts on the proxy's machine cannot
-   name anybody. The header's value is never logged.
-4. Who is named ambiguously is nobody: no user, a header that stands twice, a value that is no UTF-8. A proxy replaces what the client
-   sent; one that only adds to it would let the client choose.
+3. If a secret is set, the other headers count only if one header holds that secret, once. Other accounts on the proxy's machine then
+   cannot name a user. The value of that header is never logged.
+4. An ambiguous identity is anonymous: no user, a repeated header, or a value that is not UTF-8. A proxy replaces what the client
+   sent. A proxy that only adds to it would let the client choose.
 """
 
 from dataclasses import dataclass, field
@@ -30,9 +30,9 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyTrust:
-    """Which proxies are believed, and what they call user and groups; by default none is.
+    """The trusted proxies, and their headers for user and groups; by default no proxy is trusted.
 
-    Where either of ``secret_header`` and ``secret`` is set, nobody is believed without both.
+    If ``secret_header`` or ``secret`` is set, a request needs both.
     """
 
     trusted: Networks = field(default_factory=Networks)
@@ -44,11 +44,11 @@ class ProxyTrust:
 
 
 class _Ambiguous(Exception):
-    """A header does not say one thing."""
+    """A header has no single meaning."""
 
 
 def read_proxy_identity(scope: HttpScope, trust: ProxyTrust) -> Identity | None:
-    """Returns who a trusted proxy says is asking; None where no trusted proxy names somebody."""
+    """Returns the identity that a trusted proxy sends; None without a trusted proxy or without a user."""
     peer = scope.get("client")
     if not trust.trusted.covers(peer[0] if peer else None):
         return None

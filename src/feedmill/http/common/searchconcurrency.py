@@ -1,7 +1,7 @@
-"""How many searches of one client run at once, so that a client that sends many, or dear ones, does not take the server from others.
+"""Limits how many searches of one client run at once, so that one client cannot take the server from others.
 
-Further searches of the client wait for a place, in order, for at most half of the deadline; beyond ``WAITING`` times the bound they are
-refused at once. A place is taken until nothing is at work for its search any more, which may be after the answer.
+Further searches of the client wait in order, for at most half of the deadline. Beyond ``WAITING`` times the bound they are
+refused at once. A search occupies its place until no thread works for it, which may be after its response.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from feedmill.http.common.currentuser import find_current_user
 
 WAITING: Final = 4
 MANY: Final = 4
-"""How many times the bound a peer has that is known to speak for many people."""
+"""The bound of a peer that stands for many people, as a multiple of the usual bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose searches are counted together, and how many of them may run at once."""
+    """The client whose searches are counted together, and how many of them may run at once."""
 
     name: str
     at_once: int
@@ -30,14 +30,14 @@ class Owner:
 
 @dataclass(slots=True)
 class _Line:
-    """The searches of one owner: how many run, and who waits."""
+    """The searches of one owner: the number that run, and the queue that waits."""
 
     running: int = 0
     waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
 
 class SearchPlaces:
-    """The places of all clients. For one event loop; only ``leave`` may be called by its other threads, through the loop."""
+    """The places of all clients. For one event loop: its other threads may call only ``leave``, through the loop."""
 
     def __init__(self, at_once: int, clients: Clients) -> None:
         self._at_once = at_once
@@ -45,7 +45,7 @@ class SearchPlaces:
         self._lines: dict[str, _Line] = {}
 
     def find_owner(self, request: Request) -> Owner:
-        """Returns whose search a request is: a signed-in user's, else an address's, of IPv6 a /64 network's."""
+        """Returns the owner of a search: the signed-in user, otherwise the address, of which IPv6 counts the /64 network."""
         users = find_current_user(request).identity.users
         if users:
             return Owner("user " + "|".join(f"{user.namespace}\\{user.name}" for user in users), self._at_once)
@@ -53,7 +53,7 @@ class SearchPlaces:
         return Owner(name_network(client.address), self._at_once * (MANY if client.is_shared else 1))
 
     async def enter(self, owner: Owner, seconds: float) -> bool:
-        """Takes a place, waiting for it that long at most; whether there was one."""
+        """Waits for a place for at most this time. Returns whether there was one."""
         line = self._lines.setdefault(owner.name, _Line())
         if line.running < owner.at_once:
             line.running += 1
@@ -76,7 +76,7 @@ class SearchPlaces:
         return True
 
     def leave(self, owner: Owner) -> None:
-        """Returns a place back, to the one that waited longest."""
+        """Frees a place and passes it to the search that waits longest."""
         line = self._lines[owner.name]
         while line.waiting:
             turn = line.waiting.popleft()
@@ -88,5 +88,5 @@ class SearchPlaces:
             del self._lines[owner.name]
 
     def count(self) -> int:
-        """Counts the clients that have searches at work."""
+        """Returns the number of clients that have searches at work."""
         return len(self._lines)

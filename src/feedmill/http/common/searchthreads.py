@@ -1,9 +1,9 @@
-"""The threads that searches run in, since the searcher is synchronous, and the time that they may take.
+"""The threads that run searches, because the searcher is synchronous, and the time limits of searches.
 
-They are those of the standard library: to hand a request to a thread of anyio, which Starlette would do, takes five times as long, a
+They are threads of the standard library. A call in a thread of anyio, which Starlette would use, takes five times as long: a
 fifth of a millisecond of every search.
 
-A search whose client is gone is cancelled; it is looked after only once it has run for ``WATCHED_SECONDS``, since most are over by then.
+A search is cancelled if its client disconnects. The check begins after ``WATCHED_SECONDS``, because most searches are over by then.
 """
 
 import asyncio
@@ -37,19 +37,19 @@ _THREADS: Final = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="search")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBounds:
-    """What one search, and one client, may take. Units: seconds a search; searches of a client at once."""
+    """The limits of one search and of one client. Units: seconds a search; searches of a client at once."""
 
     deadline_seconds: float = 5.0
     at_once: int = 8
 
 
 async def run_search(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs what a search takes in a thread; further ones wait for a free one."""
+    """Runs a function of a search in a thread. Waits if no thread is free."""
     return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(act, *args, **kwargs))
 
 
 def find_deadline(request: Request) -> Deadline:
-    """Returns the deadline of a request; one that no ``SearchThreads`` runs has none."""
+    """Returns the deadline of a request; no deadline if it runs outside of ``SearchThreads``."""
     deadline = request.scope.get(_KEY)
     return deadline if isinstance(deadline, Deadline) else Deadline()
 
@@ -62,7 +62,7 @@ class SearchThreads:
         self._places = SearchPlaces(bounds.at_once, clients)
 
     def endpoint(self, act: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-        """Returns the endpoint that answers as another one does, in a thread and within the bounds."""
+        """Returns an endpoint that runs another one in a thread and within the bounds."""
 
         @wraps(act)
         async def answer(request: Request) -> Response:
@@ -71,7 +71,7 @@ class SearchThreads:
         return answer
 
     async def run(self, request: Request, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Runs what a request asks for. Errors: HTTPException 503 where its client has too many searches at work."""
+        """Runs a request's search. Errors: HTTPException 503 if the client has too many searches at work."""
         loop, owner = asyncio.get_running_loop(), self._places.find_owner(request)
         deadline = Deadline(self._bounds.deadline_seconds, owner=owner.name)
         if not await self._places.enter(owner, self._bounds.deadline_seconds / 2):
@@ -88,7 +88,7 @@ class SearchThreads:
                 deadline.end_job()
 
         def leave() -> None:
-            # the loop may have ended before the engine has
+            # the event loop may end before the engine does
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._places.leave, owner)
 
@@ -109,7 +109,7 @@ class SearchThreads:
 
 
 async def _watch(receive: Receive, deadline: Deadline) -> None:
-    """Cancels a search whose client is gone."""
+    """Cancels a search whose client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     deadline.cancel()

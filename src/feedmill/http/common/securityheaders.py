@@ -1,11 +1,12 @@
-"""The headers that tell a browser what a page of ours may do: nothing but show itself and send its own forms.
+"""The headers that limit what a browser lets a page of ours do: show itself and send its own forms.
 
-The search page may load this server's own script and ask this server; other pages carry none. Titles, snippets and URLs come from
-documents that anybody may have written, so this stands behind the escaping. Other sites' pages may not load answers as scripts or images:
-whether that succeeds would tell them what their visitor may see, where a proxy signs him in by itself.
+The search page may load this server's own script and send requests to this server. Other pages have no script. Titles, snippets and
+URLs come from documents of unknown authors, so these headers are a second barrier behind the escaping. Pages of other sites may not
+load responses as scripts or images: the success of such a load would show them what their visitor may see, where a proxy signs
+users in without a form.
 
-XML holds texts that anybody may have written, and a browser makes a page of elements in XHTML's namespace: whatever is sent as XML gets
-``sandbox``, so that nothing of it runs, sends a form or counts as this server's.
+XML holds texts of unknown authors, and a browser renders elements in XHTML's namespace as a page. Every XML response has
+``sandbox``, so that nothing in it runs, sends a form or acts in the name of this server.
 """
 
 import re
@@ -40,8 +41,6 @@ class GuardHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on and adds to its answer."""
-
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message.get("headers", ()))

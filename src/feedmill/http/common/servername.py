@@ -1,4 +1,4 @@
-"""Names the server in every answer, refusals too; clients of old read it from the ``Server`` header."""
+"""Adds the ``Server`` header to every response, refusals too. Old clients read it."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class ServerName:
-    """ASGI middleware; the name is asked for at each request."""
+    """ASGI middleware. Reads the name at each request."""
 
     def __init__(self, app: ASGIApp, *, name: Callable[[], str]) -> None:
         self._app = app
         self._name = name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request."""
         header = (b"server", self._name().encode("latin-1", "replace"))
 
         async def named(message: Message) -> None:

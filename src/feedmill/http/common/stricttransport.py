@@ -1,8 +1,8 @@
-"""Tells browsers to come back over TLS alone (HSTS).
+"""Makes browsers use TLS alone (HSTS).
 
-The header goes with answers to requests that came over TLS: of this port, or of a proxy in front, which is so where the header ``Host``
-names ``signin.public_url`` and that begins with ``https``. A browser ignores it over plain HTTP, so it is not sent there. It speaks of the
-host with all its ports and stays in the browser, which is why its time is a month and it does not speak of subdomains.
+The header is sent with responses over TLS: TLS of this port, or of a proxy in front. A proxy in front is assumed if the header ``Host``
+names ``signin.public_url`` and that begins with ``https``. A browser ignores the header over plain HTTP, so it is not sent there. It
+covers all ports of the host and stays in the browser. Therefore its time is a month, and it does not include subdomains.
 Source: RFC 6797, sections 6.1 and 7.2.
 """
 
@@ -17,19 +17,18 @@ _HEADER: Final = (b"strict-transport-security", f"max-age={MAX_AGE_SECONDS}".enc
 
 
 def is_https(url: str) -> bool:
-    """Whether a URL is one of TLS."""
+    """Returns whether a URL uses TLS."""
     return urlsplit(url).scheme == "https"
 
 
 class StrictTransport:
-    """ASGI middleware that adds the header. ``public_url`` is how browsers reach this server, "" where the request tells."""
+    """ASGI middleware that adds the header. ``public_url`` is the address for browsers, "" to use the request's scheme alone."""
 
     def __init__(self, app: ASGIApp, *, public_url: str = "") -> None:
         self._app = app
         self._public_host = urlsplit(public_url).netloc.lower().removesuffix(":443") if is_https(public_url) else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on and adds to its answer."""
         if scope["type"] != "http" or not self._is_secure(scope):
             await self._app(scope, receive, send)
             return

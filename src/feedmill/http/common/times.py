@@ -8,11 +8,11 @@ from feedmill.model.errors import BadRequest
 
 
 def find_time(asked: Mapping[str, str], name: str) -> datetime | None:
-    """Returns the time of a parameter, None where there is none. Errors: BadRequest."""
+    """Returns the time of a parameter, None if it is absent. Errors: BadRequest."""
     text = asked.get(name, "")
     if not text:
         return None
-    # a plus sign that was not escaped arrives as a blank
+    # an unescaped plus sign arrives as a space
     moment = parse_iso(text.replace(" ", "+") if "T" in text else text)
     if moment is None:
         raise BadRequest(f"{name}= is '{text[:100]}', which is no time; write 2026-03-01 or 2026-03-01T12:30:00")

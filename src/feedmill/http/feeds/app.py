@@ -1,6 +1,6 @@
 """The applications of the feed port and of the DTD port.
 
-A request passes the origin check first, then the trust check, then the token check, then its route. uvicorn must be run with
+A request passes the origin check, the trust check, the token check and its route, in this order. uvicorn must run with
 ``server_header=False`` (the name of the server is a setting), ``proxy_headers=False`` (a peer is trusted by its socket alone) and
 ``http=GateProtocol``.
 """
@@ -53,8 +53,8 @@ def gate_app(
 ) -> ASGIApp:
     """Returns the application of ports 19900 and 19902.
 
-    Shape: ``dtd`` is the feed DTD's text; ``routes`` are added, for trusted peers; ``auditing`` is told of removals;
-    ``tokens`` checks those of scope ``push``, without it none is right; ``find_stuck`` finds the queue that keeps a feed from its end.
+    Shape: ``dtd`` is the feed DTD's text. ``routes`` are added, for trusted peers. ``auditing`` records removals.
+    ``tokens`` checks tokens of scope ``push``; without it no token is valid. ``find_stuck`` finds the queue that delays a feed.
     """
     store_threads = ThreadPoolExecutor(_STORE_THREADS, thread_name_prefix="gate-store")
     resources = FeedResources(intake, store_threads, auditing, find_stuck)
@@ -86,7 +86,7 @@ def gate_app(
 
 
 def dtd_app(dtd: str, find_problems: Problems) -> ASGIApp:
-    """Returns the application of port 7800: the feed DTD, for validators, and nothing else."""
+    """Returns the application of port 7800: the feed DTD for validators, and nothing else."""
     return Starlette(routes=[*_dtd_routes(dtd), *health_routes(find_problems)], middleware=[Middleware(OriginCheck)])
 
 
@@ -98,7 +98,7 @@ def _dtd_routes(dtd: str) -> list[Route]:
 
 
 class _CurrentOriginCheck:
-    """The origin check, by the settings as they are at each request."""
+    """The origin check, with the settings as they are at each request."""
 
     def __init__(self, app: ASGIApp, *, config: CurrentConfig) -> None:
         self._app = app
@@ -109,19 +109,18 @@ class _CurrentOriginCheck:
 
 
 class _PushPage:
-    """The form for pushing by hand."""
+    """The form for pushing a feed in the browser."""
 
     def __init__(self, config: CurrentConfig) -> None:
         self._config = config
         self._template = Environment(loader=PackageLoader("feedmill.http"), autoescape=True).get_template("push.html")
 
     async def show(self, _request: Request) -> Response:
-        """Shows the form."""
         return HTMLResponse(self._template.render(max_feed_bytes=self._config().max_feed_bytes), headers=_PAGE_HEADERS)
 
 
 async def _answer_http_error(request: Request, exc: Exception) -> Response:
-    """Answers an unknown path or method: programs that ask for JSON get it, feed clients a bare text as of old."""
+    """Responds to an unknown path or method: JSON for programs that accept it, the appliance's bare text for feed clients."""
     if request.url.path.startswith("/api/") or not isinstance(exc, HTTPException):
         return await answer_http_error(request, exc)
     return PlainTextResponse(exc.detail, exc.status_code, exc.headers)

@@ -1,4 +1,4 @@
-"""What the feed port is told by the settings; asked for at every request, so that a changed file counts at once."""
+"""The settings of the feed port. They are read at every request, so that a changed file counts at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from feedmill.core.urls.networks import LOOPBACK, Networks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateConfig:
-    """The feed port's settings. Units: bytes; ``idle_seconds`` is how long a sender may send nothing."""
+    """The feed port's settings. Units: bytes; ``idle_seconds`` is how long a client may pause within a body."""
 
     trusted: Networks = LOOPBACK
     require_token: bool = False

@@ -1,11 +1,11 @@
-"""``POST /xmlfeed`` and ``POST /xmlgroups``: a feed comes in.
+"""``POST /xmlfeed`` and ``POST /xmlgroups``: receives a feed.
 
 0. A token for some sources alone ends the reading at the field that names another one.
-1. A body whose length says that it is too large is refused before it is read.
-2. The body is read as it arrives; the feed's bytes go to the spool, the short fields are kept.
-3. The fields are judged, the feed is kept durably, and only then ``Success`` is sent.
+1. A body is refused before it is read if its length exceeds the limit.
+2. The body is read as it arrives. The feed's bytes go to the spool, the short fields to memory.
+3. The fields are validated and the feed is stored durably. Only then ``Success`` is sent.
 
-Whatever goes wrong on the way, nothing is kept. The answers to each trouble stand in docs/reference/feed-port.md.
+A request that fails at any step stores nothing. docs/reference/feed-port.md lists the responses to each failure.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ from feedmill.wire.registry import GSAFEED, GSAGROUPS
 from feedmill.wire.upload.reader import FEED_FORM, GROUPS_FORM, Form, UploadReader, explain_limit, is_surely_too_large
 
 CountFeed = Callable[[str, int], None]
-"""Counts a feed that was kept: its kind and its size in bytes."""
+"""Counts a stored feed: its kind and its size in bytes."""
 
 FEED_HEADER: Final = b"x-feedmill-feed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What one path takes: its form, the format of the feed, and what the short fields mean, given whether a feed came with them."""
+    """The rules of one path: its form, the format of the feed, and the meaning of the short fields with or without a feed."""
 
     form: Form
     format: str
@@ -50,17 +50,17 @@ DOCUMENTS: Final = Intent(form=FEED_FORM, format=GSAFEED, read=lambda values, _h
 GROUPS: Final = Intent(form=GROUPS_FORM, format=GSAGROUPS, read=lambda values, has_data: read_groups_submission(values, has_data=has_data))
 
 _LAG: Final = 0.02
-"""By what share of the idle time a deadline may lag before it is moved; moving it for every piece would cost more than reading one."""
+"""The share of the idle time by which a deadline may lag before it is moved; moving it at every piece would cost more than reading one."""
 
 log = structlog.get_logger(__name__)
 
 
 class SenderGone(Exception):
-    """The sender went away, or said nothing for too long, in the middle of a body."""
+    """The client disconnected, or sent nothing for too long, within a body."""
 
 
 class PushEndpoint:
-    """The ASGI application that takes a feed."""
+    """The ASGI application that receives a feed."""
 
     def __init__(
         self, *, config: CurrentConfig, intake: Intake, workers: Executor, count_feed: CountFeed, intent: Intent = DOCUMENTS
@@ -72,7 +72,6 @@ class PushEndpoint:
         self._count_feed = count_feed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request."""
         client = scope["client"][0] if scope.get("client") else ""
         body = Body(receive)
         try:
@@ -127,7 +126,7 @@ def _open_reader(form: Form, headers: Headers, config: GateConfig) -> UploadRead
 
 
 async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_seconds: float, right: PushRight) -> None:
-    """Reads a body to its end, or to where it names a source that is not allowed.
+    """Reads a body to its end, or to a field that names a source outside the token's right.
 
     Errors: BadRequest, Denied, TooLarge, DiskFull, Busy, SenderGone.
     """
@@ -153,7 +152,7 @@ async def _read_body(body: Body, reader: UploadReader, spool: Spool, idle_second
 
 
 def _check_right(reader: UploadReader, right: PushRight) -> None:
-    """Refuses a feed as soon as a field names a source that its token is not for. Errors: Denied."""
+    """Refuses a feed as soon as a field names a source outside its token's right. Errors: Denied."""
     if right.is_limited:
         for field in SOURCE_FIELDS:
             name = reader.values.get(field, "").strip()

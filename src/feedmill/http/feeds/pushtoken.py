@@ -1,13 +1,13 @@
-"""The token check of the feed port, behind the check of the address and before anything of a body is read.
+"""The token check of the feed port. It follows the check of the address and precedes all reading of the body.
 
-1. A token comes as ``Authorization: Bearer``, or as the password of ``Authorization: Basic`` with any user name, since old clients can put
-   a password into a URL.
-2. With ``gate.require_token`` every path but the open ones wants a token of scope ``push``.
-3. Without the setting, a token that is sent counts all the same: a wrong one is refused, a right one limits the request to its data
-   sources. The password of Basic is taken for a token only if it begins like one there.
-4. A right token is never refused because of wrong ones before it: failures bound what is written to the audit log and nothing else.
+1. A token comes as ``Authorization: Bearer``, or as the password of ``Authorization: Basic`` with any user name, because old clients can
+   put a password into a URL.
+2. With ``gate.require_token`` every path but the open ones requires a token of scope ``push``.
+3. Without the setting, a token that is sent still counts: a wrong one is refused, a right one limits the request to its data
+   sources. The password of Basic counts as a token only if it begins like one.
+4. Earlier wrong tokens never cause the refusal of a right one. Failures limit the entries in the audit log and nothing else.
 
-A refusal is status 401 with the text that old clients look for.
+A refusal has status 401 and the text that old clients expect.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ from feedmill.services.signin.pushcheck import UNLIMITED, PushRight
 from feedmill.services.signin.throttle import Throttle
 
 FindRight = Callable[[str], PushRight | None]
-"""Finds what a token may do, None for a wrong one. Errors: Busy."""
+"""Returns what a token permits, None for a wrong one. Errors: Busy."""
 
 _RIGHT: Final = "feedmill.push_right"
 _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/", "/getbacklogcount", "/metrics", "/getdtd", "/gsafeed.dtd"})
 _LIMITED_PATHS: Final = re.compile(r"/api/v1/(?:feeds|documents|datasources|openapi\.json)(?:/.*)?")
-"""What of ``/api/`` a token for some data sources opens: the resources that look at ``find_right``."""
+"""The resources under ``/api/`` that a token for some data sources may use: those that check ``find_right``."""
 
 _REFUSED: Final = (Problem.UNAUTHORIZED.status, Problem.FORBIDDEN.status)
 
@@ -47,7 +47,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushTokens:
-    """What the check works with. ``throttle`` bounds how many refusals are written down."""
+    """The check's dependencies. ``throttle`` limits how many refusals are logged."""
 
     find: FindRight
     auditing: Auditing
@@ -56,7 +56,7 @@ class PushTokens:
 
 @dataclass(frozen=True, slots=True)
 class _Presented:
-    """A secret that a request holds. ``is_token``: it can be nothing but a token, "" as text is one that cannot be read."""
+    """A secret in a request. ``is_token``: it can only be a token; its text is "" if it is unreadable."""
 
     text: str
     is_token: bool
@@ -70,7 +70,7 @@ def find_right(scope: Scope) -> PushRight:
 
 
 class PushTokenCheck:
-    """ASGI middleware that lets requests with a right token through; without ``tokens`` none is right."""
+    """ASGI middleware that passes requests with a right token; without ``tokens`` no token is right."""
 
     def __init__(self, app: ASGIApp, *, config: CurrentConfig, workers: Executor, tokens: PushTokens | None = None) -> None:
         self._app = app
@@ -79,7 +79,6 @@ class PushTokenCheck:
         self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -100,7 +99,7 @@ class PushTokenCheck:
             await self._serve(scope, receive, send, right)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, right: PushRight) -> None:
-        """Passes a request on; what is refused because its token is for other data sources is told to the audit log."""
+        """Passes a request on. A refusal because of the token's data sources goes to the audit log."""
         status = 0
 
         async def send_noted(message: Message) -> None:
@@ -114,7 +113,7 @@ class PushTokenCheck:
             await self._run(self._report_refusal, scope, "the token is for other data sources", right.label)
 
     async def _find(self, scope: Scope) -> PushRight | None:
-        """Finds what a request may do; None for nothing."""
+        """Returns what a request may do; None for nothing."""
         if scope["path"] in _OPEN_PATHS:
             return UNLIMITED
         presented = _read_presented(scope)
@@ -132,7 +131,7 @@ class PushTokenCheck:
         return self._tokens.find(text) if self._tokens is not None else None
 
     def _report_refusal(self, scope: Scope, reason: str, actor: str = "") -> None:
-        """Puts a refusal into the audit log; of a flood of them the first ones, and that there are more."""
+        """Writes a refusal to the audit log; of many refusals only the first ones, and a note that there are more."""
         if self._tokens is None:
             return
         address = scope["client"][0] if scope.get("client") else ""
@@ -146,7 +145,7 @@ class PushTokenCheck:
 
 
 def _read_presented(scope: Scope) -> _Presented | None:
-    """Reads the secret of a request; None where the header is missing or of a scheme that carries none."""
+    """Returns the secret of a request; None if the header is missing or its scheme carries no secret."""
     lines = Headers(scope=scope).getlist("authorization")
     if len(lines) > 1:
         return _Presented("", True, BASIC_CHALLENGE)

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = None) -> Json:
-    """Returns a feed's receipt; ``stuck`` is the queue that keeps it from its end."""
+    """Returns a feed's receipt; ``stuck`` is the queue that delays it."""
     return {
         "id": str(feed.id),
         "datasource": feed.datasource,
@@ -36,7 +36,7 @@ def render_feed(feed: Feed, log: Sequence[LogEntry], stuck: StuckQueue | None = 
 
 
 def render_document(inspection: Inspection) -> Json:
-    """Returns what is known of a document."""
+    """Returns a document's JSON."""
     document, standing = inspection.document, inspection.standing
     attributes, text = document.attributes, document.text
     mimetype = text.mimetype if text is not None else None
@@ -61,7 +61,7 @@ def render_document(inspection: Inspection) -> Json:
 
 
 def render_past(past: Past) -> Json:
-    """Returns what is known of a URL that has no document now; its last event says why."""
+    """Returns the JSON of a URL that has no document now; its last event says why."""
     last = past.history[-1]
     reason = f"{last.kind.value}: {last.detail}" if last.detail else last.kind.value
     history = [_render_event(event) for event in past.history]

@@ -1,4 +1,4 @@
-"""The JSON resources of the feed port: feeds, documents and data sources. Every look into the store runs in a worker thread."""
+"""The JSON resources of the feed port: feeds, documents and data sources. Every read of the store runs in a worker thread."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from feedmill.services.inspection import inspect_url, unknown_document
 from feedmill.services.signin.pushcheck import PushRight
 
 LOG_ENTRIES: Final = 1000
-"""How much of a feed's log its receipt shows."""
+"""The number of a feed's log entries in its receipt."""
 
 LISTED_LOG_ENTRIES: Final = 100
 _MAX_FEEDS: Final = 1000
@@ -36,11 +36,11 @@ T = TypeVar("T")
 
 
 FindStuck = Callable[[Feed], StuckQueue | None]
-"""Finds the stuck queue that keeps a feed from its end. May block. Errors: Busy, Corrupt."""
+"""Returns the stuck queue that delays a feed, None if there is none. May block. Errors: Busy, Corrupt."""
 
 
 def finds_none(_feed: Feed) -> StuckQueue | None:
-    """Finds none, where nobody watches the queues."""
+    """Returns None; the default if no component watches the queues."""
     return None
 
 
@@ -55,7 +55,6 @@ class FeedResources:
         self._workers = workers
 
     def routes(self) -> list[Route]:
-        """Returns the routes."""
         return [
             Route("/api/v1/feeds", self.list_feeds),
             Route("/api/v1/feeds/{feed_id}", self.show_feed),
@@ -76,13 +75,12 @@ class FeedResources:
         return JSONResponse(await self._run(lambda: self._render_feeds(datasource, limit, right)))
 
     async def show_feed(self, request: Request) -> Response:
-        """Shows one receipt."""
         feed_id = _read_id(request.path_params["feed_id"])
         right = find_right(request.scope)
         return JSONResponse(await self._run(lambda: self._render_feed(feed_id, right)))
 
     async def send_content(self, request: Request) -> Response:
-        """Sends a feed's bytes as they were received; as a download, since a feed may hold script that a browser would run."""
+        """Sends a feed's bytes as they were received. They are a download, because a feed may hold script that a browser would run."""
         feed_id = _read_id(request.path_params["feed_id"])
         right = find_right(request.scope)
         stream, size_bytes = await self._run(lambda: self._open_content(feed_id, right))
@@ -94,7 +92,6 @@ class FeedResources:
         return StreamingResponse(_iter_file(stream, size_bytes), media_type="application/octet-stream", headers=headers)
 
     async def show_document(self, request: Request) -> Response:
-        """Shows what is known of a URL."""
         url = request.query_params.get("url")
         if not url:
             raise BadRequest("parameter url is missing; give the document's URL, percent-encoded")
@@ -104,16 +101,16 @@ class FeedResources:
         return JSONResponse(render_document(inspection))
 
     async def describe(self, _request: Request) -> Response:
-        """Describes these resources as OpenAPI."""
+        """Returns the OpenAPI document of these resources."""
         return JSONResponse(build_openapi(FEED_PORT))
 
     async def list_sources(self, request: Request) -> Response:
-        """Lists the data sources that the request may know of."""
+        """Lists the data sources that the request's token permits."""
         right = find_right(request.scope)
         return JSONResponse(await self._run(lambda: self._render_sources(right)))
 
     async def remove_source(self, request: Request) -> Response:
-        """Deletes a data source's documents, and waits until they are gone, from searches too."""
+        """Deletes a data source's documents, and waits until searches no longer find them."""
         name, destroy = request.path_params["name"], _read_flag(request.query_params.get("destroy"))
         client = request.client.host if request.client else ""
         _check_name(find_right(request.scope), name)
@@ -125,7 +122,7 @@ class FeedResources:
         return JSONResponse({"name": name, "feed": str(feed_id), "state": "destroyed" if destroy else "deleted"})
 
     def _describe_removal(self, request: Request, client: str) -> None:
-        """Puts what a client asks for into the audit log, before it is done."""
+        """Writes a client's request to the audit log, before it is carried out."""
         if self._auditing is not None:
             actor = find_right(request.scope).label
             details = {"method": request.method, "path": request.url.path, "query": request.url.query, "port": "feed"}
@@ -166,7 +163,7 @@ class FeedResources:
         return render_feed(feed, log, self._find_stuck_for(feed, right))
 
     def _find_stuck_for(self, feed: Feed, right: PushRight) -> StuckQueue | None:
-        """Finds the stuck queue of a feed; whoever may push to some sources alone is not told what stands at its head."""
+        """Returns the stuck queue of a feed. A token for some sources alone does not see the item at the queue's head."""
         stuck = self._find_stuck(feed)
         if stuck is None or not right.is_limited:
             return stuck
@@ -189,7 +186,7 @@ class FeedResources:
 
 
 def _get_feed(unit: UnitOfWork, feed_id: int, right: PushRight) -> Feed:
-    """Returns a feed. Errors: NotFound, also for one that the request's token is not for: it answers as an unknown one."""
+    """Returns a feed. Errors: NotFound, also if the request's token does not permit the feed: the response is that of an unknown feed."""
     feed = unit.feeds.reader.get(feed_id)
     if not right.allows(feed.datasource):
         raise NotFound(f"there is no feed {feed_id}")

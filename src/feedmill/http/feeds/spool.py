@@ -1,10 +1,10 @@
 """One feed on its way from the socket to the disk.
 
-- The event loop gathers pieces. A feed that fits in one batch takes a single turn of a worker thread: created, written, synced, recorded.
-- Of a larger one the first batch is written by a worker thread, into a new file. What follows is written in the event loop itself, as it
-  comes: into the page cache that takes less time than handing it over would.
-- As soon as one such write takes long, the disk is pushing back, and from then on worker threads write, one batch while the next is
-  gathered, so that nobody else's request waits. At most these two are in memory: ``add`` waits.
+- The event loop gathers pieces. A feed that fits into one batch takes a single call of a worker thread: create, write, sync, record.
+- Of a larger feed a worker thread writes the first batch, into a new file. The event loop writes the following batches itself:
+  a write into the page cache takes less time than a call of a thread.
+- A slow write shows that the disk is the bottleneck. From then on worker threads write, one batch while the next is
+  gathered, so that no other request waits. At most these two batches are in memory: ``add`` waits.
 """
 
 import asyncio
@@ -58,24 +58,24 @@ class Spool:
                 self._is_direct = True
 
     async def keep(self, submission: Submission, client: str) -> int:
-        """Keeps the feed durably and gives its id."""
+        """Stores the feed durably and returns its id."""
         await self._wait()
         return await asyncio.get_running_loop().run_in_executor(self._workers, self._accept, self._pieces, submission, client)
 
     async def keep_bare(self, submission: Submission, client: str) -> int:
-        """Keeps, in place of a feed, what came without bytes and needs none, and gives its id."""
+        """Stores a submission that has no bytes, and returns its id."""
         accept = partial(self._intake.accept_bare, submission, client=client)
         return await asyncio.get_running_loop().run_in_executor(self._workers, accept)
 
     async def discard(self) -> None:
-        """Forgets the feed."""
+        """Discards the feed."""
         with suppress(Exception):
             await self._wait()
         if self._file is not None:
             await asyncio.get_running_loop().run_in_executor(self._workers, self._file.discard)
 
     async def _wait(self) -> None:
-        """Waits for the batch being written; a cancelled wait leaves the writing alone."""
+        """Waits for the batch that is being written. Cancelling the wait does not cancel the write."""
         if self._writing is not None:
             await asyncio.shield(self._writing)
 

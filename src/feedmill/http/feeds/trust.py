@@ -1,11 +1,11 @@
-"""Who may speak to the feed port: peers whose address the settings trust, by the socket and by nothing that they say of themselves.
+"""Admits peers to the feed port by the address of their socket. Nothing that a peer sends makes it trusted.
 
-A stranger gets, before a byte of his body is read:
+An untrusted peer gets, before any of its body is read:
 
-- on the feed and group paths ``Error - Unauthorized Request``, with status 200, because that is what old clients look for: they judge by
-  the text, and the connector manager takes another status for trouble that passes;
+- on the feed and group paths ``Error - Unauthorized Request`` with status 200. Old clients judge by the text, and the connector
+  manager takes any other status as a temporary failure;
 - under ``/api/`` 403 with a JSON error, elsewhere 403 with the same text;
-- ``/healthz`` and ``/readyz`` as everybody.
+- ``/healthz`` and ``/readyz`` like every peer.
 """
 
 from typing import Final
@@ -21,14 +21,13 @@ _OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 
 
 class TrustedOnly:
-    """ASGI middleware that lets requests of trusted peers through."""
+    """ASGI middleware that passes requests of trusted peers."""
 
     def __init__(self, app: ASGIApp, *, config: CurrentConfig) -> None:
         self._app = app
         self._config = config
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

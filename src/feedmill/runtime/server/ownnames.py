@@ -1,7 +1,7 @@
 """The names of this machine, as it knows them itself.
 
-Its full name may have to be asked of a name server. One that does not answer must keep no port closed, so a thread asks, and the full name
-is known a moment later than the short one.
+The full name may need a name server. A name server that does not respond must not delay the ports. So a thread looks the
+full name up, and it is known a moment later than the short one.
 """
 
 import socket
@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 class OwnNames:
-    """Finds the names of this machine; waits for the full one for a moment only."""
+    """Finds the names of this machine. Waits for the full one for a moment only."""
 
     def __init__(self, patience_seconds: float = PATIENCE_SECONDS) -> None:
         short = socket.gethostname()
