@@ -35,10 +35,10 @@ from feedmill.settings.editing import SettingsEditor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Administration:
-    """What the port can do; each may block. Errors of all: FeedmillError.
+    """The services behind the port; each may block. Errors of all: FeedmillError.
 
-    ``remove_source`` takes the name and whether name and feeds go too, and comes back when the documents are gone. Without ``settings``
-    none can be edited, without ``access`` no decision on access is asked for.
+    ``remove_source`` takes the name and whether name and feeds go too, and returns when the documents are gone. Without ``settings``
+    none can be edited; without ``access`` no decision on access can be requested.
     """
 
     read_status: Callable[[], Mapping[str, Any]]
@@ -54,14 +54,14 @@ class Administration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminSignIn:
-    """How others than the holder of ``admin.token`` are let in, and where it is written down."""
+    """The sign-in of other users than the holder of ``admin.token``, and the log of their requests."""
 
     authenticator: RequestAuthenticator
     signing: Signing
 
 
 def admin_app(administration: Administration, token: str, signin: AdminSignIn | None = None) -> Starlette:
-    """Builds the application of the admin port; without ``signin`` the token alone opens it."""
+    """Returns the application of the admin port; without ``signin`` only the token grants access."""
 
     async def read_status(_request: Request) -> Response:
         return JSONResponse(dict(await run_in_threadpool(administration.read_status)))
@@ -104,7 +104,7 @@ def admin_app(administration: Administration, token: str, signin: AdminSignIn | 
 
 
 def metrics_route(render_metrics: Callable[[], bytes]) -> Route:
-    """Returns the route ``/metrics``; who may ask is decided around it."""
+    """Returns the route ``/metrics``; its caller decides which users may read it."""
 
     async def show_metrics(_request: Request) -> Response:
         return Response(await run_in_threadpool(render_metrics), headers={"content-type": CONTENT_TYPE})

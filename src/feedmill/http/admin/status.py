@@ -1,4 +1,4 @@
-"""The status of a data folder: the store's counts, the running server's processes and addresses, and where each setting came from."""
+"""The status of a data folder: the store's counts, the running server's processes and addresses, and the origin of each setting."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -38,7 +38,7 @@ def read_status(store: Store, data: Path, loaded: Loaded, watch: QueueWatch) -> 
 
 
 def list_settings(loaded: Loaded, kept: Sequence[StoredSetting] = ()) -> dict[str, dict[str, Any]]:
-    """Lists every setting by its key with value and origin; what may hold a password is hidden.
+    """Lists every setting by its key with value and origin; settings that may hold a password are hidden.
 
     Entries that can be set by API are also listed one by one, as ``SECTION.NAME``.
     """

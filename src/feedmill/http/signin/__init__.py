@@ -1,1 +1,1 @@
-"""Signing in over HTTP: who asks, by whatever the request carries; the page, the cookies, the ways to other providers."""
+"""Signing in over HTTP: the authentication of requests, the sign-in page, the cookies, and sign-in at other providers."""

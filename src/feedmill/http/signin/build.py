@@ -1,4 +1,4 @@
-"""Puts signing in together for the ports."""
+"""Builds the sign-in of the ports."""
 
 from dataclasses import dataclass, field
 
@@ -24,12 +24,12 @@ from feedmill.services.signin.signing import Signing
 from feedmill.services.signin.throttle import Bounds, Throttle
 
 LOGGED = Bounds(by_both=20, by_address=50, by_name=2_000)
-"""How many refused answers of providers are logged in a window."""
+"""The number of refused responses of providers that are logged in a window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInOptions:
-    """How people may sign in."""
+    """The ways by which people may sign in."""
 
     proxy: ProxyTrust
     key: bytes
@@ -44,7 +44,7 @@ class SignInOptions:
 
 
 def build_signin(signing: Signing, options: SignInOptions) -> SignInSite:
-    """Returns signing in for the search port."""
+    """Returns the sign-in of the search port."""
     cookies = Cookies(always_secure=options.secure_cookies or is_https(options.public_url))
     guard = FormGuard(options.key, cookies)
     clients = Clients(proxies=options.client_proxies, header=options.client_header, shared=options.proxy.trusted)

@@ -1,4 +1,4 @@
-"""Finds out who sends each request to the search port, and refuses those who prove nobody."""
+"""Finds the user of each request to the search port, and refuses wrong credentials."""
 
 from typing import Final
 
@@ -17,14 +17,13 @@ _OPEN: Final = ("/healthz", "/readyz", "/sw_version.txt", "/static/")
 
 
 class SignInCheck:
-    """ASGI middleware in place of ``AuthenticationMiddleware`` where people can sign in."""
+    """ASGI middleware in place of ``AuthenticationMiddleware`` if people can sign in."""
 
     def __init__(self, app: ASGIApp, *, authenticator: RequestAuthenticator) -> None:
         self._app = app
         self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on with its asker, or refuses it."""
         app: ASGIApp = self._app
         if scope["type"] == "http":
             try:
@@ -46,11 +45,11 @@ class SignInCheck:
             return await run_slowly(self._authenticator.find, scope)
         if b"cookie" in names:
             return await run_search(self._authenticator.find, scope)
-        return self._authenticator.find(scope)  # looks at the headers of a proxy alone
+        return self._authenticator.find(scope)  # reads only the headers of a proxy, so it does not block
 
 
 def answer_refusal(refusal: Refusal, *, is_json: bool) -> Response:
-    """Returns the answer that a refusal stands for."""
+    """Returns the response for a refusal."""
     headers = {**refusal.headers, **NEVER_KEPT}
     if is_json:
         return make_answer(problem_of(refusal.status), refusal.text, headers)

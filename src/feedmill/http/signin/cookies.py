@@ -1,7 +1,7 @@
-"""The cookies of signing in: the session's, the form's, and what is on its way at another provider.
+"""The cookies of signing in: for the session, for the form, and for a sign-in that is in progress at a provider.
 
-None can be read by scripts, none is sent with requests that another site begins but for following a link. Over TLS they are sent over TLS
-alone, and their names begin with ``__Host-``, so that neither a neighbouring host nor plain HTTP can plant one.
+Scripts cannot read them. Browsers do not send them with requests that another site begins, except for links. Over TLS they are
+sent over TLS alone, and their names begin with ``__Host-``, so that neither a neighbouring host nor plain HTTP can set one.
 Source: RFC 6265bis, sections 4.1.2 and 4.1.3.
 """
 
@@ -22,13 +22,13 @@ MAX_COOKIE: Final = 4_000
 
 
 class Cookies:
-    """Reads and sets cookies. ``always_secure`` is for a proxy that speaks TLS in front of this server, as an https public URL says."""
+    """Reads and sets cookies. ``always_secure`` is for a proxy that ends TLS in front of this server, as an https public URL shows."""
 
     def __init__(self, *, always_secure: bool) -> None:
         self._always_secure = always_secure
 
     def read(self, scope: Scope, name: str) -> str:
-        """Returns a cookie, "" where there is none or where it stands twice."""
+        """Returns a cookie, "" if it is missing or repeated."""
         wanted = self._name(scope, name)
         pairs = [
             value
@@ -46,7 +46,7 @@ class Cookies:
         )
 
     def drop(self, response: Response, scope: Scope, name: str) -> None:
-        """Takes a cookie back."""
+        """Deletes a cookie in the browser."""
         response.delete_cookie(self._name(scope, name), path="/", secure=self._is_secure(scope), httponly=True, samesite="lax")
 
     def _name(self, scope: Scope, name: str) -> str:

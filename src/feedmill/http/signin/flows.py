@@ -1,6 +1,6 @@
-"""What a browser keeps while it is at another provider: a signed cookie of some minutes, so that the server keeps nothing for strangers.
+"""The state of a sign-in at another provider, in a signed cookie of some minutes, so that the server stores nothing for strangers.
 
-The answer that comes back counts for the browser that began the attempt alone: it must fit what the cookie holds.
+A provider's response counts only for the browser that began the attempt: it must match the cookie.
 """
 
 import base64
@@ -19,7 +19,7 @@ FLOW_SECONDS = 600
 
 
 class Flows:
-    """Keeps attempts in cookies; ``key`` is the server's own."""
+    """Stores attempts in cookies; ``key`` is the server's signing key."""
 
     def __init__(self, key: bytes, cookies: Cookies, clock: Callable[[], datetime]) -> None:
         self._key = key
@@ -27,14 +27,14 @@ class Flows:
         self._clock = clock
 
     def begin(self, response: Response, scope: Scope, provider: str, kept: Mapping[str, str]) -> None:
-        """Keeps an attempt at a provider, in place of an earlier one."""
+        """Stores an attempt at a provider, in place of an earlier one."""
         until = int(self._clock().timestamp()) + FLOW_SECONDS
         raw = json.dumps({"provider": provider, "until": until, **kept}).encode()
-        body = base64.urlsafe_b64encode(raw).decode().rstrip("=")  # which a cookie would have to quote
+        body = base64.urlsafe_b64encode(raw).decode().rstrip("=")  # a cookie with padding would need quotes
         self._cookies.put(response, scope, FLOW, f"{body}.{self._sign(body)}", seconds=FLOW_SECONDS)
 
     def find(self, scope: Scope, provider: str) -> Mapping[str, str] | None:
-        """Finds the attempt at a provider that the browser is in; None where there is none, or none any more."""
+        """Returns the browser's attempt at a provider; None if there is none or it has expired."""
         body, _, signature = self._cookies.read(scope, FLOW).partition(".")
         if not hmac.compare_digest(self._sign(body).encode(), signature.encode("utf-8", "replace")):
             return None
@@ -44,7 +44,7 @@ class Flows:
         return {name: str(value) for name, value in held.items()}
 
     def end(self, response: Response, scope: Scope) -> None:
-        """Forgets the attempt."""
+        """Deletes the attempt."""
         self._cookies.drop(response, scope, FLOW)
 
     def _sign(self, body: str) -> str:

@@ -1,7 +1,7 @@
-"""What a posted form of signing in is held against, so that no other site's page can send one.
+"""Protects the forms of signing in, so that no page of another site can post one.
 
-Each form holds a code made from a cookie that only this server's pages can have been shown with: the session's, or the form's own. A
-program that is no browser has no cookies of somebody else that another's page could use.
+Each form holds a code that derives from a cookie: the session's, or the form's own. Only pages of this server can contain that code.
+A program that is no browser has no cookies of another user that a page of another site could use.
 """
 
 import hmac
@@ -28,19 +28,19 @@ Fields = Sequence[tuple[str, str]]
 
 
 class FormGuard:
-    """Makes and checks the codes of forms; ``key`` is the server's own."""
+    """Makes and checks the codes of forms; ``key`` is the server's signing key."""
 
     def __init__(self, key: bytes, cookies: Cookies) -> None:
         self._key = key
         self._cookies = cookies
 
     def code_of_session(self, scope: Scope) -> str:
-        """Returns the code for a form on a page of who is signed in, "" where nobody is."""
+        """Returns the code for a form on a signed-in user's page, "" without a session."""
         text = self._cookies.read(scope, SESSION)
         return self._code(SESSION, text) if text else ""
 
     def begin(self, scope: Scope) -> tuple[str, str]:
-        """Returns the code for a form on a page of anybody, and what the form's cookie is to hold."""
+        """Returns the code for a form on a public page, and the value of the form's cookie."""
         text = self._cookies.read(scope, FORM) or secrets.token_urlsafe(24)
         return self._code(FORM, text), text
 
@@ -49,7 +49,7 @@ class FormGuard:
         self._cookies.put(response, scope, FORM, text)
 
     def is_ours(self, scope: Scope, fields: Fields) -> bool:
-        """Whether a posted form came from a page of ours."""
+        """Returns whether a posted form came from a page of this server."""
         given = find_field(fields, CODE_FIELD).encode("utf-8", "replace")
         texts = ((name, self._cookies.read(scope, name)) for name in (SESSION, FORM))
         return any(hmac.compare_digest(self._code(name, text).encode(), given) for name, text in texts if text)
@@ -59,13 +59,13 @@ class FormGuard:
 
 
 def is_browser(scope: Scope) -> bool:
-    """Whether a POST carries any of the headers of which browsers send at least one."""
+    """Returns whether a POST carries any of the headers of which browsers send at least one."""
     headers = Headers(scope=scope)
     return any(name in headers for name in _BROWSER_HEADERS)
 
 
 async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Fields:
-    """Reads a posted form. Errors: TooLarge, BadRequest for what is no form."""
+    """Returns the fields of a posted form. Errors: TooLarge, BadRequest if the body is no form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise BadRequest("send the form as application/x-www-form-urlencoded")
@@ -77,14 +77,14 @@ async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Fields
 
 
 def find_field(fields: Fields, name: str) -> str:
-    """Returns a field's value, "" where it is missing; of several the last."""
+    """Returns a field's value, "" if it is missing; the last one of several."""
     return next((value for key, value in reversed(fields) if key == name), "")
 
 
 def read_target(text: str) -> str:
-    """Returns the page to go to after signing in: a path of this server, ``/`` for anything else.
+    """Returns the page to show after signing in: a path of this server, ``/`` for any other text.
 
-    Browsers take a backslash for a slash and drop tabs and line ends, so neither may stand in it.
+    Browsers take a backslash as a slash and drop tabs and line ends, so the path may contain none of these.
     """
     try:
         parts = urlsplit(text)

@@ -1,4 +1,4 @@
-"""What all ways over other providers have in common: where browsers come back to, how somebody is let in, what is told when he is not."""
+"""The common part of signing in at other providers: return addresses, new sessions, and the response to a failed attempt."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from feedmill.services.auditing import Auditing
 from feedmill.services.signin.throttle import Throttle
 
 Admit = Callable[[Request, list[Credential], str], Response]
-"""Begins a session of who was proved, and leads to a page."""
+"""Begins a session with these credentials, and returns a redirect to a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
-    """What the ways over providers work with.
+    """The common dependencies of all providers.
 
-    ``throttle`` bounds what is logged of refusals; ``public_url`` is how browsers reach this server, "" where the request tells.
+    ``throttle`` limits the log entries about refusals. ``public_url`` is the address for browsers, "" to use the request's.
     """
 
     flows: Flows
@@ -43,9 +43,9 @@ class Gates:
         return base.rstrip("/") + path
 
     def own_url(self, request: Request, path: str) -> str:
-        """Returns the same where the answer to it proves whom somebody signed in for, which a name that strangers choose must not say.
+        """Returns the same address where it names the audience of an assertion, so a client must not be able to choose its host.
 
-        Errors: Denied where nothing but the header Host says how this server is called; on this machine itself that is enough.
+        Errors: Denied if only the header Host names this server, except on this machine itself.
         """
         host = request.url.hostname or ""
         if not self.public_url and host != "localhost" and not LOOPBACK.covers(host):
@@ -53,13 +53,13 @@ class Gates:
         return self.url(request, path)
 
     def depart(self, request: Request, provider: str, address: str, kept: Mapping[str, str]) -> Response:
-        """Sends a browser to a provider."""
+        """Redirects a browser to a provider."""
         response = RedirectResponse(address, status_code=302, headers=NEVER_KEPT)
         self.flows.begin(response, request.scope, provider, kept)
         return response
 
     def let_in(self, request: Request, credential: Credential, target: str) -> Response:
-        """Lets somebody in whom a provider proved."""
+        """Begins the session of a user whom a provider authenticated."""
         proved = [f"{credential.provider}:{credential.user.namespace}"]
         details: dict[str, Detail] = {"name": credential.user.name, "way": credential.provider, "proved": proved}
         self.auditing.tell(
@@ -70,11 +70,11 @@ class Gates:
         return response
 
     def tell(self, request: Request, kind: AuditKind, details: Details) -> None:
-        """Puts something that a provider did into the audit log."""
+        """Writes a provider's action to the audit log."""
         self.auditing.tell(kind, address=self.clients.find(request.scope).address, details=details)
 
     def turn_away(self, request: Request, provider: str, error: FeedmillError) -> Response:
-        """Tells that nobody was proved. What exactly was wrong is for the audit log, not for whoever asks."""
+        """Responds to a failed attempt. Only the audit log holds the exact reason, not the response."""
         self._report_refusal(request, provider, error)
         if isinstance(error, Denied | BadRequest):
             status, text = 403, "signing in was refused; begin again from the page to sign in"
@@ -86,7 +86,7 @@ class Gates:
         return response
 
     def _report_refusal(self, request: Request, provider: str, error: FeedmillError) -> None:
-        """Puts a refusal into the audit log; of a flood of them the first ones, and that there are more."""
+        """Writes a refusal to the audit log; of many refusals only the first ones, and a note that there are more."""
         client = self.clients.find(request.scope)
         passage = self.throttle.begin(provider, "" if client.is_shared else client.address)
         kind = AuditKind.SIGN_IN_REFUSED if passage.wait_seconds else AuditKind.SIGN_IN_FAILED

@@ -1,7 +1,7 @@
-"""Signing in by OpenID Connect: the browser goes to the provider and comes back with a code.
+"""Signing in by OpenID Connect: the browser goes to the provider and returns with a code.
 
-GET /signin/oidc/NAME          sends to the provider
-GET /signin/oidc/NAME/back     takes what it sent back
+GET /signin/oidc/NAME          redirects to the provider
+GET /signin/oidc/NAME/back     receives the provider's code
 """
 
 import hmac
@@ -22,26 +22,25 @@ MAX_CODE = 4_000
 
 
 class OpenIdWays:
-    """The ways over providers of OpenID Connect."""
+    """The routes of the providers of OpenID Connect."""
 
     def __init__(self, providers: tuple[OpenIdProvider, ...], gates: Gates) -> None:
         self._providers = {provider.name: provider for provider in providers}
         self._gates = gates
 
     def routes(self) -> list[Route]:
-        """Returns the routes."""
         return [
             Route("/signin/oidc/{name}", self.begin, methods=["GET"]),
             Route("/signin/oidc/{name}/back", self.finish, methods=["GET"]),
         ]
 
     async def begin(self, request: Request) -> Response:
-        """Sends a browser to the provider."""
+        """Redirects a browser to the provider."""
         provider = find_provider(self._providers, request)
         return await run_for_provider(provider.way, self._begin, request, provider)
 
     async def finish(self, request: Request) -> Response:
-        """Lets in whom the provider proves."""
+        """Begins the session of the user that the provider authenticated."""
         provider = find_provider(self._providers, request)
         return await run_for_provider(provider.way, self._finish, request, provider)
 

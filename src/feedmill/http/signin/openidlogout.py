@@ -1,7 +1,7 @@
 """Logging out by OpenID Connect, begun by either side.
 
-GET  /signin/oidc/NAME/left       where the provider sends the browser once somebody left there
-POST /signin/oidc/NAME/logout     takes the provider's own word that somebody left (back-channel)
+GET  /signin/oidc/NAME/left       the provider redirects the browser here after a logout there
+POST /signin/oidc/NAME/logout     receives a logout token from the provider itself (back-channel)
 
 Source: OpenID Connect RP-Initiated Logout 1.0; OpenID Connect Back-Channel Logout 1.0, 2.5 to 2.8.
 """
@@ -28,7 +28,7 @@ from feedmill.services.signin.sessions import SessionKeeping
 
 
 class OpenIdLogoutWays:
-    """Logging out at the providers of OpenID Connect that want to be told, or tell."""
+    """Logging out at the providers of OpenID Connect that send or receive notices of logout."""
 
     def __init__(
         self,
@@ -46,19 +46,18 @@ class OpenIdLogoutWays:
             leavings.add(provider.way, provider.label, self._leave_by(provider))
 
     def routes(self) -> list[Route]:
-        """Returns the routes."""
         return [
             Route("/signin/oidc/{name}/left", self.come_back, methods=["GET"]),
             Route("/signin/oidc/{name}/logout", self.take, methods=["POST"]),
         ]
 
     def come_back(self, request: Request) -> Response:
-        """Leads who left at the provider to the search page."""
+        """Redirects a browser to the search page after a logout at the provider."""
         find_provider(self._providers, request)
         return RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
 
     async def take(self, request: Request) -> Response:
-        """Takes a logout token."""
+        """Receives a logout token."""
         provider = find_provider(self._providers, request)
         try:
             fields = await read_form(request)
@@ -90,7 +89,7 @@ class OpenIdLogoutWays:
             try:
                 return provider.leave(credential.session, self._gates.url(request, f"/signin/oidc/{provider.name}/left"))
             except (Busy, Denied):
-                return None  # who signs out here is signed out here, whether or not the provider can be told
+                return None  # the user is signed out here, even if the provider cannot be notified
 
         return leave
 

@@ -1,10 +1,10 @@
 """The page on which people sign in and out.
 
-GET, POST /signin                         the form: a name and a password for each namespace that has any
-GET, POST /security-manager/samlauthn     the same, where clients of the old appliance look for it
+GET, POST /signin                         the form: a name and a password for each namespace with passwords
+GET, POST /security-manager/samlauthn     the same form, at the path of the old appliance
 GET, POST /signout                        ends the session
 
-Signing in for one namespace keeps what the session has of the others, so that one person may be several users: one a namespace.
+Signing in for one namespace preserves the session's users of the others, so one person may be several users: one a namespace.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """One namespace on the form. ``user`` is who the session has there already, ``problem`` why an attempt failed."""
+    """One namespace on the form. ``user`` is the session's user of the namespace, ``problem`` the reason of a failed attempt."""
 
     namespace: str
     user: str = ""
@@ -61,7 +61,7 @@ class Door:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTools:
-    """What the page works with; ``choices`` are the ways that lead to other providers, each without its target."""
+    """The page's dependencies; ``choices`` are the addresses that lead to other providers, each without its target."""
 
     authenticator: RequestAuthenticator
     check: PasswordCheck
@@ -81,13 +81,12 @@ class _Tried:
 
 
 class SignInPage:
-    """Shows and takes the forms."""
+    """Shows and receives the forms."""
 
     def __init__(self, tools: PageTools) -> None:
         self._tools = tools
 
     def routes(self) -> list[Route]:
-        """Returns the page's routes."""
         return [
             Route(PAGE, self.show, methods=["GET"]),
             Route(PAGE, self.take, methods=["POST"]),
@@ -98,16 +97,15 @@ class SignInPage:
         ]
 
     def show(self, request: Request) -> Response:
-        """Shows the form."""
         return self._render(request, read_target(request.query_params.get(TARGET_FIELD, "/")), _Tried([], {}, {}, 200))
 
     async def take(self, request: Request) -> Response:
-        """Takes the form: checks each name that was filled in."""
+        """Receives the form, and checks each name that has a password."""
         fields = await read_form(request)
         return await run_slowly(self._take, request, fields)
 
     def ask_sign_out(self, request: Request) -> Response:
-        """Asks whether to sign out."""
+        """Shows the form for signing out."""
         body = self._tools.templates.get_template("signout.html").render(code=self._tools.guard.code_of_session(request.scope))
         return HTMLResponse(body, headers=NEVER_KEPT)
 
@@ -117,7 +115,7 @@ class SignInPage:
         return await run_slowly(self._sign_out, request, fields)
 
     def admit(self, request: Request, proved: Sequence[Credential], target: str) -> Response:
-        """Lets somebody in: a new session that takes over what the old one had, and on to the page that was asked for."""
+        """Begins a new session that takes over the credentials of the old one, and redirects to the requested page."""
         response = RedirectResponse(target, status_code=303, headers=NEVER_KEPT)
         self._put_session(request, response, proved)
         return response
@@ -212,7 +210,7 @@ class SignInPage:
             actor = ", ".join(write_user(user) for user in current_user.identity.users)
             address = self._tools.authenticator.clients.find(request.scope).address
             self._tools.auditing.tell(AuditKind.SIGNED_OUT, actor=actor, address=address, details={"everywhere": is_everywhere})
-        # asked last, since a provider may take its time to say where it is told
+        # comes last, because a provider may take time to return its logout address
         exits = self._tools.leavings.find(request, session.credentials) if session is not None else []
         response = self._tools.leavings.render(exits) if exits else RedirectResponse("/", status_code=303, headers=NEVER_KEPT)
         response.headers["Clear-Site-Data"] = '"cache"'

@@ -1,10 +1,10 @@
-"""Works out who sends a request, by everything that it carries.
+"""Finds the user of a request by all its headers.
 
 The first of these that the request has decides:
 
-1. headers of a trusted proxy, to which a session may add namespaces of its own: the proxy has dealt with ``Authorization`` already;
-2. ``Authorization: Basic``, or ``Bearer`` with a token. What proves nobody is refused, never taken for a request of nobody;
-3. the cookie of a session. One that stands for nothing is a request of nobody, since it may simply have ended.
+1. headers of a trusted proxy, to which a session may add other namespaces: the proxy has checked ``Authorization`` already;
+2. ``Authorization: Basic``, or ``Bearer`` with a token. Wrong credentials are refused; such a request is never anonymous;
+3. the cookie of a session. A request with an unknown session is anonymous, because the session may have expired.
 """
 
 import base64
@@ -36,7 +36,7 @@ BEARER_CHALLENGE = f'Bearer realm="{REALM}"'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why a request goes no further: status, text and headers of its answer."""
+    """The reason why a request is refused: status, text and headers of the response."""
 
     status: int
     text: str
@@ -45,7 +45,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestAuthenticator:
-    """Where requests say who they are from; each check may block."""
+    """Authenticates requests. Each check may block."""
 
     proxy: ProxyTrust
     clients: Clients
@@ -57,7 +57,7 @@ class RequestAuthenticator:
     takes_basic: bool = True
 
     def find(self, scope: Scope) -> CurrentUser | Refusal:
-        """Finds who sends a request. Errors: Busy."""
+        """Returns the user of a request. Errors: Busy."""
         by_session = self._find_by_cookie(scope)
         named = read_proxy_identity(scope, self.proxy)
         if named is not None:
@@ -65,7 +65,7 @@ class RequestAuthenticator:
         return self.find_by_header(scope) or by_session
 
     def find_by_header(self, scope: Scope) -> CurrentUser | Refusal | None:
-        """Finds who sends a request by ``Authorization`` alone; None where there is none. Errors: Busy."""
+        """Returns the user of a request by ``Authorization`` alone; None without that header. Errors: Busy."""
         lines = Headers(scope=scope).getlist("authorization")
         if not lines:
             return None
@@ -79,7 +79,7 @@ class RequestAuthenticator:
         return self.refuse("sign in with HTTP Basic or a bearer token")
 
     def refuse(self, text: str) -> Refusal:
-        """Returns the answer to who proves nobody."""
+        """Returns the response to missing or wrong credentials."""
         challenge = BASIC_CHALLENGE if self.takes_basic else BEARER_CHALLENGE
         return Refusal(status=401, text=text, headers={"www-authenticate": challenge})
 
@@ -114,13 +114,13 @@ class RequestAuthenticator:
 
 
 def refuse_for_now(wait_seconds: float) -> Refusal:
-    """Returns the answer to who guessed too often."""
+    """Returns the response after too many wrong passwords."""
     wait = max(int(wait_seconds + 0.999), 1)
     return Refusal(status=429, text=f"too many wrong passwords; try again in {wait} seconds", headers={"retry-after": str(wait)})
 
 
 def current_user_of(credentials: Sequence[Credential], way: Way) -> CurrentUser:
-    """Returns the asker that credentials prove together."""
+    """Returns the user of all these credentials together."""
     identity = Identity(
         users=tuple(credential.user for credential in credentials),
         groups=tuple(dict.fromkeys(group for credential in credentials for group in credential.groups)),
@@ -130,7 +130,7 @@ def current_user_of(credentials: Sequence[Credential], way: Way) -> CurrentUser:
 
 
 def read_basic(given: str) -> tuple[str, str] | None:
-    """Reads name and password of HTTP Basic; None for what is neither. Source: RFC 7617, section 2."""
+    """Returns name and password of HTTP Basic; None if the text is malformed. Source: RFC 7617, section 2."""
     try:
         raw = base64.b64decode(given, validate=True)
     except (binascii.Error, ValueError):
@@ -144,7 +144,7 @@ def read_basic(given: str) -> tuple[str, str] | None:
 
 
 def _unite(first: Identity, second: Identity) -> Identity:
-    """Returns both identities together; of a namespace in both, the first counts."""
+    """Returns both identities as one. If both have a user in a namespace, the first counts."""
     taken = {subject.namespace for subject in (*first.users, *first.groups)}
     users = tuple(user for user in second.users if user.namespace not in taken)
     groups = tuple(group for group in second.groups if group.namespace not in taken)

@@ -1,16 +1,16 @@
-"""Signing in by SAML 2.0: the browser goes to the provider and is made to post a form here.
+"""Signing in by SAML 2.0: the browser goes to the provider, whose page posts a form to this server.
 
-GET  /signin/saml/NAME             sends to the provider
-POST /signin/saml/NAME/acs         takes the form
-GET  /signin/saml/NAME/back        lets in
-GET  /signin/saml/NAME/metadata    what the provider has to know of this server
+GET  /signin/saml/NAME             redirects to the provider
+POST /signin/saml/NAME/acs         receives the form
+GET  /signin/saml/NAME/back        begins the session
+GET  /signin/saml/NAME/metadata    the description of this server for the provider
 
-The form comes from the provider's page, so browsers send no cookie with it. What it proves is therefore kept for a minute under a name for
-one use, and the browser is sent on to the last step, where its cookie must name the request that was answered. Only what is signed by the
-provider is ever kept, and each assertion once.
+The form comes from the provider's page, so browsers send no cookie with it. Therefore the server stores the verified assertion for a
+minute under a one-time code, and redirects the browser to the last step. There the browser's cookie must name the request that
+the assertion answers. The server stores only what the provider signed, and each assertion once.
 
-Whom an assertion is for is told by addresses of this server, which are those of ``signin.public_url``: taken from the header ``Host``,
-another server of the same provider could hand on what was said to itself.
+The audience of an assertion is an address of this server, built from ``signin.public_url``. With the header ``Host`` instead,
+another server of the same provider could replay here an assertion that was meant for that server.
 """
 
 import secrets
@@ -32,11 +32,11 @@ from feedmill.services.signin.onetimecodes import OneTimeCodes
 MAX_FORM_BYTES = 4_000_000
 HANDOVER = timedelta(minutes=1)
 FORMS_FROM_ELSEWHERE = r"/signin/saml/[^/]+/(?:acs|slo)"
-"""Where forms of other sites are taken; what comes there is signed."""
+"""The paths that receive forms of other sites; their content is signed."""
 
 
 class SamlWays:
-    """The ways over providers of SAML."""
+    """The routes of the providers of SAML."""
 
     def __init__(self, providers: tuple[SamlProvider, ...], gates: Gates, one_time_codes: OneTimeCodes) -> None:
         self._providers = {provider.name: provider for provider in providers}
@@ -44,7 +44,6 @@ class SamlWays:
         self._handovers = one_time_codes
 
     def routes(self) -> list[Route]:
-        """Returns the routes."""
         return [
             Route("/signin/saml/{name}", self.begin, methods=["GET"]),
             Route("/signin/saml/{name}/acs", self.take, methods=["POST"]),
@@ -53,7 +52,7 @@ class SamlWays:
         ]
 
     def begin(self, request: Request) -> Response:
-        """Sends a browser to the provider."""
+        """Redirects a browser to the provider."""
         provider = find_provider(self._providers, request)
         kept = {"request": f"_{secrets.token_hex(20)}", "to": read_target(request.query_params.get("to", "/"))[:2_000]}
         try:
@@ -63,7 +62,7 @@ class SamlWays:
         return self._gates.depart(request, provider.way, address, kept)
 
     async def take(self, request: Request) -> Response:
-        """Takes the form that the provider's page sends."""
+        """Receives the form of the provider's page."""
         provider = find_provider(self._providers, request)
         try:
             fields = await read_form(request, max_bytes=MAX_FORM_BYTES)
@@ -83,7 +82,7 @@ class SamlWays:
         return RedirectResponse(onward, status_code=303, headers=NEVER_KEPT)
 
     def finish(self, request: Request) -> Response:
-        """Lets in whom the provider proved."""
+        """Begins the session of the user that the provider authenticated."""
         provider = find_provider(self._providers, request)
         kept = self._gates.flows.find(request.scope, provider.way)
         try:

@@ -1,9 +1,9 @@
 """Single logout by SAML 2.0, begun by either side.
 
-GET, POST /signin/saml/NAME/slo     takes what the provider says: that somebody left, or that it heard who left here
+GET, POST /signin/saml/NAME/slo     receives the provider's message: a logout request, or the response to one of ours
 
-Sessions are found by what the provider calls them, not by a cookie: the message may come from the provider's own server, or in a frame of
-its page, with which browsers send no cookie.
+Sessions are found by the provider's name for them, not by a cookie: the message may come from the provider's own server, or from a
+frame in its page, and browsers send no cookie with that.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ MAX_RELAY_STATE = 2_000
 
 
 class SamlLogoutWays:
-    """Logging out at the providers of SAML that want to be told, or tell."""
+    """Logging out at the providers of SAML that send or receive notices of logout."""
 
     def __init__(
         self, providers: tuple[SamlProvider, ...], gates: Gates, sessions: SessionKeeping, one_time_codes: OneTimeCodes, leavings: Leavings
@@ -44,21 +44,20 @@ class SamlLogoutWays:
             leavings.add(provider.way, provider.label, self._leave_by(provider))
 
     def routes(self) -> list[Route]:
-        """Returns the routes."""
         return [
             Route("/signin/saml/{name}/slo", self.take_query, methods=["GET"]),
             Route("/signin/saml/{name}/slo", self.take_form, methods=["POST"]),
         ]
 
     async def take_query(self, request: Request) -> Response:
-        """Takes a message by redirection."""
+        """Receives a message in the query of a redirect."""
         query = request.url.query
         names = request.query_params
         relay_state = names.get("RelayState", "")
         return await run_slowly(self._take, request, LogoutMessage(query=query), relay_state, "SAMLResponse" in names)
 
     async def take_form(self, request: Request) -> Response:
-        """Takes a posted message."""
+        """Receives a posted message."""
         try:
             fields = await read_form(request, max_bytes=400_000)
         except (BadRequest, TooLarge) as exc:

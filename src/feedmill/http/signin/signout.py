@@ -1,7 +1,8 @@
-"""The last step of signing out: the browser tells the providers that somebody leaves.
+"""The last step of signing out: the browser carries the logout to the providers.
 
-Who signs out here is signed out here, whatever becomes of the rest. One provider is gone to at once, by a page rather than a redirection,
-since browsers hold the redirections that follow a form against the form's own policy; with several, the page lists them.
+The session on this server has ended by then, even if a provider fails. With one provider, a page leads to it at once. The server sends
+a page instead of a redirect, because browsers apply a form's own policy to the redirects that follow it. With several providers, the
+page lists them.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,15 +17,15 @@ from feedmill.model.signin import Credential
 from feedmill.ports.signin import ProviderRedirect
 
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'"
-"""Without a word on where forms go: providers send on to where they like."""
+"""The policy of the page. It does not limit the targets of forms, because providers redirect to addresses of their choice."""
 
 Leave = Callable[[Request, Credential], ProviderRedirect | None]
-"""Returns how a provider is told that somebody leaves; None where there is nothing to tell."""
+"""Returns the redirect that logs a user out at a provider; None if the provider needs no notice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
-    """One provider to tell, as the page offers it."""
+    """One provider to notify, as the page offers it."""
 
     label: str
     departure: ProviderRedirect
@@ -32,17 +33,17 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Leavings:
-    """Which providers are told when somebody leaves, by the name that credentials have of them."""
+    """The providers to notify of a logout, by their names in credentials."""
 
     templates: jinja2.Environment
     ways: dict[str, tuple[str, Leave]] = field(default_factory=dict)
 
     def add(self, provider: str, label: str, leave: Leave) -> None:
-        """Lets a provider be told."""
+        """Adds a provider."""
         self.ways[provider] = (label, leave)
 
     def find(self, request: Request, credentials: Sequence[Credential]) -> list[Exit]:
-        """Finds whom to tell about the end of a session of these credentials."""
+        """Returns the providers to notify when a session of these credentials ends."""
         found: list[Exit] = []
         for credential in credentials:
             label, leave = self.ways.get(credential.provider, ("", None))
@@ -52,12 +53,12 @@ class Leavings:
         return found
 
     def render(self, exits: Sequence[Exit]) -> Response:
-        """Returns the page that goes on to one provider, or lists several."""
+        """Returns the page that leads to one provider, or lists several."""
         body = self.templates.get_template("leaving.html").render(exits=exits)
         return HTMLResponse(body, headers={**NEVER_KEPT, "Content-Security-Policy": POLICY})
 
     def send(self, departure: ProviderRedirect) -> Response:
-        """Sends a browser on that came by itself, not by a form of ours."""
+        """Redirects a browser that did not come from a form of this server."""
         if departure.fields:
             return self.render([Exit(label="", departure=departure)])
         return RedirectResponse(departure.url, status_code=303, headers=NEVER_KEPT)

@@ -1,4 +1,4 @@
-"""Signing in as the search port uses it: the check before every request, the page's routes, and the way to the page."""
+"""Signing in on the search port: the check before every request, the page's routes, and the redirect to the page."""
 
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from feedmill.services.signin.passwordcheck import PasswordCheck
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownAccount:
-    """What a page shows of who is signed in. Shape: ``code`` is "" where there is no session to end, ``href`` leads to the sign-in page."""
+    """The account on a page. Shape: ``code`` is "" if there is no session to end; ``href`` leads to the sign-in page."""
 
     name: str = ""
     code: str = ""
@@ -29,8 +29,8 @@ class ShownAccount:
 class SignInSite:
     """Signing in on the search port.
 
-    ``has_choices``: some provider can be gone to without a password here; ``public_url`` is how browsers reach this server, whatever
-    name a proxy gives it, "" where the request tells.
+    ``has_choices``: at least one provider signs users in without a password here. ``public_url`` is the address for browsers behind any
+    proxy, "" to use the request's.
     """
 
     authenticator: RequestAuthenticator
@@ -41,11 +41,11 @@ class SignInSite:
     public_url: str = ""
 
     def is_offered(self) -> bool:
-        """Whether anybody could sign in."""
+        """Returns whether users can sign in."""
         return self.has_choices or bool(self.check.list_namespaces())
 
     def find_account(self, request: Request) -> ShownAccount | None:
-        """Returns what the search page shows of the asker; None where nobody can sign in."""
+        """Returns the account to show on the search page; None if sign-in is not configured."""
         current_user = find_current_user(request)
         target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         href = f"{PAGE}?{TARGET_FIELD}={quote(read_target(target), safe='/')}"
@@ -56,7 +56,7 @@ class SignInSite:
         return ShownAccount(href=href) if self.is_offered() else None
 
     def demand(self, request: Request, target: str, *, is_page: bool) -> Response | None:
-        """Returns the answer to a secure search of somebody who is not signed in and could be; None where the search may go on."""
+        """Redirects to sign-in if the user is not signed in and sign-in is configured; otherwise returns None, and the search may go on."""
         if find_current_user(request).is_signed_in or not self.is_offered():
             return None
         if is_page:

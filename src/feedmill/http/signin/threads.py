@@ -1,7 +1,7 @@
-"""Threads for what signing in waits for (password hashes, directories, other providers), apart from those that searches run in.
+"""Threads for the slow parts of signing in (password hashes, directories, other providers), apart from those that run searches.
 
-Somebody who keeps all of them busy, with a slow directory or a flood of passwords, keeps nobody from searching. Each provider that browsers
-are sent to has threads of its own, so that one that is slow keeps nobody from signing in by another way.
+A slow directory, or a flood of passwords, may occupy all of them without a delay to searches. Each provider to which browsers are
+redirected has threads of its own, so a slow provider does not delay other ways to sign in.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,12 @@ _limiters: RunVar[dict[str, CapacityLimiter]] = RunVar("feedmill.signin.limiters
 
 
 async def run_slowly(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs what may take seconds in a thread, a few at once; further ones wait without a thread."""
+    """Runs a function that may take seconds in a thread, a few at once; further calls wait without a thread."""
     return await _run("", partial(act, *args, **kwargs))
 
 
 async def run_for_provider(provider: str, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Does the same in the threads of one of the providers that the settings name."""
+    """Does the same in the threads of one configured provider."""
     return await _run(provider, partial(act, *args, **kwargs))
 
 

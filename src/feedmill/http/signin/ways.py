@@ -1,4 +1,4 @@
-"""What the ways over other providers have in common beside their gates: the provider that an address names."""
+"""Finds the provider that an address names."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -11,7 +11,7 @@ Provider = TypeVar("Provider")
 
 
 def find_provider(providers: Mapping[str, Provider], request: Request) -> Provider:
-    """Finds the provider whose name stands in the path of a request. Errors: NotFound."""
+    """Returns the provider in the path of a request. Errors: NotFound."""
     try:
         return providers[request.path_params["name"]]
     except KeyError:

@@ -1,10 +1,10 @@
-"""What the admin port says of access.
+"""The resources about access on the admin port.
 
-GET  /api/v1/access/explain         the decision of a URL's ACLs for somebody, with its derivation
+GET  /api/v1/access/explain         the decision of a URL's ACLs for a user, with its derivation
 POST /api/v1/access/explain         many of them: JSON lines in, JSON lines out
-GET  /api/v1/access/who             whom the ACLs of a URL name
-GET  /api/v1/access/changes         what changed for somebody since a time, a page at a time
-GET  /api/v1/access/list/{finding}  what an administrator should look at, a page at a time
+GET  /api/v1/access/who             the users and groups that the ACLs of a URL name
+GET  /api/v1/access/changes         what changed for a user since a time, a page at a time
+GET  /api/v1/access/list/{finding}  findings that an administrator should check, a page at a time
 """
 
 import json
@@ -36,14 +36,14 @@ MAX_BATCH_BYTES = 4_000_000
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000
 SUMMARIZED = 100
-"""How many users and URLs of a batch the audit log names."""
+"""The number of users and URLs of a batch that the audit log names."""
 
 _MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessTools:
-    """What answers."""
+    """The services behind the resources."""
 
     explaining: Explaining
     changes: AccessChanges
@@ -51,8 +51,6 @@ class AccessTools:
 
 
 def access_routes(tools: AccessTools) -> list[Route]:
-    """Returns the routes."""
-
     async def explain(request: Request) -> Response:
         asked = request.query_params
         question, at = Question(url=_require(asked, "url"), identity=_read_identity(request)), find_time(asked, "at")
@@ -92,7 +90,7 @@ Lines = list[tuple[str, str | None, Identity]]
 
 def _read_lines(body: bytes) -> Lines:
     asked: Lines = []
-    # at line feeds alone: names may hold other characters that end lines
+    # splits at line feeds alone: names may hold other characters that end lines
     for number, line in enumerate(body.removeprefix(BOM_UTF8).split(b"\n"), start=1):
         if line.strip():
             try:
@@ -105,7 +103,7 @@ def _read_lines(body: bytes) -> Lines:
 
 
 def _summarize(asked: Lines) -> dict[str, Detail]:
-    """Returns what the audit log keeps of a batch."""
+    """Returns the audit log's summary of a batch."""
     users, urls = (list(dict.fromkeys(each))[:SUMMARIZED] for each in ((user or "" for _, user, _ in asked), (url for url, _, _ in asked)))
     return {"questions": len(asked), "users": users, "urls": urls}
 

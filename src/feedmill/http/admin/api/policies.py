@@ -1,8 +1,8 @@
-"""Policy ACLs on the admin port, beside their settings.
+"""Policy ACLs on the admin port, in addition to the resources of their settings.
 
 GET  /api/v1/policy-acls            those in force, and whether searches obey them; with url= those for a URL, the one that counts first
 GET  /api/v1/policy-acls/export     all as lines of text
-POST /api/v1/policy-acls/import     sets those of a text; replace=1 gives up all others that were set by API
+POST /api/v1/policy-acls/import     sets those of a text; replace=1 removes all others that were set by API
 """
 
 from dataclasses import asdict
@@ -24,7 +24,7 @@ from feedmill.wire.decisions import render_policy
 
 
 def tell_policies(store: Store, url: str | None = None) -> dict[str, Any]:
-    """Tells the policies in force, or those whose patterns mean a URL, the one that counts first."""
+    """Returns the policies in force, or those whose patterns match a URL, the one that counts first."""
     with store.reading() as unit:
         book = unit.access.policies.current()
         obeyed = is_obeyed(unit)
@@ -33,8 +33,6 @@ def tell_policies(store: Store, url: str | None = None) -> dict[str, Any]:
 
 
 def policy_routes(store: Store, editor: SettingsEditor) -> list[Route]:
-    """Returns the routes."""
-
     async def tell(request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(tell_policies, store, request.query_params.get("url")))
 

@@ -1,12 +1,12 @@
-"""The settings of serving on the admin port.
+"""The serving settings on the admin port.
 
 GET    /api/v1/settings/{section}           the entries of a section
 GET    /api/v1/settings/{section}/{name}    one entry
 PUT    /api/v1/settings/{section}/{name}    sets it; the body is the entry as JSON
-DELETE /api/v1/settings/{section}/{name}    gives up what was set by API
-POST   /api/v1/settings/{section}/{name}/import     adds what an exported file of kind= holds; replace=1 puts it in place
+DELETE /api/v1/settings/{section}/{name}    removes what was set by API
+POST   /api/v1/settings/{section}/{name}/import     adds the content of an exported file of kind=; replace=1 replaces the entry
 
-An entry's tag comes as ``ETag``. ``If-Match`` makes a change depend on it, ``If-None-Match: *`` on there being none: 412 else.
+``ETag`` holds an entry's tag. ``If-Match`` makes a change depend on that tag, ``If-None-Match: *`` on a missing entry; otherwise 412.
 Source: RFC 9110, 8.8.3, 13.1.
 """
 
@@ -78,7 +78,7 @@ def read_file(request: Request, body: bytes) -> bytes:
 
 
 def _check_stylesheet(value: Any, check: Callable[[str], None]) -> None:
-    """Refuses a front end's path to a file that is no stylesheet; one to no file is refused with all other faults."""
+    """Refuses a front end's path to a file that is no stylesheet. A path to no file is refused with all other faults."""
     path = value.get("stylesheet") if isinstance(value, dict) else None
     if not isinstance(path, str) or not path:
         return
@@ -108,7 +108,7 @@ def _read_json(body: bytes) -> Any:
 
 
 def read_condition(request: Request) -> Condition:
-    """Reads what a change depends on. Errors: BadRequest for a condition that is not understood, which must not be passed over."""
+    """Returns the condition of a change. Errors: BadRequest for an unknown condition, which must not be ignored."""
     match, none_match = request.headers.get("if-match"), request.headers.get("if-none-match")
     if none_match is not None:
         if none_match.strip() != "*" or match is not None:

@@ -1,4 +1,4 @@
-"""What the admin port does with local users, tokens and the audit log."""
+"""Local users, tokens and the audit log on the admin port."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,6 @@ Body = dict[str, Any]
 
 
 def signin_routes(signing: Signing) -> list[Route]:
-    """Returns the routes."""
     return [*_user_routes(signing), *_token_routes(signing.tokens), *_audit_routes(signing.auditing)]
 
 
@@ -120,7 +119,7 @@ def _audit_routes(auditing: Auditing) -> list[Route]:
         asked = request.query_params
         since, until = (find_time(asked, name) for name in ("since", "until"))
         entries = auditing.iter_entries(since=since, until=until, kind=asked.get("kind", ""))
-        # a log that is broken at its beginning is told with a status of its own
+        # a log that is broken at its beginning has a status of its own
         first = list(islice(entries, 1))
         lines = (f"{render_entry(entry)}\n" for entry in chain(first, entries))
         return StreamingResponse(lines, media_type="application/jsonl")
@@ -160,12 +159,12 @@ def render_token(token: ApiToken) -> dict[str, Any]:
 
 
 def render_new_token(made: NewToken) -> dict[str, Any]:
-    """Returns a token as JSON, this once with its text."""
+    """Returns a new token as JSON, with its text, which no later response contains."""
     return {**render_token(made.token), "token": made.text}
 
 
 def read_role(text: str) -> Role:
-    """Reads a role. Errors: BadRequest."""
+    """Returns the role of a text. Errors: BadRequest."""
     try:
         return Role(text)
     except ValueError as exc:
@@ -173,7 +172,7 @@ def read_role(text: str) -> Role:
 
 
 def read_scopes(given: object) -> list[TokenScope]:
-    """Reads scopes. Errors: BadRequest."""
+    """Returns the scopes of a JSON value. Errors: BadRequest."""
     if not isinstance(given, list):
         raise BadRequest("scopes is a list of texts")
     try:
@@ -183,7 +182,7 @@ def read_scopes(given: object) -> list[TokenScope]:
 
 
 def _answer(act: Callable[[Body, Request], Response]) -> Callable[[Request], Any]:
-    """Makes an endpoint of what works on a decoded body, in a thread."""
+    """Returns the endpoint that decodes the body and runs a function on it in a thread."""
 
     async def answer(request: Request) -> Response:
         body = await _read_object(request) if request.method in ("POST", "PATCH") else {}

@@ -1,7 +1,7 @@
 """Stylesheets of front ends on the admin port.
 
 GET /api/v1/settings/frontends/{name}/stylesheet    the stylesheet, as it is
-PUT /api/v1/settings/frontends/{name}/stylesheet    sets it; the body is XSLT 1.0 that stands alone
+PUT /api/v1/settings/frontends/{name}/stylesheet    sets it; the body is XSLT 1.0 without imports
 """
 
 from starlette.concurrency import run_in_threadpool
@@ -16,8 +16,6 @@ from feedmill.ports.stylesheets import MAX_STYLESHEET_BYTES
 
 
 def stylesheet_routes(store: StylesheetStore) -> list[Route]:
-    """Returns the routes over a store."""
-
     async def get(request: Request) -> Response:
         return Response(await run_in_threadpool(store.get, request.path_params["name"]), media_type="text/xml")
 
