@@ -1,8 +1,8 @@
 """Clicks as lines of JSON in one file a day, ``clicks/2026-03-01.jsonl``.
 
-A day's file takes so many bytes and no more, and of them a hundredth of each sender, so that none uses the day up for all. Who sent how
-much is counted in memory alone. Files older than the days to keep are removed when a new one begins. A line
-is written in one piece, so that a crash costs the last line at most. Reports for people are made of these files by whatever reads JSON.
+The file of a day has a maximum size, of which each sender may use a hundredth, so that one sender cannot use up the day. The bytes of each
+sender are counted in memory only. When a new file begins, files past their retention are deleted. Each line is written in one piece, so a
+crash costs at most the last line. Any tool that reads JSON can make reports of these files.
 """
 
 import json
@@ -67,8 +67,8 @@ class FolderClickLog:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         oldest = f"{(day - timedelta(days=self._days - 1)).isoformat()}.jsonl"
-        for kept in self._folder.glob("????-??-??.jsonl"):
-            if kept.name < oldest:
-                kept.unlink(missing_ok=True)
+        for path in self._folder.glob("????-??-??.jsonl"):
+            if path.name < oldest:
+                path.unlink(missing_ok=True)
         self._sent_bytes.clear()
         self._today = day

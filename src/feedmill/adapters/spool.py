@@ -1,7 +1,7 @@
-"""Files without a name for what is too large to be held in memory between two steps.
+"""Files without a name, for contents that are too large to stay in memory between two steps.
 
-They lie on the data folder's own disk: the system's folder for temporary files is often small, or memory. The kernel takes them away with
-their process, so ``kill -9`` leaves nothing behind.
+They are on the disk of the data folder, because the system's folder for temporary files is often small, or in memory. The kernel removes
+them with their process, so ``kill -9`` leaves nothing behind.
 """
 
 import io
@@ -15,14 +15,14 @@ from feedmill.adapters.blobs.reserve import Reserve
 
 
 class FolderSpool:
-    """Opens such files in a folder, which it makes."""
+    """Opens such files in a folder, which it creates."""
 
     def __init__(self, folder: Path, *, reserve_bytes: int = 0) -> None:
         self._folder = folder
         self._reserve_bytes = reserve_bytes
 
     def open(self) -> BinaryIO:
-        """Opens one to write and then read. Errors: DiskFull, Busy, Corrupt, also of each write."""
+        """Opens a file to write and then read. Errors: DiskFull, Busy, Corrupt; each write can raise them too."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             return cast(
@@ -33,7 +33,7 @@ class FolderSpool:
 
 
 class _SpoolFile(io.RawIOBase):
-    """Without a buffer, whose late writing could fail where nobody expects it."""
+    """A file without a buffer: a buffered write could fail later, where no caller handles it."""
 
     def __init__(self, file: io.FileIO, reserve: Reserve) -> None:
         self._file = file

@@ -1,6 +1,6 @@
-"""Shuts connections to a directory when the time for all of it is over.
+"""Shuts connections to a directory when the time for the whole exchange is over.
 
-The time-outs of usual clients begin anew with every piece that arrives, so that a server that drips its answer would hold them for ever.
+The timeouts of the LDAP library restart with every piece that arrives, so a server that drips its response would hold them for ever.
 """
 
 import os

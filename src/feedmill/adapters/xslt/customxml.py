@@ -1,4 +1,4 @@
-"""The element CUSTOM, which ``proxycustom=`` gives to a stylesheet.
+"""The element CUSTOM, which holds the XML of ``proxycustom=``.
 
 A link can hold any such text, and the page that results is one of this server. Elements and attributes are therefore in no namespace, as
 the appliance's stylesheets expect them (``<HOME/>``, ``<ADVANCED/>``): nothing of it is XHTML, and a DOCTYPE is refused. Text that is not

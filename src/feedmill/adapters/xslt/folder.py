@@ -43,7 +43,7 @@ class StylesheetFolder:
 
     def delete_others(self, name: str, path: str) -> None:
         """Deletes all versions of a front end's stylesheet except that at ``path``. Errors: OSError."""
-        kept = Path(path)
-        for other in kept.parent.glob(f"{name}.*.xsl"):
-            if other != kept:
+        current = Path(path)
+        for other in current.parent.glob(f"{name}.*.xsl"):
+            if other != current:
                 other.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""Stylesheets of XSLT 1.0 that read and write nothing but what they are given.
+"""Compiles stylesheets of XSLT 1.0 that can reach nothing but the results and themselves.
 
-No file, no network, whether by ``document()``, by an import or include, by an entity or by an element that writes. A stylesheet may declare
-entities of its own, and read itself: ``document('')`` is how tables are kept in one. To the engine that is a read over the network of an
-address that does not exist; so these reads are let through, all of them to a resolver that refuses any other.
+A stylesheet reads no file and no network, whether by ``document()``, an import or include, an entity, or an element that writes. It may
+declare entities, and read itself: ``document('')`` is how stylesheets contain tables. To the engine, this is a network read of an address
+that does not exist. The access rules therefore permit network reads, and a resolver refuses all others.
 """
 
 import re
@@ -25,7 +25,7 @@ _ITSELF_ALONE = etree.XSLTAccessControl(**_RIGHTS)
 
 
 def compile_stylesheet(data: bytes) -> etree.XSLT:
-    """Makes a stylesheet ready. Errors: Corrupt, also for one that imports or includes another."""
+    """Compiles a stylesheet. Errors: Corrupt, also for one that imports or includes another."""
     try:
         return etree.XSLT(etree.fromstring(data, _make_parser(_Refusal())), regexp=False, access_control=_ITSELF_ALONE)
     except etree.LxmlError as exc:
@@ -59,7 +59,7 @@ def _is_encoding(name: str) -> bool:
 
 
 class _Refusal(etree.Resolver):
-    """Refuses whatever a stylesheet names but itself, which it is not asked for."""
+    """Refuses every address in a stylesheet. The engine does not call it for the stylesheet itself."""
 
     def resolve(self, system_url: str, public_id: str, context: Any = None) -> Any:  # noqa: ARG002 - lxml names them
         raise Corrupt(f"it reads '{system_url[:MAX_NAME]}'; a stylesheet may read itself alone, by document('')")
@@ -73,7 +73,7 @@ class _Nothing(etree.Resolver):
 
 
 def make_parser() -> etree.XMLParser:
-    """Makes a parser that reads nothing but what it is given."""
+    """Returns a parser that reads nothing but its input."""
     return _make_parser(_Nothing())
 
 

@@ -1,6 +1,6 @@
-"""Applies stylesheets in processes of their own, so that one without end, or one that grows without bounds, costs its page alone.
+"""Applies stylesheets in processes of their own. A stylesheet that never ends, or that grows without bounds, costs only its page.
 
-A few processes, started when they are first needed, serve all front ends; one that was ended is started anew.
+A few processes serve all front ends. Each starts when it is first needed, and starts again after it ended.
 """
 
 import queue
@@ -24,11 +24,11 @@ MAX_SECONDS: Final = 10
 
 
 class ProcessTransformer:
-    """Implements ``ports.stylesheets.StylesheetTransformer``. Units: ``max_seconds`` that a page may take."""
+    """Implements ``ports.stylesheets.StylesheetTransformer``. Units: ``max_seconds`` is the time limit of a page."""
 
     def __init__(self, at_once: int = STYLESHEETS.most, *, max_seconds: int = MAX_SECONDS) -> None:
         self._max_seconds = max_seconds
-        # the one used last is used first, so that as many run as are needed
+        # the worker that was used last is used first, so no more run than are needed
         self._free: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
         for _ in range(at_once):
             self._free.put(None)
@@ -42,9 +42,9 @@ class ProcessTransformer:
         return read_output(stylesheet)
 
     def transform(self, stylesheet: bytes, xml: bytes, custom: bytes = b"") -> bytes:
-        """Returns the page. Errors: Corrupt for a stylesheet that fails, says why; Busy when all are at work for too long.
+        """Returns the page. Errors: Corrupt if the stylesheet fails; BadRequest for ``custom``; Busy if all processes are in use.
 
-        Shape: ``custom`` is what is to stand in the XML as CUSTOM, not parsed yet. Errors: BadRequest where it is refused.
+        Shape: ``custom`` becomes the element CUSTOM of the XML; it is not parsed yet.
         """
         try:
             worker = self._free.get(timeout=WAIT_SECONDS)
@@ -53,7 +53,7 @@ class ProcessTransformer:
         try:
             if worker is None or not worker.is_alive:
                 worker = _start(self._max_seconds)
-            return worker.ask(stylesheet, xml, custom)
+            return worker.transform(stylesheet, xml, custom)
         finally:
             self._free.put(worker)
 
@@ -76,7 +76,7 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, stylesheet: bytes, xml: bytes, custom: bytes) -> bytes:
+    def transform(self, stylesheet: bytes, xml: bytes, custom: bytes) -> bytes:
         """Returns the page. Errors: Corrupt; BadRequest for ``custom``."""
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None
@@ -97,7 +97,7 @@ class _Worker:
         raise (BadRequest if kind == REFUSAL else Corrupt)(body.decode("utf-8", "replace"))
 
     def _report_end(self) -> str:
-        """Tells why the process ended, which closed its pipes."""
+        """Returns why the process ended."""
         status = self._process.wait()
         if status == -signal.SIGALRM:
             return f"it took longer than {self._max_seconds} seconds"

@@ -1,14 +1,14 @@
-"""The process that applies stylesheets: request after request from its input, answer after answer to its output.
+"""The process that applies stylesheets. It reads requests from its input and writes a response for each to its output.
 
-    request   lengths of the stylesheet, of the XML and of what is to stand in it as CUSTOM; all three
-    answer    0 for a page, 1 for why there is none, 2 for what is wrong with CUSTOM; whether the process ends with this answer;
-              length; bytes
+    request    lengths of the stylesheet, of the XML and of CUSTOM; then all three
+    response   0 for a page, 1 for the reason why there is none, 2 for what is wrong with CUSTOM; whether the process ends after this
+               response; length; bytes
 
-It ends with its input, and with an answer that it grew large for, whose memory goes back so. A stylesheet that takes too long ends it by a
-signal, which no loop in the engine holds back; one that needs too much memory gets none.
+The process ends when its input ends. It also ends after a response for which it grew large, so that its memory is freed. A stylesheet that
+takes too long ends it by a signal, which no loop in the engine delays. A stylesheet that needs too much memory gets none.
 
-Before its first request it gives up files, sockets, other processes and privileges (``adapters/sandbox``): it has its input and its output,
-and the kernel's count of its memory.
+Before its first request the process gives up files, sockets, other processes and privileges (``adapters/sandbox``). It retains its input,
+its output and the kernel's account of its memory.
 """
 
 import os
@@ -16,8 +16,10 @@ import resource
 import signal
 import struct
 import sys
+from collections.abc import MutableMapping
 from typing import BinaryIO, Final
 
+from cachetools import LRUCache
 from lxml import etree
 from setproctitle import setproctitle
 
@@ -34,9 +36,9 @@ PAGE: Final = 0
 FAULT: Final = 1
 REFUSAL: Final = 2
 MAX_MEMORY_BYTES: Final = 1_500_000_000
-# what a text that doubles fails at, having reached a quarter of the bound, is far above; what pages of results need is far below
+# a text that doubles fails far above this, at a quarter of the limit; pages of results stay far below it
 _LARGE_BYTES: Final = MAX_MEMORY_BYTES // 8
-_KEPT: Final = 16
+_MAX_COMPILED: Final = 16
 _SAMPLE: Final = (
     b'<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output encoding="iso-8859-1"/>'
     b'<xsl:template match="/"><xsl:value-of select="format-number(1, \'0.0\')"/></xsl:template></xsl:stylesheet>'
@@ -51,24 +53,24 @@ _BOUNDS: Final = {
 
 
 def main(seconds: int) -> None:
-    """Runs the process. Units: ``seconds`` that a page may take."""
+    """Runs the process. Units: ``seconds`` is the time limit of a page."""
     setproctitle(STYLESHEETS.title)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     memory = os.open("/proc/self/status", os.O_RDONLY)
-    # libraries load parts of themselves when they are first used
+    # libraries load some of their files when they are first used, which the sandbox would forbid
     _apply({}, _SAMPLE, b"<a/>", b"<b/>", memory)
     confine(TRANSFORMING, _BOUNDS)
     _work(sys.stdin.buffer, sys.stdout.buffer, seconds, memory)
 
 
 def _work(source: BinaryIO, sink: BinaryIO, seconds: int, memory: int) -> None:
-    kept: dict[bytes, etree.XSLT] = {}
+    compiled: LRUCache[bytes, etree.XSLT] = LRUCache(_MAX_COMPILED)
     while len(head := source.read(REQUEST.size)) == REQUEST.size:
         sheet, xml, custom = (source.read(size) for size in REQUEST.unpack(head))
         signal.alarm(seconds)
-        kind, body = _apply(kept, sheet, xml, custom, memory)
+        kind, body = _apply(compiled, sheet, xml, custom, memory)
         signal.alarm(0)
         is_large = _peak_bytes(memory) > _LARGE_BYTES
         sink.write(ANSWER.pack(kind, is_large, len(body)))
@@ -78,17 +80,15 @@ def _work(source: BinaryIO, sink: BinaryIO, seconds: int, memory: int) -> None:
             return
 
 
-def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes, custom: bytes, memory: int) -> tuple[int, bytes]:
+def _apply(compiled: MutableMapping[bytes, etree.XSLT], sheet: bytes, xml: bytes, custom: bytes, memory: int) -> tuple[int, bytes]:
     try:
-        if sheet not in kept:
-            transform = compile_stylesheet(sheet)
-            if len(kept) >= _KEPT:
-                kept.clear()
-            kept[sheet] = transform
+        transform = compiled.get(sheet)
+        if transform is None:
+            transform = compiled[sheet] = compile_stylesheet(sheet)
         document = etree.fromstring(xml, make_parser())
         if custom:
             document.append(read_custom(custom))
-        return PAGE, bytes(kept[sheet](document))
+        return PAGE, bytes(transform(document))
     except BadRequest as exc:
         return REFUSAL, str(exc).encode()
     except (Corrupt, etree.LxmlError) as exc:
@@ -98,9 +98,9 @@ def _apply(kept: dict[bytes, etree.XSLT], sheet: bytes, xml: bytes, custom: byte
 
 
 def _describe_memory(memory: int) -> str:
-    """Tells how large the process has grown, if it has.
+    """Returns how large the process has grown, "" if it has not.
 
-    An engine that gets no memory gives all kinds of reasons, often one of what it met next.
+    Without memory the engine reports all kinds of errors, often one of the next step.
     """
     peak = _peak_bytes(memory)
     if peak <= _LARGE_BYTES:
@@ -109,7 +109,7 @@ def _describe_memory(memory: int) -> str:
 
 
 def _peak_bytes(memory: int) -> int:
-    """Returns the most that this program has held; what the kernel accounts to the process counts its parent's memory too."""
+    """Returns the peak memory of this program. The kernel's own account of the process includes memory of its parent."""
     lines = os.pread(memory, 1 << 16, 0).decode("ascii", "replace").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 

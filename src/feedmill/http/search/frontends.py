@@ -1,13 +1,14 @@
-"""Front ends: XSLT 1.0 stylesheets stored on the server, through which result XML becomes a page.
+"""Front ends: XSLT 1.0 stylesheets on the server that turn result XML into a page.
 
-- A stylesheet reads and writes nothing but the results: no file, no network, whether by ``document()``, by an import or include, by an
-  entity or by an element that writes. It may declare entities of its own.
-- It is applied in a process of its own (``adapters/xslt``), where its depth, time, memory and output are bounded; it is kept for 15
-  minutes, or until a request asks for it anew.
-- The page may hold styles, and scripts from this server alone; script that stands in the page does not run, since titles and URLs in it
-  come from documents that anybody may have written.
-- Its images are this server's alone, or of servers that the settings file names: by an image's URL a page could tell another server what
-  was found, and who may set stylesheets by API may not always see all documents.
+- A stylesheet reads and writes nothing but the results: no file, no network, whether by ``document()``, an import or include, an entity,
+  or an element that writes. It may declare entities.
+- It is applied in a process of its own (``adapters/xslt``), which limits its depth, time, memory and output. It is cached for 15 minutes,
+  or until a request reloads it.
+- The page may have styles, and scripts from this server. Scripts inside the page do not run, because titles and URLs in it come from
+  documents that anyone may have written.
+- Images come from this server only, or from servers that the settings file names. The URL of an image could send another server what was
+  found, and a user who may set stylesheets by the API may not be permitted to see all documents.
+
 Source: Search Protocol Reference, "Custom HTML Output", "proxyreload".
 """
 
@@ -16,11 +17,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cachetools import TTLCache
+
 from feedmill.model.errors import BadRequest, Corrupt, NotFound
 from feedmill.model.serving import DEFAULT_FRONTEND
 from feedmill.ports.stylesheets import StylesheetOutput, StylesheetRepository, StylesheetTransformer
 
-KEPT_SECONDS = 900.0
+CACHED_SECONDS = 900.0
+MAX_CACHED = 100
 MAX_PAGE_BYTES = 20_000_000
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src {images}; font-src 'self';"
@@ -33,7 +37,7 @@ Stylesheets = Callable[[], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a stylesheet made. ``is_script``: another site's page could load it as one, and read what it holds."""
+    """A page that a stylesheet made. ``is_script``: a page of another site could load it as a script, and read its content."""
 
     body: bytes
     media_type: str
@@ -44,7 +48,6 @@ class Page:
 class _Ready:
     stylesheet: bytes
     output: StylesheetOutput
-    until: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +61,8 @@ class StylesheetEngine:
 class FrontEnds:
     """The front ends by name, each with the path of its stylesheet, "" for the built-in page. May be used from several threads.
 
-    ``stylesheets`` is read again for each page, since front ends can be set while the server runs. ``policy`` is what browsers are told
-    that pages may do; ``image_sources`` are origins whose images they may show besides this server's.
+    ``stylesheets`` is read again for each page, since front ends can be set while the server runs. ``policy`` is the content security
+    policy of pages; ``image_sources`` are other origins whose images they may show.
     """
 
     def __init__(
@@ -71,9 +74,8 @@ class FrontEnds:
     ) -> None:
         self.policy = _POLICY.format(images=" ".join(("'self'", "data:", *image_sources)))
         self._stylesheets = stylesheets
-        self._clock = clock
         self._engine = engine
-        self._ready: dict[tuple[str, str], _Ready] = {}
+        self._ready: TTLCache[tuple[str, str], _Ready] = TTLCache(MAX_CACHED, CACHED_SECONDS, timer=clock)
         self._lock = threading.Lock()
 
     def has_stylesheet(self, name: str) -> bool:
@@ -89,7 +91,7 @@ class FrontEnds:
         return path or ""
 
     def render(self, name: str, xml: bytes, *, reload: bool = False, custom: bytes = b"") -> Page:
-        """Makes a page of result XML, with ``custom`` in it as CUSTOM.
+        """Returns a page of result XML, with ``custom`` in it as CUSTOM.
 
         Errors: NotFound, Corrupt for a stylesheet that cannot be read or that fails, BadRequest for ``custom`` that is refused.
         """
@@ -110,19 +112,19 @@ class FrontEnds:
 
     def _find(self, engine: StylesheetEngine, name: str, path: str, *, reload: bool) -> _Ready:
         ready = self._ready.get((name, path))
-        if ready is None or reload or ready.until <= self._clock():
+        if ready is None or reload:
             data = engine.repository.read(path, f"the stylesheet of front end {name}")
             try:
                 output = engine.transformer.read_output(data)
             except Corrupt as exc:
                 raise Corrupt(f"the stylesheet of front end {name} is no XML: {exc}") from exc
-            ready = _Ready(data, output, self._clock() + KEPT_SECONDS)
+            ready = _Ready(data, output)
             self._ready[name, path] = ready
         return ready
 
 
 def _find_kind(output: StylesheetOutput, body: bytes) -> str:
-    """Tells what was made: as the stylesheet says, else XML where it begins as such, else HTML."""
+    """Returns the media type: that of the stylesheet, else XML if the page begins as XML, else HTML."""
     if output.media_type:
         return output.media_type
     if output.method == "text":
