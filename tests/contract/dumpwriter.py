@@ -193,13 +193,23 @@ def _classes(classes: dict[str, int]) -> Iterator[Row]:
 def _feeds() -> Iterator[Row]:
     plain = {"client": "192.0.2.1", "size_bytes": 100, "received_at": BEGUN}
     done = {"state": "completed", "phase": "done", "finished_at": BEGUN + MINUTE, "searchable_at": BEGUN + 2 * MINUTE}
-    first = {"id": 1, "datasource": "src", "kind": "full", "file": "f1", "repaired_file": "f1.repaired", "queue": "src"}
+    first = {
+        "id": 1,
+        "datasource": "src",
+        "kind": "full",
+        "file": "f1",
+        "repaired_file": "f1.repaired",
+        "queue": "src",
+        "format": "gsafeed",
+    }
     counts = {"records": 8, "applied": 8, "included": 7, "errors": 1, "acls": 1, "logged": 1, "late_logged": 0}
     yield Row(table="feeds", values={**plain, **first, **done, **counts})
-    groups = {"id": 2, "datasource": "people", "kind": "groups-full", "file": "f2", "queue": "/xmlgroups"}
+    groups = {"id": 2, "datasource": "people", "kind": "groups-full", "file": "f2", "queue": "/xmlgroups", "format": "gsagroups"}
     yield Row(table="feeds", values={**plain, **groups, **done, "records": 1}, since="0002")
     waiting = {"id": 3, "datasource": "src", "kind": "incremental", "file": "f3", "state": "received", "phase": "scan", "queue": "src"}
-    yield Row(table="feeds", values={**plain, **waiting, "failure": "disk full"})
+    yield Row(table="feeds", values={**plain, **waiting, "failure": "disk full", "format": "gsafeed"})
+    command = {"id": 4, "datasource": "old", "kind": "delete", "file": "", "queue": "old", "format": ""}
+    yield Row(table="feeds", values={**plain, **command, **done})
     logged = {"feed_id": 1, "number": 0, "level": "error", "record": 8, "line": 90, "url": GONE, "reason": "no such action"}
     yield Row(table="feed_log", values=logged)
     yield Row(table="datasources", values={"name": "src", "kind": "content"})

@@ -269,6 +269,7 @@ INSERT INTO alembic_version (version_num) VALUES ('0008');
 INSERT INTO feeds (client, size_bytes, received_at, id, datasource, kind, file, repaired_file, queue, state, phase, finished_at, searchable_at, records, applied, included, errors, acls, logged) VALUES ('192.0.2.1', 100, 1767225600000000, 1, 'src', 'full', 'f1', 'f1.repaired', 'src', 'completed', 'done', 1767225660000000, 1767225720000000, 8, 8, 7, 1, 1, 1);
 INSERT INTO feeds (client, size_bytes, received_at, id, datasource, kind, file, queue, state, phase, finished_at, searchable_at, records) VALUES ('192.0.2.1', 100, 1767225600000000, 2, 'people', 'groups-full', 'f2', '/xmlgroups', 'completed', 'done', 1767225660000000, 1767225720000000, 1);
 INSERT INTO feeds (client, size_bytes, received_at, id, datasource, kind, file, state, phase, queue) VALUES ('192.0.2.1', 100, 1767225600000000, 3, 'src', 'incremental', 'f3', 'received', 'scan', 'src');
+INSERT INTO feeds (client, size_bytes, received_at, id, datasource, kind, file, queue, state, phase, finished_at, searchable_at) VALUES ('192.0.2.1', 100, 1767225600000000, 4, 'old', 'delete', '', 'old', 'completed', 'done', 1767225660000000, 1767225720000000);
 INSERT INTO feed_log (feed_id, number, level, record, line, url, reason) VALUES (1, 0, 'error', 8, 90, 'http://docs.test/gone', 'no such action');
 INSERT INTO datasources (name, kind) VALUES ('src', 'content');
 INSERT INTO datasources (name, kind) VALUES ('web', 'web');
