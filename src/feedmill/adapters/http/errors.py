@@ -1,5 +1,6 @@
 """Translates what can go wrong in an exchange. Nothing of sockets, TLS or h11 leaves this package."""
 
+import os
 import socket
 import ssl
 import zlib
@@ -40,7 +41,7 @@ def _explain(exc: Exception) -> str:
     if isinstance(exc, ssl.SSLCertVerificationError):
         return f"its certificate is not believed: {exc.verify_message}"
     if isinstance(exc, ssl.SSLError):
-        return f"TLS fails: {exc.reason or 'it is not spoken there'}"
+        return f"TLS fails: {getattr(exc, 'reason', '') or 'it is not spoken there'}"
     if isinstance(exc, socket.gaierror):
         return "its name is not known"
     if isinstance(exc, h11.ProtocolError):
@@ -48,5 +49,6 @@ def _explain(exc: Exception) -> str:
     if isinstance(exc, zlib.error):
         return "its answer is compressed in a way that cannot be read"
     if isinstance(exc, OSError):
-        return f"it cannot be reached: {exc.strerror or exc}"
+        # asyncio puts a text of its own in place of the system's
+        return f"it cannot be reached: {os.strerror(exc.errno) if exc.errno else exc}"
     return "it has no name that can be looked up"
