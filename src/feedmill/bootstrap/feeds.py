@@ -35,7 +35,7 @@ def build_feeder(context: AppContext, lane: FeederLane, formats: FeedFormats = F
         groups_reader=lambda feed: _build_reader(context, feed, formats.groups),
         limits=SliceLimits(),
         caution=_build_caution(context, lane.owner),
-        on_failed=metrics.count_failure,
+        on_failed=metrics.FAILURES.add,
     )
     return Feeder(lane, tools, context.notifier, on_applied=_count_records)
 

@@ -42,7 +42,7 @@ def build_extracting(context: AppContext, *, in_role: bool = False) -> Extractin
         pool,
         context.notifier,
         utc_now,
-        on_extracted=metrics.count_extraction,
+        on_extracted=metrics.EXTRACTIONS.add,
         in_flight=context.in_flight(EXTRACTOR.name),
         recorder=_build_failure_recorder(),
     )
@@ -72,4 +72,4 @@ def build_indexing(context: AppContext) -> Indexing:
 
 
 def _build_failure_recorder() -> FailureRecorder:
-    return FailureRecorder(utc_now, __version__, metrics.count_failure)
+    return FailureRecorder(utc_now, __version__, metrics.FAILURES.add)

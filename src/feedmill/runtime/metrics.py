@@ -1,8 +1,10 @@
-"""What is counted, for Prometheus: each process counts for itself, any of them answers for all.
+"""The metrics of the server, for Prometheus. Each process counts for itself, and any of them renders the sum.
 
-The parent names a folder in ``PROMETHEUS_MULTIPROC_DIR`` before a role is started; a process that was not told to count there answers
-for itself alone.
-Names and meanings stand in docs/reference/operation.md.
+A metric is declared once, as a constant here, and is counted where it happens: ``EXTRACTIONS.add("whole")``.
+docs/reference/operation.md lists all metrics.
+
+The supervisor names a folder in ``PROMETHEUS_MULTIPROC_DIR`` before it starts a role. A process without it renders only what it counted
+itself.
 """
 
 import os
@@ -19,133 +21,144 @@ from feedmill.runtime.metricfiles import FOLDER_VARIABLE
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class _Counts:
-    """What one process counts."""
+class CountedMetric:
+    """A counter."""
 
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.feeds = self._counter("feedmill_feeds_received", "Feeds received and kept, by kind.", "kind")
-        self.feed_bytes = self._counter("feedmill_feed_bytes_received", "Bytes of feeds received and kept.")
-        self.records = self._counter("feedmill_records", "Records applied, by result: included or error.", "result")
-        self.extractions = self._counter("feedmill_extractions", "Documents extracted, by outcome: whole, cut or failed.", "outcome")
-        self.failures = self._counter("feedmill_failures", "Documents and records whose step failed, by step.", "step")
-        self.commits = self._counter("feedmill_index_commits", "Commits of the index.")
-        self.indexed = self._counter("feedmill_index_documents", "Documents put into or removed from the index by commits.")
-        self.queries = Histogram(
-            "feedmill_query_seconds",
-            "Time that searches took.",
-            registry=self.registry,
-            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-        )
-        self.bounded = self._counter("feedmill_searches_bounded", "Searches that met a bound: deadline, refused or gone.", "bound")
-        meaning = "Documents that other servers were, or might have been, asked about, by mechanism and outcome."
-        self.late = self._counter("feedmill_authorization_documents", meaning, "mechanism", "outcome")
-        self.late_seconds = Histogram(
-            "feedmill_authorization_seconds",
-            "Time that asking a server about a batch took.",
-            ("mechanism",),
-            registry=self.registry,
-            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30),
-        )
+    def __init__(self, name: str, meaning: str, *labels: str) -> None:
+        self._declaration = (name, meaning, labels)
+        _DECLARED.append(self)
+        self.register(_registry)
 
-    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        return Counter(name, meaning, labels, registry=self.registry)
+    def register(self, registry: CollectorRegistry) -> None:
+        """Begins at 0, in a registry."""
+        self._counter = Counter(*self._declaration, registry=registry)
+
+    def add(self, *labels: str, count: float = 1) -> None:
+        """Adds to the counter of some values of its labels."""
+        (self._counter.labels(*labels) if labels else self._counter).inc(count)
 
 
-_counts = _Counts()
+class TimedMetric:
+    """A histogram of durations."""
+
+    def __init__(self, name: str, meaning: str, *labels: str, buckets: tuple[float, ...]) -> None:
+        self._declaration = (name, meaning, labels)
+        self._buckets = buckets
+        _DECLARED.append(self)
+        self.register(_registry)
+
+    def register(self, registry: CollectorRegistry) -> None:
+        """Begins at 0, in a registry."""
+        self._histogram = Histogram(*self._declaration, registry=registry, buckets=self._buckets)
+
+    def observe(self, seconds: float, *labels: str) -> None:
+        """Counts a duration for some values of its labels."""
+        (self._histogram.labels(*labels) if labels else self._histogram).observe(seconds)
+
+
+_registry = CollectorRegistry()
+_DECLARED: list[CountedMetric | TimedMetric] = []
+
+FEEDS = CountedMetric("feedmill_feeds_received", "Feeds received and stored, by kind.", "kind")
+FEED_BYTES = CountedMetric("feedmill_feed_bytes_received", "Bytes of feeds received and stored.")
+RECORDS = CountedMetric("feedmill_records", "Records applied, by result: included or error.", "result")
+EXTRACTIONS = CountedMetric("feedmill_extractions", "Documents extracted, by outcome: whole, cut or failed.", "outcome")
+FAILURES = CountedMetric("feedmill_failures", "Documents and records with a failed step, by step.", "step")
+COMMITS = CountedMetric("feedmill_index_commits", "Commits of the index.")
+COMMITTED_DOCUMENTS = CountedMetric("feedmill_index_documents", "Documents that commits added to or removed from the index.")
+QUERY_SECONDS = TimedMetric(
+    "feedmill_query_seconds",
+    "Duration of searches.",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+SEARCHES_BOUNDED = CountedMetric("feedmill_searches_bounded", "Searches that met a bound: deadline, refused or gone.", "bound")
+AUTHORIZED_DOCUMENTS = CountedMetric(
+    "feedmill_authorization_documents",
+    "Documents that needed a decision of another server, by mechanism and outcome.",
+    "mechanism",
+    "outcome",
+)
+AUTHORIZATION_SECONDS = TimedMetric(
+    "feedmill_authorization_seconds",
+    "Duration of requests to authorization servers.",
+    "mechanism",
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30),
+)
 
 
 def count_in_files() -> None:
     """Has this process count in files from now on, which any process of the server can add up.
 
-    The library settles this when it is imported; a forked process settles it anew.
+    The library decides where it counts when a metric is created, so a forked process creates its metrics anew.
     """
-    global _counts
+    global _registry
     values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
-    _counts = _Counts()
+    _registry = CollectorRegistry()
+    for metric in _DECLARED:
+        metric.register(_registry)
 
 
 class LateMetrics:
-    """Fills ``services.authorization.asking.LateCounts``."""
+    """Implements ``services.authorization.authorizer.LateCounts``."""
 
     def count(self, mechanism: Mechanism, outcome: LateOutcome, documents: int) -> None:
-        """Counts documents by what came of them."""
-        _counts.late.labels(mechanism.value, outcome.value.replace(" ", "_")).inc(documents)
+        """Counts documents by their outcome."""
+        AUTHORIZED_DOCUMENTS.add(mechanism.value, outcome.value.replace(" ", "_"), count=documents)
 
     def observe(self, mechanism: Mechanism, seconds: float) -> None:
-        """Counts a request to a server and the time it took."""
-        _counts.late_seconds.labels(mechanism.value).observe(seconds)
+        """Counts a request to a server and its duration."""
+        AUTHORIZATION_SECONDS.observe(seconds, mechanism.value)
 
 
 def count_feed(kind: str, size_bytes: int) -> None:
-    """Counts a feed that was received and kept."""
-    _counts.feeds.labels(kind).inc()
-    _counts.feed_bytes.inc(size_bytes)
+    """Counts a feed that was received and stored."""
+    FEEDS.add(kind)
+    FEED_BYTES.add(count=size_bytes)
 
 
 def count_records(*, included: int, errors: int) -> None:
-    """Counts records that were applied, and those in error."""
-    _counts.records.labels("included").inc(included)
-    _counts.records.labels("error").inc(errors)
-
-
-def count_extraction(outcome: str) -> None:
-    """Counts an extraction; the outcome is whole, cut or failed."""
-    _counts.extractions.labels(outcome).inc()
-
-
-def count_failure(step: str) -> None:
-    """Counts a document or record of which a step failed."""
-    _counts.failures.labels(step).inc()
+    """Counts applied records and faulty ones."""
+    RECORDS.add("included", count=included)
+    RECORDS.add("error", count=errors)
 
 
 def count_commit(documents: int) -> None:
-    """Counts a commit of the index and the documents it changed."""
-    _counts.commits.inc()
-    _counts.indexed.inc(documents)
+    """Counts a commit of the index and the documents that it changed."""
+    COMMITS.add()
+    COMMITTED_DOCUMENTS.add(count=documents)
 
 
-def observe_query(seconds: float) -> None:
-    """Counts a search and the time it took."""
-    _counts.queries.observe(seconds)
-
-
-def count_bounded(bound: str) -> None:
-    """Counts a search that met a bound: its deadline, the number of its client's searches (refused), or whose client is gone."""
-    _counts.bounded.labels(bound).inc()
-
-
-def _of_none() -> Mapping[str, float]:
+def _find_none() -> Mapping[str, float]:
     return {}
 
 
 def render_metrics(
     gauges: Callable[[], Mapping[str, float]],
     restarts: Callable[[], Mapping[str, int]],
-    oldest: Callable[[], Mapping[str, float]] = _of_none,
+    oldest: Callable[[], Mapping[str, float]] = _find_none,
 ) -> bytes:
     """Returns all metrics as Prometheus reads them.
 
-    Shape: ``gauges`` by the names of GAUGES, asked at each call; ``restarts`` by role; ``oldest`` by queue.
+    The callables are called each time: ``gauges`` by the names of GAUGES, ``restarts`` by role, ``oldest`` by queue.
     """
     registry = CollectorRegistry()
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder:
         MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
     else:
-        registry.register(_Copied(_counts.registry))
-    registry.register(_Asked(gauges, restarts, oldest))
+        registry.register(_Copied(_registry))
+    registry.register(_Read(gauges, restarts, oldest))
     return generate_latest(registry)
 
 
 GAUGES = {
-    "feeds_waiting": "Feeds not wholly applied.",
-    "documents": "Documents that are live.",
+    "feeds_waiting": "Feeds that are not completely applied.",
+    "documents": "Live documents.",
     "marks_extract": "Documents that wait for extraction.",
     "marks_index": "Documents that wait for the index.",
-    "authorization_servers_left_alone": "Servers that are not asked about documents for a while, since they failed again and again.",
+    "authorization_servers_left_alone": "Servers that get no requests for a while because they failed again and again.",
 }
-"""What is asked of the store, by name without the prefix ``feedmill_``, with its meaning."""
+"""The gauges, which are read from the store by ``services.overview``: names without the prefix ``feedmill_``, and meanings."""
 
 
 class _Copied(Collector):
@@ -158,8 +171,8 @@ class _Copied(Collector):
         return self._source.collect()
 
 
-class _Asked(Collector):
-    """Returns what is not counted but asked for when somebody looks."""
+class _Read(Collector):
+    """Returns the metrics that are read when they are requested."""
 
     def __init__(
         self,
@@ -176,11 +189,11 @@ class _Asked(Collector):
         for name, meaning in GAUGES.items():
             if name in values:
                 yield GaugeMetricFamily(f"feedmill_{name}", meaning, value=values[name])
-        waiting = GaugeMetricFamily("feedmill_oldest_waiting_seconds", "How long the oldest item of a queue waits.", labels=("queue",))
+        waiting = GaugeMetricFamily("feedmill_oldest_waiting_seconds", "How long the oldest item of a queue has waited.", labels=("queue",))
         for queue, seconds in self._oldest().items():
             waiting.add_metric((queue,), seconds)
         yield waiting
-        family = CounterMetricFamily("feedmill_role_restarts", "Times that a role's process was started again.", labels=("role",))
+        family = CounterMetricFamily("feedmill_role_restarts", "How often the process of a role was restarted.", labels=("role",))
         for role, count in sorted(self._restarts().items()):
             family.add_metric((role,), count)
         yield family

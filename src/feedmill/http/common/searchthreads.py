@@ -21,7 +21,7 @@ from starlette.types import Receive
 
 from feedmill.http.common.clientaddress import Clients
 from feedmill.http.common.searchconcurrency import SearchPlaces
-from feedmill.runtime.metrics import count_bounded
+from feedmill.runtime.metrics import SEARCHES_BOUNDED
 from feedmill.services.deadline import Deadline
 
 AT_ONCE: Final = 40
@@ -75,7 +75,7 @@ class SearchThreads:
         loop, owner = asyncio.get_running_loop(), self._places.find_owner(request)
         deadline = Deadline(self._bounds.deadline_seconds, owner=owner.name)
         if not await self._places.enter(owner, self._bounds.deadline_seconds / 2):
-            count_bounded("refused")
+            SEARCHES_BOUNDED.add("refused")
             text = f"more than {owner.at_once} searches of this client are at work; try again in a second ([search] searches_per_client)"
             raise HTTPException(503, text, {"retry-after": str(RETRY_SECONDS)})
         request.scope[_KEY] = deadline
@@ -105,7 +105,7 @@ class SearchThreads:
                 task.cancel()
             deadline.when_idle(leave)
             if deadline.is_cut:
-                count_bounded("gone" if deadline.is_cancelled else "deadline")
+                SEARCHES_BOUNDED.add("gone" if deadline.is_cancelled else "deadline")
 
 
 async def _watch(receive: Receive, deadline: Deadline) -> None:

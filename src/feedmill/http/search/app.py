@@ -58,7 +58,7 @@ from feedmill.model.errors import BadRequest, FeedmillError
 from feedmill.model.results import ResultPage
 from feedmill.model.role import Role
 from feedmill.model.search import SearchRequest
-from feedmill.runtime.metrics import observe_query
+from feedmill.runtime.metrics import QUERY_SECONDS
 from feedmill.services.searching.cachedcopy import CachedCopies
 from feedmill.services.searching.clustering import FindClusters
 from feedmill.services.searching.searchservices import SearchServices
@@ -252,5 +252,5 @@ class _Endpoints:
     def _search(self, parameters: SearchRequest, request: Request) -> tuple[QueryPlan, ResultPage]:
         search = self._searcher.prepare(parameters, self._identify(request), find_deadline(request))
         page = self._searcher.run(search)
-        observe_query(page.seconds)
+        QUERY_SECONDS.observe(page.seconds)
         return search.plan, page

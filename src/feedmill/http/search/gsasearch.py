@@ -23,7 +23,7 @@ from feedmill.model.access import AccessFilter
 from feedmill.model.errors import BadRequest, NotFound
 from feedmill.model.query import And, Node, Or, Site
 from feedmill.model.results import ResultPage
-from feedmill.runtime.metrics import observe_query
+from feedmill.runtime.metrics import QUERY_SECONDS
 from feedmill.services.deadline import Deadline
 from feedmill.services.searching.cachedcopy import CachedCopies, CachedCopy
 from feedmill.services.searching.resultlist import list_results
@@ -139,7 +139,7 @@ class SearchProtocol:
             # the protocol returns results of all languages if there are none in the requested ones
             anywhere = replace(wanted.request, languages="")
             found = self._list_planned(self._searcher.prepare(anywhere, access, deadline), wanted)
-        observe_query(found.seconds)
+        QUERY_SECONDS.observe(found.seconds)
         return found
 
     def _list_planned(self, search: PlannedSearch, wanted: Wanted) -> ResultPage:
